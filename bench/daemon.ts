@@ -3,8 +3,29 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** Where a daemon listens, and the authority of its certificate (PEM). */
+export interface Server {
+  url: string;
+  authority: string;
+}
+
+/** Sends a request with a JSON body. */
+export type Ask = (method: string, path: string, body?: unknown) => Promise<Response>;
+
+/** Returns what sends requests with an API key. */
+export const asking =
+  ({ url, authority }: Server, apiKey: string): Ask =>
+  (method, path, body) =>
+    fetch(url + path, {
+      method,
+      headers: { "X-API-Key": apiKey, "Content-Type": "application/json" },
+      tls: { ca: authority },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+
 export interface Daemon extends AsyncDisposable {
   url: string;
+  server: Server;
   apiKey: string;
   workspaceFile: string;
   dataDir: string;
@@ -14,7 +35,9 @@ export interface Daemon extends AsyncDisposable {
   residentMiB(): number;
   /** Processor time of the process so far, user and system, seconds. */
   cpuSeconds(): number;
-  call(method: string, path: string, body?: unknown): Promise<Response>;
+  call: Ask;
+  /** Creates another workspace and returns its API key. */
+  createWorkspace(name: string): string;
 }
 
 /**
@@ -28,8 +51,11 @@ export async function startDaemon(
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   // The first start creates keys and certificates, so only later starts are measured.
   const first = await spawnDaemon(binary, dataDir);
-  const created = Bun.spawnSync([binary, "workspace", "create", "--name", "bench", "--json", "--data-dir", dataDir]);
-  const { workspace_id, api_key } = JSON.parse(created.stdout.toString()) as Record<string, string>;
+  const create = (name: string): Record<string, string> => {
+    const command = [binary, "workspace", "create", "--name", name, "--json", "--data-dir", dataDir];
+    return JSON.parse(Bun.spawnSync(command).stdout.toString());
+  };
+  const { workspace_id, api_key } = create("bench");
   first.process.kill("SIGTERM");
   await first.process.exited;
   const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
@@ -37,21 +63,18 @@ export async function startDaemon(
   await fill({ id: workspace_id as string, file: workspaceFile, sealKey });
   const second = await spawnDaemon(binary, dataDir);
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
+  const server = { url: second.url, authority };
   return {
     url: second.url,
+    server,
     apiKey: api_key as string,
     workspaceFile,
     dataDir,
     startMs: second.startMs,
     residentMiB: () => residentMiB(second.process.pid),
     cpuSeconds: () => cpuSeconds(second.process.pid),
-    call: (method, path, body) =>
-      fetch(second.url + path, {
-        method,
-        headers: { "X-API-Key": api_key as string, "Content-Type": "application/json" },
-        tls: { ca: authority },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
+    call: asking(server, api_key as string),
+    createWorkspace: (name) => create(name).api_key as string,
     async [Symbol.asyncDispose]() {
       second.process.kill("SIGTERM");
       await second.process.exited;

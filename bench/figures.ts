@@ -6,6 +6,12 @@ export function option(name: string, fallback: number): number {
   return at < 0 ? fallback : Number(process.argv[at + 1]);
 }
 
+/** Returns the word after `--name` on the command line. */
+export function text(name: string, fallback: string): string {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
+}
+
 /** Returns the median; of an even number of values, the higher of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -61,6 +61,8 @@ export async function readVersion(reader: Reader, id: number): Promise<ReturnTyp
 export interface Moment {
   seq: number;
   nowMs: number;
+  /** Lets other workspaces have their turn, between the steps of work that may take long. */
+  pause(): Promise<void>;
 }
 
 /** A condition on entries: their ids (a JSON array) and agent. Without the plus SQLite reads all entries of the agent. */

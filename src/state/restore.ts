@@ -65,9 +65,11 @@ export async function planRestore(reader: Reader, agent: AgentState, asOfSeq: nu
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {
+    await moment.pause();
     await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   }
   for (const id of plan.comeBack) {
+    await moment.pause();
     await tx.run(
       `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
        SELECT agent, key, value, metadata, written_seq, created_seq, ?, created_at, updated_at

@@ -7,19 +7,36 @@
 const MAX_GROUP = 512;
 /** A batch up to this size is never divided. */
 const SMALL_GROUP = 16;
+/** Most text in one transaction, UTF-16 units, unless a single operation has more. */
+const MAX_CHARACTERS = 512 * 1024;
+/** Workspaces whose time is remembered before those that have no claim are forgotten. */
+const MAX_REMEMBERED = 1_024;
+
+const NONE: ReadonlySet<string> = new Set();
 
 export class BatchQueue<T extends { readonly workspaceId: string }> {
-  /** By workspace, in the order in which they are served. */
   readonly #waiting = new Map<string, T[]>();
+  /** The thread's time that each workspace has used, ms. One that begins to wait has no claim from before. */
+  readonly #usedMs = new Map<string, number>();
+  /** The used time of the workspace that was served last. */
+  #servedMs = 0;
   #depth = 0;
+
+  /** `charactersOf`: how much text an operation holds. */
+  constructor(private readonly charactersOf: (operation: T) => number) {}
 
   /** `depth`: how many operations are requested and not answered at present, wherever they wait. */
   add(operations: readonly T[], depth: number): void {
     this.#depth = depth;
     for (const operation of operations) {
-      const waiting = this.#waiting.get(operation.workspaceId);
-      if (waiting === undefined) this.#waiting.set(operation.workspaceId, [operation]);
-      else waiting.push(operation);
+      const { workspaceId } = operation;
+      const waiting = this.#waiting.get(workspaceId);
+      if (waiting !== undefined) {
+        waiting.push(operation);
+        continue;
+      }
+      this.#waiting.set(workspaceId, [operation]);
+      this.#usedMs.set(workspaceId, Math.max(this.#usedMs.get(workspaceId) ?? 0, this.#servedMs));
     }
   }
 
@@ -27,19 +44,54 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return this.#waiting.size === 0;
   }
 
+  /** Notes that a batch of a workspace took so long. */
+  spent(workspaceId: string, ms: number): void {
+    this.#usedMs.set(workspaceId, (this.#usedMs.get(workspaceId) ?? this.#servedMs) + ms);
+    if (this.#usedMs.size <= MAX_REMEMBERED) return;
+    for (const [id, used] of this.#usedMs) {
+      if (used <= this.#servedMs && !this.#waiting.has(id)) this.#usedMs.delete(id);
+    }
+  }
+
   /**
-   * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits. A batch is at
-   * most half of everything that is requested: clients wait for a reply before they send again, so with all of them in
-   * one batch either this thread or the main thread would be idle.
+   * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits, or only
+   * workspaces that are `busy`. It is of the workspace that has used the least time. A batch is at most half of
+   * everything that is requested: clients wait for a reply before they send again, so with all of them in one batch
+   * either this thread or the main thread would be idle.
    */
-  take(): { workspaceId: string; group: T[] } | null {
-    const [first] = this.#waiting;
-    if (first === undefined) return null;
-    const [workspaceId, waiting] = first;
-    const most = Math.min(MAX_GROUP, Math.max(SMALL_GROUP, Math.ceil(this.#depth / 2)));
+  take(busy = NONE): { workspaceId: string; group: T[] } | null {
+    const workspaceId = this.#next(busy);
+    if (workspaceId === null) return null;
+    const waiting = this.#waiting.get(workspaceId) as T[];
+    this.#servedMs = this.#usedMs.get(workspaceId) as number;
+    const most = this.#countOf(waiting);
     this.#waiting.delete(workspaceId);
-    // The rest is queued after the other workspaces, so that no workspace occupies the thread.
+    // The rest is queued after the other workspaces that have used as little time.
     if (waiting.length > most) this.#waiting.set(workspaceId, waiting.slice(most));
     return { workspaceId, group: waiting.slice(0, most) };
+  }
+
+  #next(busy: ReadonlySet<string>): string | null {
+    let next: string | null = null;
+    let least = Number.POSITIVE_INFINITY;
+    for (const workspaceId of this.#waiting.keys()) {
+      const used = this.#usedMs.get(workspaceId) as number;
+      if (used >= least || busy.has(workspaceId)) continue;
+      next = workspaceId;
+      least = used;
+    }
+    return next;
+  }
+
+  /** Returns how many of a workspace's operations share the next transaction. */
+  #countOf(waiting: readonly T[]): number {
+    const most = Math.min(MAX_GROUP, Math.max(SMALL_GROUP, Math.ceil(this.#depth / 2)), waiting.length);
+    let characters = this.charactersOf(waiting[0] as T);
+    let count = 1;
+    for (; count < most; count++) {
+      characters += this.charactersOf(waiting[count] as T);
+      if (characters > MAX_CHARACTERS) break;
+    }
+    return count;
   }
 }

@@ -42,6 +42,8 @@ export interface ThreadOptions {
   heads: SharedArrayBuffer;
   /** The memory of the {@link DiskSpace} of all threads. */
   space: SharedArrayBuffer;
+  /** Whether the thread runs when the others leave the processor to it. */
+  background?: boolean;
 }
 
 /** One operation on its way to the thread that owns its workspace. */

@@ -23,6 +23,7 @@ import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import type { ThreadOptions } from "./messages.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
+import { ScreeningThread } from "./screening-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 /** A workspace whose file cannot be used. The other workspaces are not affected. */
@@ -39,7 +40,7 @@ export interface UnavailableWorkspace {
 const MAX_DOWN = 1_000;
 
 export interface PoolOptions
-  extends Omit<ThreadOptions, "gauges" | "heads" | "space">,
+  extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "background">,
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed" | "onNoSpace"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
@@ -84,6 +85,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
+  readonly #screening = new ScreeningThread(() => new ReaderThread(this.#screeningOptions(), this.#events));
   /** What the disk has. While it is full, what makes the data grow is refused, so that the rest can be recorded. */
   readonly space = DiskSpace.ample();
   #ending = false;
@@ -116,8 +118,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
-    if (!isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
-    const result = await this.#reader(workspaceId).query(request);
+    const isScreened = ScreeningThread.isFor(request);
+    if (!isScreened && !isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
+    const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
     return this.#opened(workspaceId, unrecorded(result.answer));
@@ -191,7 +194,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Finishes what was taken, then closes every file and thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
-    await Promise.all(this.#readers.map((reader) => reader?.close()));
+    await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader?.close())]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -232,6 +235,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const index = this.#shard(workspaceId);
     this.#readers[index] ??= new ReaderThread(this.#threadOptions("readers", index), this.#events);
     return this.#readers[index];
+  }
+
+  #screeningOptions(): ThreadOptions {
+    const own = { gauges: new ThreadGauges().memory, heads: new KnownHeads().memory };
+    return { ...this.#threadOptions("readers", 0), ...own, background: true };
   }
 
   /** What a thread is told: no functions, which cannot be passed on. */

@@ -9,13 +9,14 @@ import { streamTail } from "../features/audit/live.ts";
 import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
-import { isInspection } from "../operations.ts";
+import { isInquiry, isInspection } from "../operations.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, checked, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { runInBackground } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
 import type { StreamPlan } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
@@ -25,7 +26,7 @@ import { collectWhenIdle } from "./idle-collection.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
-import { inquiryOf, inspect } from "./registry.ts";
+import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
 const MAX_OPEN = 64;
 const IDLE_MS = 60_000;
@@ -130,6 +131,7 @@ function explain(error: unknown): [ProblemCode, string] {
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
+  if (!isInquiry(name)) return preparationOf(name)(connections.use(workspaceId, clock()), input);
   const context = { workspaceId, principal, nowMs: clock(), indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
   if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
@@ -213,5 +215,6 @@ function shutDown(): void {
   parentPort?.close();
 }
 
+if (options.background) runInBackground();
 collectWhenIdle();
 post({ kind: "ready" });

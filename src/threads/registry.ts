@@ -75,7 +75,7 @@ export function jobOf({ name, input, principal }: OperationRequest, found?: Json
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
-  if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input);
+  if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
   return job;
 }
 
@@ -87,6 +87,14 @@ const refuseFull: Operation<OperationName> = () => {
 function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation<OperationName> {
   if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);
   return "run" in own ? own.run : own;
+}
+
+/** Returns what prepares an operation on another thread than its workspace's. */
+export function preparationOf(name: OperationName): NonNullable<PreparedOperation<OperationName, unknown>["ahead"]> {
+  const own = leavesNoTrace(name) ? null : (OPERATIONS[name] as AnyOperation);
+  if (own === null || !("ahead" in own) || own.ahead === undefined)
+    throw new Error(`${name} is not prepared elsewhere`);
+  return own.ahead;
 }
 
 export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {

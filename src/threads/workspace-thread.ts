@@ -6,7 +6,6 @@ import { join } from "node:path";
 import type { Clock, RandomPool } from "../ids.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { sealFilePath } from "../seals/options.ts";
-import { SealSchedule } from "../seals/schedule.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
 import { SerialQueue } from "../serial-queue.ts";
@@ -40,6 +39,7 @@ import {
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
+import { Sealing } from "./sealing.ts";
 
 /** Workspaces that one thread keeps open, and how long an idle one stays so. */
 const MAX_OPEN = 128;
@@ -47,13 +47,11 @@ const IDLE_MS = 60_000;
 /** How often idle workspaces are closed and open ones swept for expired entries. */
 const UPKEEP_INTERVAL_MS = 30_000;
 
+/** How long other workspaces have the thread when an operation that takes long gives way. */
+const TURN_MS = 10;
+
 /** How often troubled workspaces are tried again. */
 const PROBE_INTERVAL_MS = 1_000;
-
-/** A workspace that could not be sealed is tried again after this long. */
-const SEAL_RETRY_MS = 60_000;
-/** What sealing may take of a stop's time. What is left is sealed at the next start. */
-const LAST_SEALS_MS = 4_000;
 
 /** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
 export interface Surroundings {
@@ -70,19 +68,25 @@ export interface Surroundings {
 
 type Message = OperationMessage | EventMessage;
 
+/** Returns about how much text a message brings, UTF-16 units. */
+const charactersOf = (message: Message): number =>
+  "input" in message && "value" in message.input ? message.input.value.length : 0;
+
 export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
-  readonly #batches = new BatchQueue<Message>();
+  readonly #batches = new BatchQueue<Message>(charactersOf);
+  /** The workspaces of which a batch is under way. */
+  readonly #busy = new Set<string>();
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */
   readonly #overwritten = new Map<string, string | null>();
   readonly #breaker: CircuitBreaker;
   readonly #keyring: SealKeyring;
-  readonly #schedule: SealSchedule;
+  readonly #sealing: Sealing;
   readonly #fullText: FullTextUpkeep;
   /** Vectors by a model outside; null without one. */
   readonly #embedding: EmbeddingUpkeep | null;
@@ -108,8 +112,15 @@ export class WorkspaceThread {
     );
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, (message) => this.#post(message));
     this.#keyring = new SealKeyring(sealing.key);
-    const sealDue = () => this.#enqueue("sealing", () => this.#sealAll(this.#schedule.takeDue(clock())));
-    this.#schedule = new SealSchedule(sealing.intervalMs, sealDue, timer);
+    this.#sealing = new Sealing({
+      intervalMs: sealing.intervalMs,
+      workspaces: this.#workspaces,
+      breaker: this.#breaker,
+      gauges: this.#gauges,
+      clock,
+      timer,
+      enqueue: (work) => this.#enqueue("sealing", work),
+    });
     // Full text is taken further between groups of operations, a step at a time.
     this.#fullText = new FullTextUpkeep((workspaceId, work) => {
       this.#derive(workspaceId, work).catch((error) => {
@@ -174,7 +185,8 @@ export class WorkspaceThread {
     try {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
-      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, sealer, onHead });
+      const giveWay = () => this.#giveWay();
+      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, giveWay, sealer, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
@@ -195,32 +207,6 @@ export class WorkspaceThread {
     }
   }
 
-  /** Updates the gauges of what is not sealed yet. */
-  #gaugeSeals(): void {
-    const { workspaces: waiting, sinceMs } = this.#schedule.unsealed;
-    this.#gauges.set("unsealedWorkspaces", waiting);
-    this.#gauges.set("unsealedSinceMs", sinceMs);
-  }
-
-  /** Seals workspaces one after another, until a moment if one is given. */
-  async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
-    for (const workspaceId of workspaceIds) {
-      if (this.around.clock() > untilMs) return;
-      const wasOpen = this.#workspaces.has(workspaceId);
-      try {
-        await this.#breaker.use(workspaceId, ({ writer }) => writer.seal());
-        this.#schedule.remove(workspaceId);
-        if (!wasOpen) this.#workspaces.drop(workspaceId);
-      } catch (error) {
-        this.#schedule.note(workspaceId, this.around.clock(), SEAL_RETRY_MS);
-        this.#gauges.increment("sealFailures");
-        this.#breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
-      }
-      if (!wasOpen) await nextTurn(); // releases the files of closed workspaces
-    }
-    this.#gaugeSeals();
-  }
-
   /**
    * Runs the next batch. Lets the event loop run first, so that operations that arrived meanwhile join the batch and
    * the descriptors of closed workspaces are released.
@@ -230,9 +216,26 @@ export class WorkspaceThread {
     await nextTurn();
     const next = this.#batches.take();
     if (!this.#batches.isEmpty) this.#enqueue("operations", () => this.#serve());
-    if (next === null) return;
-    const replies = await this.#runGroup(next.workspaceId, next.group);
-    const ids = next.group.map(({ id }) => id);
+    if (next !== null) await this.#serveBatch(next.workspaceId, next.group);
+  }
+
+  /** Runs what waits on other workspaces, in the middle of an operation that takes long, for as long as a turn. */
+  async #giveWay(): Promise<void> {
+    await nextTurn();
+    for (const end = performance.now() + TURN_MS; performance.now() < end; ) {
+      const next = this.#batches.take(this.#busy);
+      if (next === null) return;
+      await this.#serveBatch(next.workspaceId, next.group);
+    }
+  }
+
+  async #serveBatch(workspaceId: string, group: readonly Message[]): Promise<void> {
+    const beganMs = performance.now();
+    this.#busy.add(workspaceId);
+    const replies = await this.#runGroup(workspaceId, group);
+    this.#busy.delete(workspaceId);
+    this.#batches.spent(workspaceId, performance.now() - beganMs);
+    const ids = group.map(({ id }) => id);
     this.around.post(writeReplies(ids, replies));
   }
 
@@ -258,10 +261,10 @@ export class WorkspaceThread {
     }
   }
 
-  async #runJobs(workspaceId: string, { writer }: OpenWriter, group: readonly Message[]): Promise<Reply[]> {
+  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Message[]): Promise<Reply[]> {
     const jobs = group.map((message) => this.#jobsOf(message));
     const beganMs = performance.now();
-    const all = await writer.perform(jobs.flat());
+    const all = await open.writer.perform(jobs.flat());
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
     // What stands before an operation has no answer of its own.
     let last = -1;
@@ -269,8 +272,7 @@ export class WorkspaceThread {
       last += own.length;
       return all[last] as Reply;
     });
-    if (writer.unsealed) this.#schedule.note(workspaceId, this.around.clock());
-    this.#gaugeSeals();
+    this.#sealing.note(workspaceId, open);
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
     this.#fullText.performed(workspaceId, group);
     this.#embedding?.note(workspaceId);
@@ -289,10 +291,10 @@ export class WorkspaceThread {
   async #sweep(workspaceIds: readonly string[]): Promise<void> {
     for (const workspaceId of workspaceIds) {
       try {
-        await this.#breaker.use(workspaceId, async ({ connection, writer }) => {
-          await sweepWorkspace(connection, writer);
+        await this.#breaker.use(workspaceId, async (open) => {
+          await sweepWorkspace(open.connection, open.writer);
           // This also covers events that a crash or another process left unsealed.
-          if (writer.unsealed) this.#schedule.note(workspaceId, this.around.clock());
+          this.#sealing.note(workspaceId, open);
         });
       } catch (error) {
         this.#breaker.fail(workspaceId, `sweeping ${workspaceId}`, error);
@@ -301,9 +303,7 @@ export class WorkspaceThread {
   }
 
   async #upkeep(): Promise<void> {
-    await this.#sealAll(
-      this.#workspaces.idle(this.around.clock()).filter((workspaceId) => this.#schedule.has(workspaceId)),
-    );
+    await this.#sealing.sealScheduled(this.#workspaces.idle(this.around.clock()));
     // Closing one copies its log back, which a full disk may have no space for.
     if (!this.#space.isFull) this.#workspaces.closeIdle(this.around.clock());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
@@ -315,7 +315,7 @@ export class WorkspaceThread {
     this.#endProbing();
     this.#fullText.stop();
     this.#embedding?.stop();
-    await this.#sealAll(this.#schedule.end(), this.around.clock() + LAST_SEALS_MS);
+    await this.#sealing.end();
     this.#workspaces.end();
     this.#post({ kind: "closed" });
     this.around.onClosed();

@@ -47,7 +47,10 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
 }
 
 /** Opens a file and verifies it. `immutable`: no process writes to it, and files beside it are ignored. */
-export async function verifyDatabaseFile(file: { path: string; immutable: boolean }, wish: DatabaseWish) {
+export async function verifyDatabaseFile(
+  file: { path: string; immutable: boolean },
+  wish: DatabaseWish,
+): Promise<SourceResult> {
   try {
     using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
@@ -195,7 +198,10 @@ export interface ExportWish extends PartWish {
 }
 
 /** Verifies an export from its bytes. */
-export async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wish: ExportWish) {
+export async function verifyExport(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  wish: ExportWish,
+): Promise<SourceResult> {
   const verifier = new ExportVerifier(wish.trust);
   let read = 0;
   for await (const piece of bytes) {

@@ -1,9 +1,9 @@
 /** A thread that verifies parts of an export, or of a workspace's file with its own connection and snapshot. */
-import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { runInBackground } from "../thread-priority.ts";
 import { ExportPart, type PartOptions } from "./events/export-lines.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";
 import { type LogRange, verifyLogPart } from "./log-part.ts";
@@ -51,16 +51,12 @@ export interface PartResult {
   result: Found<keyof Work>;
 }
 
-/** The nice value of a low-priority thread; 0 is usual, 19 the lowest priority. */
-const PATIENT = 5;
-
 const database = open(workerData as ThreadData);
 
 function open(data: ThreadData): Connection | null {
   if (data === null) return null;
   const { path, immutable, encryptionKey, patient } = data;
-  // On Linux that is this thread's own priority; elsewhere it would be the whole process's.
-  if (patient && process.platform === "linux") setPriority(PATIENT);
+  if (patient) runInBackground();
   // The asking thread has the file open, so the key was checked. Another open and close would drop its locks.
   return openConnection(path, {
     ...(immutable ? { immutable } : { readOnly: true }),

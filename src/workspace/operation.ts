@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
 import type { Refused } from "../policy/decide.ts";
-import type { ProblemCode } from "../problem.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
@@ -39,6 +39,8 @@ export interface Context {
    * the operator's log says why.
    */
   seal(): Promise<StoredSeal | null>;
+  /** Lets other workspaces have their turn, between the steps of an operation that may take long. */
+  pause(): Promise<void>;
   /** Returns the root of the tree over every event before this operation's own. */
   treeRoot(): Promise<Uint8Array>;
 }
@@ -77,7 +79,10 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
 
 /** An operation with work that needs no transaction: `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {
-  prepare(agents: AgentDirectory, input: OperationInputs[N]): Prepared | undefined;
+  /** `found` is what `ahead` returned, when it was called. */
+  prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
+  /** Does the costly part for a large input, on another thread than the workspace's. */
+  ahead?(reader: Reader, input: OperationInputs[N]): Promise<JsonValue>;
   run: Operation<N, Prepared>;
 }
 
@@ -124,6 +129,13 @@ export async function subjectOf(reader: Reader, { agents }: Context, input: Oper
   if (!("checkpointId" in input)) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
   return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
+}
+
+/** Refuses when the key is limited to agents and this is none of them. */
+export function requireAgentAllowed(principal: Principal, agentId: string | null): void {
+  if (principal.agents === null) return;
+  if (agentId !== null && principal.agents.includes(agentId)) return;
+  throw new Problem("forbidden", "This API key is limited to other agents. Use a key for this agent.");
 }
 
 /** Returns details with the agent's id if the agent never began: its event is then one of the workspace's own. */

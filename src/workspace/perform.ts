@@ -22,8 +22,8 @@ import { type Head, readHead } from "./head.ts";
 import { type Job, JobFailed } from "./job.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
-
-const INTERNAL = "An unexpected failure; nothing was changed. The log of the server has it by request id.";
+import { TimeSlice } from "./time-slice.ts";
+import { Timestamps } from "./timestamps.ts";
 
 /** The job found nothing to do, and nothing was recorded. */
 const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
@@ -35,6 +35,8 @@ export interface WriterOptions {
   sealer?: WorkspaceSealer;
   /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
   onFailure?: (operation: string, error: unknown) => void;
+  /** Lets the other workspaces of the thread have their turn. */
+  giveWay?: () => Promise<void>;
   /** Told of the head of the log when it has moved and is on disk. */
   onHead?: (head: Head) => void;
 }
@@ -44,12 +46,11 @@ type Preparation = { prepared: unknown } | { failure: Reply };
 
 export class WorkspaceWriter {
   readonly #agents: AgentDirectory;
-  /** The last moment that an operation had, and its text: RFC 3339, UTC, three decimals. */
-  #nowMs = Number.NaN;
-  #timestamp = "";
+  readonly #timestamps = new Timestamps();
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
+  readonly #slice = new TimeSlice(() => this.options.giveWay?.());
   readonly workspaceId: string;
   #head: Head;
   /** Something was erased, and the write-ahead log may still hold it. */
@@ -100,9 +101,9 @@ export class WorkspaceWriter {
     return this.#transact(async () => {
       const preparations = jobs.map((job) => this.#prepare(job));
       const replies: Reply[] = [];
-      for (const [i, job] of jobs.entries()) {
-        const made = preparations[i] as Preparation;
-        replies.push("failure" in made ? made.failure : await this.#performOne(job, made.prepared));
+      for (const [i, made] of preparations.entries()) {
+        if (this.#slice.isOver) await this.#slice.pause();
+        replies.push("failure" in made ? made.failure : await this.#performOne(jobs[i] as Job, made.prepared));
       }
       return replies;
     });
@@ -127,15 +128,13 @@ export class WorkspaceWriter {
    */
   async seal(): Promise<void> {
     const { sealer } = this.options;
-    if (sealer === undefined) return;
-    await this.#transact(() => sealer.seal(this.connection, this.#head.seq + 1));
+    if (sealer !== undefined) await this.#transact(() => sealer.seal(this.connection, this.#head.seq + 1));
   }
 
   /** Keeps the cosignatures of witnesses with the seal that they are of. */
   async addCosignatures(size: number, note: string): Promise<void> {
     const kept = await this.#transact(() => keepCosignatures(this.connection, size, note));
-    if (kept === null) return;
-    this.#report("file of seals", () => this.options.sealer?.fileAgain(kept));
+    if (kept !== null) this.#report("file of seals", () => this.options.sealer?.fileAgain(kept));
   }
 
   /**
@@ -163,6 +162,7 @@ export class WorkspaceWriter {
     const before = this.#head;
     let done: T;
     try {
+      this.#slice.begin();
       this.connection.exec("BEGIN IMMEDIATE");
       this.#catchUp();
       const start = this.#head;
@@ -254,25 +254,26 @@ export class WorkspaceWriter {
   #failed(job: Job, error: unknown): Reply {
     if (error instanceof Problem) return problem(error.code, error.message);
     this.options.onFailure?.(job.operation, error);
-    return problem("internal", INTERNAL);
+    return problem(
+      "internal",
+      "An unexpected failure; nothing was changed. The log of the server has it by request id.",
+    );
   }
 
   #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
     const nowMs = this.#clock();
-    // Many operations share a millisecond, and its text.
-    if (nowMs !== this.#nowMs) this.#timestamp = new Date(nowMs).toISOString();
-    this.#nowMs = nowMs;
     return {
       workspaceId: this.workspaceId,
       principal,
       nowMs,
-      timestamp: this.#timestamp,
+      timestamp: this.#timestamps.of(nowMs),
       seq: this.#head.seq + 1,
       auditId: auditId ?? this.#ids.next("aud"),
       ids: this.#ids,
       agents: this.#agents,
       writeHeads: () => this.#agents.flush(this.connection),
       seal: () => this.#sealBefore(this.#head.seq + 1),
+      pause: () => this.#slice.pause(),
       treeRoot: () => rootSoFar(this.connection, this.#head.seq + 1),
     };
   }

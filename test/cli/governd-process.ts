@@ -49,9 +49,7 @@ export interface RunningDaemon extends AsyncDisposable {
   said(): string;
   /** Sends a signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; err: string }>;
-  /** Waits for the end, when it is near. */
-  ended(): Promise<{ code: number | null; err: string }>;
-  /** Sends a signal, and does not wait for what it does. */
+  /** Sends a signal that does not end the process. */
   signal(signal: NodeJS.Signals): void;
   /** Asks the API; the daemon's own authority is trusted. */
   ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;
@@ -84,11 +82,8 @@ export async function startGovernd(
     ready,
     said: () => log.text,
     signal: (signal) => child.kill(signal),
-    stop(signal = "SIGTERM") {
+    async stop(signal = "SIGTERM") {
       child.kill(signal);
-      return daemon.ended();
-    },
-    async ended() {
       await child.exited;
       return { code: child.exitCode, err: await log.whole };
     },

@@ -17,7 +17,7 @@ function sizes(gathered: BatchQueue<Asked>): number[] {
 }
 
 test("operations of several messages make one group", () => {
-  const gathered = new BatchQueue<Asked>();
+  const gathered = new BatchQueue<Asked>(() => 0);
   for (let i = 0; i < 10; i++) gathered.add(asked("a", i, 1), i + 1);
   expect(gathered.take()).toEqual({ workspaceId: "a", group: asked("a", 0, 10) });
   expect(gathered.isEmpty).toBe(true);
@@ -26,7 +26,7 @@ test("operations of several messages make one group", () => {
 
 test("a group is at most half of what is asked for, unless that is little", () => {
   const of = (count: number) => {
-    const gathered = new BatchQueue<Asked>();
+    const gathered = new BatchQueue<Asked>(() => 0);
     gathered.add(asked("a", 0, count), count);
     return sizes(gathered);
   };
@@ -37,12 +37,57 @@ test("a group is at most half of what is asked for, unless that is little", () =
 });
 
 test("a workspace that asks for much does not keep another waiting", () => {
-  const gathered = new BatchQueue<Asked>();
+  const gathered = new BatchQueue<Asked>(() => 0);
   gathered.add([...asked("busy", 0, 500), ...asked("other", 500, 3)], 503);
   expect(gathered.take()?.workspaceId).toBe("busy");
   gathered.add(asked("busy", 503, 200), 400);
   expect(gathered.take()).toEqual({ workspaceId: "other", group: asked("other", 500, 3) });
   expect(gathered.take()?.workspaceId).toBe("busy");
+});
+
+test("the workspace that has used the least time is next", () => {
+  const gathered = new BatchQueue<Asked>(() => 0);
+  const order: string[] = [];
+  for (let round = 0; round < 10; round++) {
+    gathered.add([...asked("slow", 2 * round, 1), ...asked("quick", 2 * round + 1, 1)], 2);
+    const next = gathered.take();
+    order.push(next?.workspaceId ?? "");
+    gathered.spent(next?.workspaceId ?? "", next?.workspaceId === "slow" ? 100 : 10);
+  }
+  // Nine turns of 10 ms, one of 100 ms.
+  expect(order.filter((id) => id === "slow")).toHaveLength(1);
+});
+
+test("a workspace that comes back has no claim from before", () => {
+  const gathered = new BatchQueue<Asked>(() => 0);
+  const serve = (workspaceId: string) => {
+    gathered.add(asked(workspaceId, 0, 1), 1);
+    expect(gathered.take()?.workspaceId).toBe(workspaceId);
+    gathered.spent(workspaceId, 100);
+  };
+  for (let i = 0; i < 10; i++) serve("steady");
+  gathered.add([...asked("steady", 1, 1), ...asked("rested", 2, 1)], 2);
+  expect(gathered.take()?.workspaceId).toBe("rested");
+  gathered.spent("rested", 150);
+  gathered.add(asked("rested", 3, 1), 2);
+  expect(gathered.take()?.workspaceId).toBe("steady");
+});
+
+test("a busy workspace is left out", () => {
+  const gathered = new BatchQueue<Asked>(() => 0);
+  gathered.add([...asked("a", 0, 1), ...asked("b", 1, 1)], 2);
+  expect(gathered.take(new Set(["a"]))?.workspaceId).toBe("b");
+  expect(gathered.take(new Set(["a"]))).toBeNull();
+  expect(gathered.take()?.workspaceId).toBe("a");
+});
+
+test("large operations share a transaction as far as their text allows", () => {
+  const gathered = new BatchQueue<Asked>(() => 200 * 1024);
+  gathered.add(asked("a", 0, 5), 5);
+  expect(sizes(gathered)).toEqual([2, 2, 1]);
+  const huge = new BatchQueue<Asked>(() => 2 ** 30);
+  huge.add(asked("a", 0, 2), 2);
+  expect(sizes(huge)).toEqual([1, 1]);
 });
 
 test("every operation is served once, those of a workspace in their order", () => {
@@ -52,7 +97,7 @@ test("every operation is served once, those of a workspace in their order", () =
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const gathered = new BatchQueue<Asked>();
+      const gathered = new BatchQueue<Asked>(() => 0);
       const served = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
       const expected = new Map<string, number[]>([..."abc"].map((id) => [id, []]));
       let made = 0;

@@ -26,7 +26,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // An entry that has expired under the present or the restored policies does not come back.
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
-  const refusal = plan === null ? null : await findRefused(reader, plan, policies);
+  const refusal = plan === null ? null : await findRefused(reader, context, plan, policies);
   if (refusal !== null) {
     const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
     return refusedByPolicy(agent, { ...refusal, message }, "restore_blocked", { checkpoint_id: checkpoint.id });
@@ -46,10 +46,16 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
 }
 
 /** Returns the decision about the first entry that these policies refuse; null when they refuse none. */
-async function findRefused(reader: Reader, plan: RestorePlan, policies: PolicySettings): Promise<Refused | null> {
+async function findRefused(
+  reader: Reader,
+  context: Context,
+  plan: RestorePlan,
+  policies: PolicySettings,
+): Promise<Refused | null> {
   // Most policies refuse no content, so no entry has to be read.
   if (!refusesContent(policies)) return null;
   for (const id of plan.comeBack) {
+    await context.pause();
     const decision = decide(policies, await readVersion(reader, id));
     if (!decision.allowed) return decision;
   }

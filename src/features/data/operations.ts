@@ -10,6 +10,7 @@ import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import type { Reader } from "../../store/transaction.ts";
 import {
   answered,
+  type Context,
   naming,
   notFound,
   type Operation,
@@ -17,7 +18,7 @@ import {
   type Outcome,
 } from "../../workspace/operation.ts";
 import { searchData } from "./search.ts";
-import { prepareWrite, writeData } from "./write.ts";
+import { prepareWrite, screenAhead, writeData } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
@@ -80,22 +81,26 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 /** Rows fetched at once, so that large values do not exceed the bound of a page by much. */
-const ROWS_AT_ONCE = 64;
+const ROWS_AT_ONCE = 16;
 
 type ListInput = OperationInputs["data.list"];
 
 const listData: Operation<"data.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const page = agent === null ? { rows: [], hasMore: false } : await readPage(reader, agent, input, context.nowMs);
+  const page = agent === null ? { rows: [], hasMore: false } : await readPage(reader, context, agent, input);
   const last = page.rows.at(-1);
   const next = page.hasMore && last !== undefined ? last.key : null;
-  const items = page.rows.map((row) => showRow(row, input.includeValues));
+  const items: string[] = [];
+  for (const row of page.rows) {
+    await context.pause();
+    items.push(showRow(row, input.includeValues));
+  }
   const prefix = recorded("prefix", input.prefix, agent?.policies ?? null);
   const details = naming(agent, input.agentId, { ...prefix, count: page.rows.length });
   return answered(agent, details, listBody("data.list", input, items, next));
 };
 
-async function readPage(reader: Reader, agent: AgentState, input: ListInput, nowMs: number) {
+async function readPage(reader: Reader, context: Context, agent: AgentState, input: ListInput) {
   const { page } = input;
   const { limit } = page;
   const rows: EntryRow[] = [];
@@ -103,10 +108,11 @@ async function readPage(reader: Reader, agent: AgentState, input: ListInput, now
   let offset = page.offset;
   let characters = 0;
   for (;;) {
+    await context.pause();
     // One more than the page holds, to know whether more rows follow.
     const want = Math.min(ROWS_AT_ONCE, limit + 1 - rows.length);
     const range = { prefix: input.prefix, after, offset, limit: want };
-    const found = await listEntries(reader, agent, range, nowMs);
+    const found = await listEntries(reader, agent, range, context.nowMs);
     for (const row of found) {
       if (rows.length === limit || (rows.length > 0 && characters >= MAX_PAGE_CHARACTERS)) {
         return { rows, hasMore: true };
@@ -152,7 +158,7 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
 
 /** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {
-  "data.write": { prepare: prepareWrite, run: writeData },
+  "data.write": { prepare: prepareWrite, ahead: screenAhead, run: writeData },
   "data.read": readData,
   "data.read_full": readFullData,
   "data.list": listData,

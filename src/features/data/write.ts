@@ -1,11 +1,13 @@
 /** Writes an entry. Work that needs only the input and the agent's policies is done before the transaction. */
-import type { JsonObject } from "../../json.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
-import { AgentDirectory } from "../../state/agents.ts";
+import { AgentDirectory, readAgent } from "../../state/agents.ts";
+import type { Reader } from "../../store/transaction.ts";
 import { answered, type Operation } from "../../workspace/operation.ts";
 
 const STORED = "Stored.";
@@ -20,18 +22,30 @@ interface ScreenedWrite {
   content?: { value: string; metadata: string; digest: string };
 }
 
+/** A write that was screened on another thread. */
+type ScreenedAhead = Pick<ScreenedWrite, "policies" | "decision">;
+
 /**
- * Screens a write before the transaction, under the agent's cached policies. Returns undefined when none are cached.
+ * Screens a write before the transaction, under the agent's cached policies. Returns undefined when none are cached. `found` is what
+ * {@link screenAhead} returned.
  * Screening a whole group at once keeps the screening tables in the processor's cache; the database would evict them
  * between one write and the next.
  */
-export function prepareWrite(agents: AgentDirectory, input: Write): ScreenedWrite | undefined {
-  const agent = agents.known(input.agentId);
-  return agent === undefined ? undefined : screenWrite(input, agent.policies);
+export function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
+  const ahead = found as unknown as ScreenedAhead | undefined;
+  const policies = agents.known(input.agentId)?.policies ?? ahead?.policies;
+  if (policies === undefined) return undefined;
+  const holds = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
+  return screenWrite(input, policies, holds ? ahead.decision : undefined);
 }
 
-function screenWrite(input: Write, policies: PolicySettings): ScreenedWrite {
-  const decision = decide(policies, input);
+/** Screens a write under the policies that its agent has just now. */
+export async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
+  const { policies } = (await readAgent(reader, input.agentId)) ?? AgentDirectory.fresh(input.agentId, 0);
+  return { policies, decision: decide(policies, input) } satisfies ScreenedAhead as unknown as JsonValue;
+}
+
+function screenWrite(input: Write, policies: PolicySettings, decision = decide(policies, input)): ScreenedWrite {
   if (!decision.allowed) return { policies, decision };
   const metadata = canonicalJson(input.metadata);
   const value = JSON.stringify(input.value);
@@ -43,7 +57,8 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (_reader,
   const known = await context.agents.find(input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An earlier operation of the group may have changed the policies.
-  const screened = ahead?.policies === agent.policies ? ahead : screenWrite(input, agent.policies);
+  const isCurrent = ahead?.policies === agent.policies || isDeepStrictEqual(ahead?.policies, agent.policies);
+  const screened = isCurrent ? (ahead as ScreenedWrite) : screenWrite(input, agent.policies);
   const { decision, content } = screened;
   if (!decision.allowed) {
     const findings = decision.findings as unknown as JsonObject[];

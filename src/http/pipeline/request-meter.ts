@@ -26,6 +26,10 @@ export interface MeteredRoute {
   readonly route: string;
   /** The time from the request to the start of its response, seconds. */
   readonly durations: Histogram;
+  readonly byStatus: ReadonlyMap<number, number>;
+}
+
+interface Counted extends MeteredRoute {
   readonly byStatus: Map<number, number>;
 }
 
@@ -40,7 +44,7 @@ export interface MeteredDecision {
 }
 
 export class RequestMeter {
-  readonly #routes = new Map<string, Map<string, MeteredRoute>>();
+  readonly #routes = new Map<string, Map<string, Counted>>();
   readonly #decisions = new Map<string, Map<string, MeteredDecision>>();
   readonly #problems = new Map<string, number>();
 
@@ -74,8 +78,8 @@ export class RequestMeter {
     return [...FAILED_AUTHENTICATION].map((code) => [code, this.#problems.get(code) ?? 0]);
   }
 
-  #route(route: string, method: string): MeteredRoute {
-    const byMethod = this.#routes.getOrInsertComputed(route, newMap<MeteredRoute>);
+  #route(route: string, method: string): Counted {
+    const byMethod = this.#routes.getOrInsertComputed(route, newMap<Counted>);
     const name = METHODS.has(method) ? method : OTHER_METHOD;
     const known = byMethod.get(name);
     if (known !== undefined) return known;

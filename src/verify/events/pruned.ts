@@ -102,7 +102,8 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
 }
 
 async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {
-  const hashes = await reader.value("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
+  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
+  const hashes = row?.[0];
   return hashes instanceof Uint8Array && hashes.length === TILE_WIDTH * HASH_BYTES ? hashes : null;
 }
 

@@ -54,7 +54,11 @@ async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string
 }
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
-async function loadSweeps(reader: Reader, wanted: Wanted, retention: ReadonlyMap<string | null, Retention>) {
+async function loadSweeps(
+  reader: Reader,
+  wanted: Wanted,
+  retention: ReadonlyMap<string | null, Retention>,
+): Promise<Map<string | null, number>> {
   const swept = new Map<string | null, number>();
   if (retention.size === 0) return swept;
   // Sweeps, and restores: these end expired entries without counting them. An index alone has these events.

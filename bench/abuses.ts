@@ -1,0 +1,75 @@
+/** What one workspace does to disturb another: each abuse, and the thread that does it. See neighbours.ts. */
+import { isMainThread, parentPort, workerData } from "node:worker_threads";
+import { type Ask, asking, type Server } from "./daemon.ts";
+
+const MIB = 1024 * 1024;
+
+/** What an abuse does, over and over, in several clients. */
+interface Abuse {
+  name: string;
+  clients: number;
+  run(ask: Ask, round: number, checkpointId: string): Promise<Response>;
+}
+
+const EXPENSIVE = "Authorization: Basic ".repeat(Math.floor(MIB / 21));
+
+export const ABUSES: readonly Abuse[] = [
+  {
+    name: "12 writes of 1 MiB that are costly to screen",
+    clients: 12,
+    run: (ask, round) => ask("POST", "/v1/data/write", { agent_id: "large", key: `k${round % 12}`, value: EXPENSIVE }),
+  },
+  {
+    name: "8 lists of 8 MiB",
+    clients: 8,
+    run: (ask) => ask("GET", "/v1/data/list?agent_id=a&include_values=true&limit=128"),
+  },
+  { name: "8 verifications", clients: 8, run: (ask) => ask("POST", "/v1/audit/verify", { scope: "workspace" }) },
+  {
+    name: "8 searches over 20 MiB",
+    clients: 8,
+    run: (ask) => ask("POST", "/v1/data/search", { agent_id: "a", query: "a note about the harbour" }),
+  },
+  {
+    name: "8 reads of a checkpoint of 20 MiB",
+    clients: 8,
+    run: (ask, _round, checkpointId) => ask("GET", `/v1/checkpoints/${checkpointId}`),
+  },
+  { name: "4 exports", clients: 4, run: (ask) => ask("POST", "/v1/audit/export", { scope: "workspace" }) },
+  {
+    name: "restores of 20 MiB under policies",
+    clients: 1,
+    run: async (ask, _round, checkpointId) => {
+      await (await ask("DELETE", "/v1/data/prefix?agent_id=a&prefix=entry")).arrayBuffer();
+      return ask("POST", `/v1/checkpoints/${checkpointId}/restore`, {});
+    },
+  },
+];
+
+/** What the thread is told. */
+export interface AbuseOrder {
+  name: string;
+  server: Server;
+  apiKey: string;
+  checkpointId: string;
+  seconds: number;
+}
+
+/** Repeats an abuse until the time is up. Returns how often it was done. */
+async function abuse({ name, server, apiKey, checkpointId, seconds }: AbuseOrder): Promise<number> {
+  const { clients, run } = ABUSES.find((one) => one.name === name) as Abuse;
+  const ask = asking(server, apiKey);
+  const end = performance.now() + seconds * 1_000;
+  let rounds = 0;
+  const client = async () => {
+    while (performance.now() < end) {
+      const answer = await run(ask, rounds++, checkpointId);
+      await answer.arrayBuffer();
+      if (!answer.ok && answer.status !== 503) throw new Error(`${name}: ${answer.status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return rounds;
+}
+
+if (!isMainThread) parentPort?.postMessage(await abuse(workerData as AbuseOrder));

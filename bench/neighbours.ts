@@ -1,0 +1,117 @@
+/**
+ * `bun bench/neighbours.ts [BINARY…]`: how long a small write of one workspace takes while another workspace does its
+ * worst. Prints p50, p99 and the longest for each abuse and each binary (default `dist/governd`), beside the quiet
+ * figures of the same run. `--seconds N` of each abuse (default 5), `--only TEXT` for the abuses whose names have it.
+ */
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { ABUSES, type AbuseOrder } from "./abuses.ts";
+import { type Ask, asking, type Daemon, startDaemon } from "./daemon.ts";
+import { option, text } from "./figures.ts";
+
+const binaries = process.argv
+  .slice(2)
+  .filter((word, at, words) => !word.startsWith("--") && !words[at - 1]?.startsWith("--"));
+if (binaries.length === 0) binaries.push(join(import.meta.dir, "..", "dist", "governd"));
+const seconds = option("seconds", 5);
+const only = text("only", "");
+
+/** What the abuses read: 20 MiB. */
+const ENTRIES = 320;
+const ENTRY_BYTES = 64 * 1024;
+/** Between two writes of the neighbour, ms. */
+const INTERVAL_MS = 5;
+
+/** Sentences that differ from entry to entry, so that search has something to index. */
+function prose(seed: number): string {
+  const words = [
+    "harbour",
+    "ledger",
+    "meeting",
+    "invoice",
+    "garden",
+    "engine",
+    "report",
+    "window",
+    "planning",
+    "copper",
+  ];
+  let out = "";
+  for (let i = seed; out.length < ENTRY_BYTES; i = (i * 7919 + 13) % 1_000_003)
+    out += `${words[i % 10]} ${words[(i >> 3) % 10]}. `;
+  return out.slice(0, ENTRY_BYTES);
+}
+
+/** Returns the id of the checkpoint. */
+async function fill(ask: Ask): Promise<string> {
+  const policies = { block_pii: true, block_secrets: true };
+  for (const agent of ["a", "large"]) await (await ask("PUT", `/v1/config/${agent}`, { policies })).arrayBuffer();
+  for (let i = 0; i < ENTRIES; i++) {
+    const answer = await ask("POST", "/v1/data/write", { agent_id: "a", key: `entry/${i}`, value: prose(i) });
+    if (!answer.ok) throw new Error(`filling: ${answer.status} ${await answer.text()}`);
+    await answer.arrayBuffer();
+  }
+  const made = await ask("POST", "/v1/checkpoints", { agent_id: "a" });
+  return ((await made.json()) as { id: string }).id;
+}
+
+/** Writes every {@link INTERVAL_MS}, however long the answers take, and returns the durations, ms, in order. */
+async function probe(ask: Ask, untilMs: number): Promise<number[]> {
+  const durations: number[] = [];
+  const pending = new Set<Promise<void>>();
+  for (let i = 0; performance.now() < untilMs; i++) {
+    const began = performance.now();
+    const done = ask("POST", "/v1/data/write", { agent_id: "n", key: `k${i % 100}`, value: "A note." }).then(
+      async (answer) => {
+        await answer.arrayBuffer();
+        if (!answer.ok) throw new Error(`the neighbour's write: ${answer.status}`);
+        durations.push(performance.now() - began);
+        pending.delete(done);
+      },
+    );
+    pending.add(done);
+    await Bun.sleep(INTERVAL_MS);
+  }
+  await Promise.all(pending);
+  return durations.sort((a, b) => a - b);
+}
+
+const at = (sorted: readonly number[], part: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+
+function show(name: string, sorted: readonly number[], rounds: number): void {
+  const [p50, p99, most] = [at(sorted, 0.5), at(sorted, 0.99), sorted.at(-1) ?? 0].map((ms) =>
+    ms.toFixed(1).padStart(9),
+  );
+  console.log(`${name.padEnd(48)}${p50}${p99}${most}   ${rounds} rounds`);
+}
+
+/** The abuse runs on another thread, so that it does not slow the clients that measure. Returns how often it was done. */
+function abuse(order: AbuseOrder): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const worker = new Worker(new URL("abuses.ts", import.meta.url), { workerData: order });
+  worker.on("message", resolve);
+  worker.on("error", reject);
+  return promise;
+}
+
+async function measure(daemon: Daemon): Promise<void> {
+  const neighbour = asking(daemon.server, daemon.createWorkspace("neighbour"));
+  const checkpointId = await fill(daemon.call);
+  await probe(neighbour, performance.now() + 1_000);
+  show("quiet", await probe(neighbour, performance.now() + seconds * 1_000), 0);
+  for (const { name } of ABUSES.filter((one) => one.name.includes(only))) {
+    const order = { name, server: daemon.server, apiKey: daemon.apiKey, checkpointId, seconds };
+    const [rounds, durations] = await Promise.all([
+      abuse(order),
+      probe(neighbour, performance.now() + seconds * 1_000),
+    ]);
+    show(name, durations, rounds);
+  }
+}
+
+for (const binary of binaries) {
+  console.log(`${binary}\n${"ms".padEnd(48)}${"p50".padStart(9)}${"p99".padStart(9)}${"longest".padStart(9)}`);
+  await using daemon = await startDaemon(binary);
+  await measure(daemon);
+}

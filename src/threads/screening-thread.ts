@@ -1,0 +1,76 @@
+/**
+ * The thread that screens large texts, before the operations that store them go to the threads of their workspaces. It
+ * is started with the first of them. Workspaces take turns, one text each.
+ */
+import type { OperationInputs, OperationName } from "../operations.ts";
+import type { OperationRequest } from "../workspace/contract.ts";
+import type { QueryResult, ReaderThread } from "./reader-thread.ts";
+
+/** Texts from this length on are screened here, UTF-16 units. The costliest take about a millisecond for 1,000. */
+const LARGE = 8 * 1024;
+/** Texts that may wait, and what they may amount to, UTF-16 units. */
+const MAX_WAITING = 512;
+const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
+
+/** Returns how much text an operation brings that policies screen, UTF-16 units. */
+function screenedCharacters(input: OperationInputs[OperationName]): number {
+  if (!("value" in input)) return 0;
+  const { value, metadata } = input;
+  return value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
+}
+
+export class ScreeningThread {
+  #thread: ReaderThread | null = null;
+  /** By workspace, in the order of their turns. */
+  readonly #waiting = new Map<string, (() => Promise<void>)[]>();
+  #count = 0;
+  #characters = 0;
+  #isWorking = false;
+
+  constructor(private readonly start: () => ReaderThread) {}
+
+  /** Reports whether an operation is screened here. */
+  static isFor({ input }: OperationRequest): boolean {
+    return screenedCharacters(input) >= LARGE;
+  }
+
+  /** Returns what the thread found, for the operation to be performed with. */
+  screen(request: OperationRequest): Promise<QueryResult> {
+    const characters = screenedCharacters(request.input);
+    if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS)
+      return Promise.resolve("overloaded");
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+    const { workspaceId } = request.principal;
+    const waiting = this.#waiting.get(workspaceId) ?? [];
+    waiting.push(() => {
+      this.#thread ??= this.start();
+      return this.#thread.query(request).then(resolve, reject);
+    });
+    this.#waiting.set(workspaceId, waiting);
+    this.#count += 1;
+    this.#characters += characters;
+    void this.#work();
+    return promise.finally(() => {
+      this.#count -= 1;
+      this.#characters -= characters;
+    });
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    for (;;) {
+      const [next] = this.#waiting;
+      if (next === undefined) break;
+      const [workspaceId, [screen, ...rest]] = next;
+      this.#waiting.delete(workspaceId);
+      if (rest.length > 0) this.#waiting.set(workspaceId, rest);
+      await screen?.();
+    }
+    this.#isWorking = false;
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.close();
+  }
+}

@@ -1,0 +1,76 @@
+/** Seals the workspaces of a thread when they are due. */
+import type { Clock } from "../ids.ts";
+import { SealSchedule } from "../seals/schedule.ts";
+import { nextTurn, type Timer } from "../timer.ts";
+import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";
+import type { ThreadGauges } from "./gauges.ts";
+import type { OpenWorkspaces } from "./open-workspaces.ts";
+
+/** A workspace that could not be sealed is tried again after this long. */
+const RETRY_MS = 60_000;
+/** What sealing may take of a stop's time. What is left is sealed at the next start. */
+const LAST_SEALS_MS = 4_000;
+
+interface SealingParts {
+  intervalMs: number;
+  workspaces: OpenWorkspaces<OpenWriter>;
+  breaker: CircuitBreaker;
+  gauges: ThreadGauges;
+  clock: Clock;
+  timer: Timer;
+  /** Runs work when the thread has nothing else under way. */
+  enqueue(work: () => Promise<void>): void;
+}
+
+export class Sealing {
+  readonly #schedule: SealSchedule;
+
+  constructor(private readonly parts: SealingParts) {
+    const { clock, enqueue, intervalMs, timer } = parts;
+    const onDue = () => enqueue(() => this.#sealAll(this.#schedule.takeDue(clock())));
+    this.#schedule = new SealSchedule(intervalMs, onDue, timer);
+  }
+
+  /** Schedules a workspace if it has events that no seal covers. */
+  note(workspaceId: string, { writer }: OpenWriter): void {
+    if (writer.unsealed) this.#schedule.note(workspaceId, this.parts.clock());
+    this.#gauge();
+  }
+
+  /** Seals those of the workspaces that are scheduled. */
+  sealScheduled(workspaceIds: readonly string[]): Promise<void> {
+    return this.#sealAll(workspaceIds.filter((workspaceId) => this.#schedule.has(workspaceId)));
+  }
+
+  /** Stops the schedule and seals what it holds, as far as there is time. */
+  end(): Promise<void> {
+    return this.#sealAll(this.#schedule.end(), this.parts.clock() + LAST_SEALS_MS);
+  }
+
+  /** Seals workspaces one after another, until a moment if one is given. */
+  async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
+    const { breaker, clock, gauges, workspaces } = this.parts;
+    for (const workspaceId of workspaceIds) {
+      if (clock() > untilMs) return;
+      const wasOpen = workspaces.has(workspaceId);
+      try {
+        await breaker.use(workspaceId, ({ writer }) => writer.seal());
+        this.#schedule.remove(workspaceId);
+        if (!wasOpen) workspaces.drop(workspaceId);
+      } catch (error) {
+        this.#schedule.note(workspaceId, clock(), RETRY_MS);
+        gauges.increment("sealFailures");
+        breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
+      }
+      if (!wasOpen) await nextTurn(); // releases the files of closed workspaces
+    }
+    this.#gauge();
+  }
+
+  /** Updates the gauges of what is not sealed yet. */
+  #gauge(): void {
+    const { workspaces, sinceMs } = this.#schedule.unsealed;
+    this.parts.gauges.set("unsealedWorkspaces", workspaces);
+    this.parts.gauges.set("unsealedSinceMs", sinceMs);
+  }
+}

@@ -1,0 +1,117 @@
+/** Workspaces that share a thread: what one of them does for long does not keep the others waiting. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { systemClock } from "../../src/ids.ts";
+import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { WorkspacePool } from "../../src/threads/pool.ts";
+import type { Bytes, Reply } from "../../src/workspace/contract.ts";
+import { anybody, makeWorkspace } from "../support/open-workspace.ts";
+import { poolOptions } from "../support/pool-options.ts";
+import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+const TIMEOUT_MS = 120_000;
+const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
+const POLICIES = { policies: { block_pii: true, block_secrets: true } };
+
+let directory: TemporaryDirectory;
+let pool: WorkspacePool;
+let busy: string;
+let neighbour: string;
+
+beforeEach(async () => {
+  directory = temporaryDirectory(inMemory());
+  pool = new WorkspacePool(poolOptions(directory.path, SEAL_KEY, { threads: 1, onFailure: () => {} }));
+  await pool.ready();
+  const make = () => makeWorkspace(directory.path, systemClock, readSealKey(SEAL_KEY).publicBytes);
+  [busy, neighbour] = [await make(), await make()];
+  await ask(busy, "config.update", { agentId: "a", config: POLICIES });
+  await write(neighbour, "first", "v");
+});
+afterEach(async () => {
+  await pool.close();
+  directory[Symbol.dispose]();
+});
+
+const ask = <N extends OperationName>(workspaceId: string, name: N, input: OperationInputs[N]): Promise<Reply<Bytes>> =>
+  pool.perform({ name, input, principal: anybody(workspaceId) });
+const write = (workspaceId: string, key: string, value: string) =>
+  ask(workspaceId, "data.write", { agentId: "a", key, value, metadata: {} });
+
+async function bodyOf(reply: Promise<Reply<Bytes>>): Promise<Record<string, unknown>> {
+  const { answer } = await reply;
+  if (answer.kind !== "json") throw new Error(`the answer is ${JSON.stringify(answer)}`);
+  return JSON.parse(answer.body);
+}
+
+/** Writes of the neighbour that are done, one after another, before `long` is. */
+async function writesDuring(long: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  const end = long.finally(() => {
+    isDone = true;
+  });
+  let writes = 0;
+  for (; !isDone; writes++) expect((await write(neighbour, `k${writes}`, "A note.")).result).toBe("allowed");
+  await end;
+  // The last one may have been done after it.
+  return writes - 1;
+}
+
+test(
+  "texts that are costly to screen",
+  async () => {
+    const costly = "Authorization: Basic ".repeat(10_000);
+    const long = Promise.all(Array.from({ length: 4 }, (_, i) => write(busy, `large${i}`, costly)));
+    expect(await writesDuring(long)).toBeGreaterThan(10);
+    for (const reply of await long) expect(reply.result).toBe("blocked"); // it costs too much
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a restore of much under policies, and a list of it",
+  async () => {
+    const value = "A note about the harbour, and the people who meet there. ".repeat(100);
+    await Promise.all(Array.from({ length: 1_500 }, (_, i) => write(busy, `entry${i}`, value)));
+    const checkpoint = await bodyOf(ask(busy, "checkpoint.create", { agentId: "a", label: null, metadata: {} }));
+    await bodyOf(ask(busy, "data.delete_prefix", { agentId: "a", prefix: "entry" }));
+    const restore = { checkpointId: String(checkpoint.id), restoreConfig: true, restoreData: true };
+    const restored = bodyOf(ask(busy, "checkpoint.restore", restore));
+    expect(await writesDuring(restored)).toBeGreaterThan(10);
+    expect(await restored).toMatchObject({ entries_restored: 1_500 });
+    const page = { limit: 1_000, offset: 0 };
+    const list = bodyOf(ask(busy, "data.list", { agentId: "a", prefix: "", includeValues: true, page }));
+    expect(await writesDuring(list)).toBeGreaterThan(1);
+    expect(((await list).data as unknown[]).length).toBe(1_000);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "a large text is screened under the policies that are in force when it is stored",
+  async () => {
+    const secret = `${"A note. ".repeat(2_000)} my card is 4111 1111 1111 1111`;
+    expect((await write(busy, "card", secret)).result).toBe("blocked");
+    expect((await write(neighbour, "card", secret)).result).toBe("allowed");
+    // The screening and the change of the policies overtake each other.
+    for (let i = 0; i < 20; i++) {
+      const policies = i % 2 === 0 ? {} : POLICIES.policies;
+      const [, reply] = await Promise.all([
+        ask(busy, "config.update", { agentId: "a", config: { policies } }),
+        write(busy, `card${i}`, secret),
+      ]);
+      const events = await bodyOf(
+        ask(busy, "audit.query", {
+          scope: { agentId: "a" },
+          window: {},
+          filters: {},
+          page: { limit: 2, offset: 0 },
+        } as never),
+      );
+      const order = (events.data as { operation: string }[]).map(({ operation }) => operation);
+      const isAfter = order[0] === "data.write";
+      const inForce = isAfter ? i % 2 === 1 : i % 2 === 0;
+      expect([i, reply.result]).toEqual([i, inForce ? "blocked" : "allowed"]);
+    }
+  },
+  TIMEOUT_MS,
+);
