@@ -7,8 +7,12 @@ sys.dont_write_bytecode = True
 import verify
 from verify import (
     Seal, Trust, check_event, check_export, check_receipt, consistent, jcs, load_json, path_root,
-    read_key, read_seals, require, sha256, tree_root,
+    read_key, read_seals, sha256, tree_root,
 )
+
+
+def require(condition, message):
+    verify.require(condition, "vector", message)
 
 
 def refused(text):

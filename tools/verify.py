@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Checks governd's audit log without governd: format governd.audit/1, Python's standard library only.
 
-    python3 verify.py [--public-key KEY]... [--seal FILE] [--witness-key KEY]... [--witness-quorum N] [--complete] FILE...
+    python3 verify.py [--public-key KEY]... [--seal FILE]... [--witness-key KEY]... [--witness-quorum N] [--complete] [--json] FILE...
 
 FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory with its control.db
 KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
 --witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
+--json: prints what is found with the codes that docs/verify-json.md lists
 
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
-The format is specified in docs/audit-format.md; this is a second reading of it, made to be read.
+The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
-import argparse, base64, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
+import argparse, base64, calendar, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -32,7 +33,7 @@ FORMS = {  # the 14 members of an event; None stands for an integer
     "previous_hash": "[0-9a-f]{64}",
     "result": "ok|allowed|blocked|not_found|conflict|denied",
     "seq": None,
-    "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z",
+    "timestamp": r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z",
     "workspace_id": f"ws_{TYPEID}",
 }
 NULLABLE = {"agent_id", "blocked_by", "config_version"}
@@ -42,17 +43,30 @@ NULLABLE = {"agent_id", "blocked_by", "config_version"}
 ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.read", "data.read_full", "data.search", "data.write"}
 
 
-class Tampered(Exception):
+# Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
+OBSTACLES = {"completeness_unknown", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
+             "log_empty", "newer_schema", "not_evidence", "seal_missing", "usage", "witness_missing"}
+
+
+class Problem(Exception):
+    """Something that was found: its code, words, and the position of the event that it is about, if there is one."""
+
+    def __init__(self, code, message, seq=None):
+        super().__init__(message)
+        self.code, self.message, self.seq = code, message, seq
+
+
+class Tampered(Problem):
     """The evidence contradicts itself."""
 
 
-class Undetermined(Exception):
+class Undetermined(Problem):
     """There is nothing here that could be checked."""
 
 
-def require(condition, message, kind=Tampered):
+def require(condition, code, message, seq=None):
     if not condition:
-        raise kind(message)
+        raise (Undetermined if code in OBSTACLES else Tampered)(code, message, seq)
 
 
 def sha256(*parts):
@@ -90,7 +104,7 @@ def jcs(value):
 
 
 def no_duplicates(pairs):
-    require(len(dict(pairs)) == len(pairs), "a JSON object has a member twice")
+    require(len(dict(pairs)) == len(pairs), "event_malformed", "a JSON object has a member twice")
     return dict(pairs)
 
 
@@ -104,16 +118,19 @@ def load_json(text):
 
 def check_event(event):
     """The forms of an event's members; returns its canonical bytes."""
-    require(isinstance(event, dict) and set(event) == set(FORMS), "not the members of an event")
+    require(isinstance(event, dict) and set(event) == set(FORMS), "event_malformed", "not the members of an event")
     for name, form in FORMS.items():
         value = event[name]
         if form is None:
-            good = type(value) is int and 0 <= value < 2**53
+            good = type(value) is int and (name == "agent_seq") <= value < 2**53
         else:
             good = (value is None and name in NULLABLE) or (
                 isinstance(value, str) and re.fullmatch(form, value, re.ASCII) is not None
             )
-        require(good, f"{name} has the wrong type or form")
+        require(good, "event_malformed", f"{name} has the wrong type or form")
+    year, month, day = (int(part) for part in event["timestamp"][:10].split("-"))
+    days = calendar.monthrange(year or 4, month)[1]  # the year 0 is a leap year
+    require(day <= days, "event_malformed", "the timestamp is no day")
     return jcs(event).encode()
 
 
@@ -249,8 +266,8 @@ def ed25519_holds(key, message, signature):
 
 def unbase64(text, length=None):
     data = base64.b64decode(text, validate=True)
-    require(base64.b64encode(data).decode() == text, "base64 that is not canonical")
-    require(length is None or len(data) == length, "a hash is not 32 bytes")
+    require(base64.b64encode(data).decode() == text, "seal_invalid", "base64 that is not canonical")
+    require(length is None or len(data) == length, "seal_invalid", "a hash is not 32 bytes")
     return data
 
 
@@ -264,12 +281,12 @@ def read_key(text):
     if "+" in text and re.fullmatch(r"[^+\s]+\+[0-9a-f]{8}\+\S+", text):
         name, given, data = text.split("+", 2)
         data = base64.b64decode(data)
-        require(data[:1] == b"\1" and key_id(name, data[1:]).hex() == given, "not a verifier key", Undetermined)
+        require(data[:1] == b"\1" and key_id(name, data[1:]).hex() == given, "usage", "not a verifier key")
         return data[1:]
     if text.startswith("-----BEGIN PUBLIC KEY-----"):
         text = "".join(text.splitlines()[1:-1])
     data = bytes.fromhex(text) if re.fullmatch("[0-9a-f]{64}", text) else base64.b64decode(text)
-    require(len(data) in (32, 44), "not an Ed25519 public key", Undetermined)
+    require(len(data) in (32, 44), "usage", "not an Ed25519 public key")
     return data[-32:]
 
 
@@ -278,7 +295,7 @@ def read_witness(text):
     name, given, data = text.strip().split("+", 2)
     data = base64.b64decode(data)
     good = data[:1] == b"\4" and len(data) == 33 and key_id(name, data[1:], b"\4").hex() == given
-    require(good, "not the verifier key of a witness", Undetermined)
+    require(good, "usage", "not the verifier key of a witness")
     return name, data[1:]
 
 
@@ -296,19 +313,22 @@ class Seal:
         self.text, _, signatures = text.rpartition("\n\n")
         self.text += "\n"
         lines = self.text.split("\n")
-        good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]*)\n[^\n]+\n", self.text) and signatures.endswith("\n")
-        require(good, "not a seal")
-        self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
-        self.base, self.workspace, self.epoch = parse_origin(self.origin)
-        self.signatures = []
-        for line in signatures.splitlines():
-            dash, name, data = line.split(" ")
-            require(dash == "\u2014", "not a signature line")
-            self.signatures.append((name, unbase64(data)))
+        good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]{0,15})\n[^\n]+\n", self.text) and signatures.endswith("\n")
+        require(good and int(lines[1]) < 2**53, "seal_invalid", "not a seal")
+        try:
+            self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
+            self.base, self.workspace, self.epoch = parse_origin(self.origin)
+            self.signatures = []
+            for line in signatures[:-1].split("\n"):
+                dash, name, data = line.split(" ")
+                require(dash == "\u2014" and name, "seal_invalid", "not a signature line")
+                self.signatures.append((name, unbase64(data)))
+        except ValueError:
+            raise Tampered("seal_invalid", "not a seal") from None
 
     def signed_by(self, key):
         own = [data[4:] for name, data in self.signatures if (name, data[:4]) == (self.origin, key_id(self.origin, key))]
-        require(all(ed25519_holds(key, self.text.encode(), data) for data in own), "a seal's signature is wrong")
+        require(all(ed25519_holds(key, self.text.encode(), data) for data in own), "seal_signature", "a seal's signature is wrong")
         return bool(own)
 
     def cosigned_by(self, name, key):
@@ -318,7 +338,7 @@ class Seal:
         for time, data in zip(times, own):
             text = f"cosignature/v1\ntime {time}\n{self.text}"
             good = len(data) == 72 and time < 2**63 and ed25519_holds(key, text.encode(), data[8:])
-            require(good, f"the cosignature of {name} is not right")
+            require(good, "seal_signature", f"the cosignature of {name} is not right")
         return max(times, default=None)
 
     def signed_by_any(self, keys):
@@ -326,12 +346,12 @@ class Seal:
 
     def check(self, workspace, trust, keys=()):
         """Says whether the seal's signature was checked. `keys` are the log's, where they came with the seal."""
-        require(self.workspace == workspace, "the seal is of another workspace")
+        require(self.workspace == workspace, "seal_invalid", "the seal is of another workspace")
         trust.note_witnesses(self)
         if not trust.keys:
             return "sealed (by whom is not checked: no --public-key)"
         signed = self.signed_by_any(trust.with_later(keys))
-        require(signed, not_their_key(trust, {sha256(key) for key in keys}), Undetermined)
+        require(signed, "seal_missing", not_their_key(trust, {sha256(key) for key in keys}))
         return "sealed with the given key" if self.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
 
 
@@ -343,28 +363,42 @@ def not_their_key(trust, fingerprints):
     return "the given key does not lead to the key that sealed this: it is another log's key, or somebody replaced this log and its seals"
 
 
+def is_key_chain(chain):
+    """Whether a value has the form of announcements of keys."""
+    return isinstance(chain, list) and len(chain) > 0 and all(
+        has(one, "public_key", "event", "path", "seal") and isinstance(one["event"], dict) and is_hashes(one["path"])
+        and isinstance(one["public_key"], str) and isinstance(one["seal"], str)
+        for one in chain
+    )
+
+
 def read_key_chain(chain, workspace):
     """The keys of a log, the first one first: each is announced by an event under a seal by the key before it."""
+    try:
+        return follow_keys(chain, workspace)
+    except Tampered as problem:
+        raise Tampered("seal_invalid", str(problem)) from None
+
+
+def follow_keys(chain, workspace):
     keys, last = [], -1
-    require(isinstance(chain, list) and chain, "the announcements of keys are not in order")
+    require(is_key_chain(chain), "seal_invalid", "the announcements of keys are not in order")
     for one in chain:
-        good = has(one, "public_key", "event", "path", "seal") and isinstance(one["event"], dict) and is_hashes(one["path"])
-        require(good and isinstance(one["public_key"], str), "the announcements of keys are not in order")
         try:
-            require("+" in one["public_key"], "a key is announced in another form than name+hash+key")
+            require("+" in one["public_key"], "seal_invalid", "a key is announced in another form than name+hash+key")
             key, seal = read_key(one["public_key"]), Seal(one["seal"])
         except (ValueError, TypeError, AttributeError, Undetermined):
-            raise Tampered("a key or a seal among the announcements of keys is not in order") from None
+            raise Tampered("seal_invalid", "a key or a seal among the announcements of keys is not in order") from None
         event, value = Log(False).read(*stored(one["event"]))
         announced = (event["operation"], event["agent_id"], event["result"], event["workspace_id"])
         expected = ("seal.rotate_key" if keys else "workspace.create", None, "ok", workspace)
-        require(announced == expected and event["seq"] > last, "an event does not announce a key of this log")
+        require(announced == expected and event["seq"] > last, "seal_invalid", "an event does not announce a key of this log")
         details = one["event"]["details"]
-        require(details.get("signing_key") == sha256(key), f"seq {event['seq']} announces another key")
+        require(details.get("signing_key") == sha256(key), "seal_invalid", f"seq {event['seq']} announces another key")
         path = [bytes.fromhex(value) for value in one["path"]]
         included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
         sealed = seal.workspace == workspace and included and seal.signed_by(keys[-1] if keys else key)
-        require(sealed, f"seq {event['seq']}, which announces a key, is not under a seal by the key before it")
+        require(sealed, "seal_invalid", f"seq {event['seq']}, which announces a key, is not under a seal by the key before it")
         keys.append(key)
         last = event["seq"]
     return keys
@@ -383,7 +417,7 @@ def split_seals(text):
 def read_seals(text):
     """Seals kept elsewhere. Only the empty line after the last one may be missing."""
     notes, rest = split_seals(text if text.endswith("\n\n") else text + "\n")
-    require(notes and not rest, "not a file of seals, or cut off inside a seal", Undetermined)
+    require(notes and not rest, "usage", "not a file of seals, or cut off inside a seal")
     return [Seal(note) for note in notes]
 
 
@@ -394,15 +428,16 @@ class Trust:
         self.keys, self.anchors, self.complete = keys, anchors, complete
         self.witnesses, self.quorum = witnesses, len(witnesses) if quorum is None else quorum
         self.witnessed = {}  # of the log that is checked now: the newest seal that each witness has cosigned, and when
+        self.workspaces = set()  # that were checked
         self.prunings = []  # that were read: (position, digest of the export that holds what was dropped)
 
-    def note_witnesses(self, seal, kind=Tampered):
+    def note_witnesses(self, seal, code="seal_signature"):
         """Notes which witnesses have cosigned a seal that is one of the log's."""
-        for name, key in self.witnesses:
-            try:
-                time = seal.cosigned_by(name, key)
-            except Tampered as problem:
-                raise kind(str(problem)) from None
+        try:
+            times = [seal.cosigned_by(name, key) for name, key in self.witnesses]
+        except Tampered as problem:
+            require(False, code, str(problem))
+        for (name, _), time in zip(self.witnesses, times):
             if time is not None and seal.size and seal.size >= self.witnessed.get(name, (0, 0))[0]:
                 self.witnessed[name] = (seal.size, time)
 
@@ -410,7 +445,7 @@ class Trust:
         """What the witnesses have cosigned, in words; the next log is counted by itself."""
         seen, self.witnessed = self.witnessed, {}
         count = f"{len(seen)} of the {self.quorum} required witnesses have cosigned a seal of this log"
-        require(len(seen) >= self.quorum, count, Undetermined)
+        require(len(seen) >= self.quorum, "witness_missing", count)
         words = [f"{name} through event {size - 1} at {utc(time)}" for name, (size, time) in seen.items()]
         return f". Witnessed: {', '.join(words)}" if words else ""
 
@@ -421,23 +456,37 @@ class Trust:
 
     def unknown(self, why):
         """Says that events may be missing; with --complete that is why nothing is established."""
-        require(not self.complete, f"completeness cannot be established: {why}", Undetermined)
+        require(not self.complete, "completeness_unknown", f"completeness cannot be established: {why}")
         return f"Completeness cannot be established: {why}"
 
+    def is_damaged(self, anchor):
+        """Whether a kept seal has a wrong signature of a given key."""
+        try:
+            return anchor.signed_by_any(self.keys) and False
+        except Tampered:
+            return True
+
     def anchor(self, log):
-        """Every kept seal must be the beginning of a whole log, or be named by a restore; returns the others."""
-        compared = []
-        for seal in self.anchors:
-            require(seal.workspace == log.workspace, "the kept seal is of another workspace", Undetermined)
-            if log.is_lost(seal):
+        """Every kept seal of a whole log must be of its beginning, or be named by a restore. Returns the last event under one."""
+        through, open_questions = None, []
+        for seal in sorted(self.anchors, key=lambda one: one.size):
+            if seal.workspace != log.workspace:
                 continue
-            why = log.restored_before(seal)
-            require(seal.size <= len(log.hashes), "the log is shorter than the kept seal says" + why)
-            root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
-            require(root == seal.root, "the log is not the one of the kept seal" + why)
-            self.note_witnesses(seal, Undetermined)
-            compared.append(seal)
-        return compared
+            if self.is_damaged(seal):
+                open_questions.append(DAMAGED)
+            elif not log.is_lost(seal, after=through):
+                why = log.rolled_back(seal, through)
+                require(seal.size <= len(log.hashes), why or "seal_beyond_log", "the log is shorter than the kept seal says", seal.size - 1)
+                root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
+                require(root == seal.root, why or "anchor_mismatch", "the log is not the one of the kept seal", seal.size - 1)
+                self.note_witnesses(seal, "seal_missing")
+                through = seal.size - 1 if seal.size else through
+        return through, open_questions
+
+
+DAMAGED = ("seal_missing", "the kept seal is damaged: its signature is wrong")
+FOREIGN = ("seal_missing", "the kept seal is of another workspace")
+ANOTHER = ("seal_missing", "the kept seal is another one than the export was made under")
 
 
 class Epochs:
@@ -447,20 +496,31 @@ class Epochs:
         self.origins, self.restores, self.keys = [[0, None]], [], []  # (size, origin), (seq, details), (seq, digest)
 
     def note(self, seq, operation, said):
+        """Notes a key or a restore. Returns what is wrong with the epoch that a restore begins, or None."""
         if operation != "log.restore":
             self.keys.append((seq, said.get("signing_key")))
             if seq == 0:
                 self.origins[0][1] = said.get("origin")
-            return
-        self.restores.append((seq, said))
+            return None
         now = self.origins[-1]
+        self.restores.append((seq, said, now))
         if not EPOCH & set(said):  # as older versions declared it: the origin stays
             self.origins.append([seq + 1, now[1]])
-            return
+            return None
         problem = epoch_problem(seq, said, now[1], self.keys and self.keys[-1][1])
-        require(not problem, f"seq {seq}: {problem}")
-        now[1] = said["previous_origin"]
-        self.origins.append([seq + 1, said["origin"]])
+        if problem is None:
+            now[1] = said["previous_origin"]
+            self.origins.append([seq + 1, said["origin"]])
+        return problem
+
+    def rolled_back(self, seal, after=None):
+        """The code when a declared restore after event `after` can be why the log does not continue a kept seal; or None."""
+        over = any(
+            # After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
+            seq < seal.size and (EPOCH & set(said) or seq > (-1 if after is None else after)) and ended[1] in (None, seal.origin)
+            for seq, said, ended in self.restores
+        )
+        return "rolled_back" if over else None
 
     def is_foreign(self, seal, whole):
         """Whether a seal's origin is not in force at its size. After a window there may be later epochs."""
@@ -473,7 +533,7 @@ class Epochs:
     def naming(self, seal):
         """The position of the restore that names a seal as one over lost events."""
         head = {"origin": seal.origin, "size": seal.size, "root": seal.root.hex()}
-        return next((seq for seq, said in self.restores if head in said.get("lost_seals", [])), None)
+        return next((seq for seq, said, _ in self.restores if head in (said.get("lost_seals") or [])), None)
 
 
 EPOCH = {"origin", "previous_origin", "signing_key", "last_seal", "lost_seals", "lost_through"}
@@ -505,8 +565,8 @@ def epoch_problem(seq, said, origin, key):
 class Log:
     """The chains of a log, followed event by event in order of seq."""
 
-    def __init__(self, whole, agent=None, after=None):
-        self.whole, self.agent, self.after = whole, agent, after
+    def __init__(self, whole, agent=None, from_start=False):
+        self.whole, self.agent, self.from_start = whole, agent, from_start  # whether every chain must begin with its first event
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.firsts = {}  # the first event of each agent, where it is here
@@ -516,31 +576,41 @@ class Log:
         self.control = []  # events about rows of control.db
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
 
-    def add(self, canonical, details_text, salt, stored_hash):
-        event, value = self.read(canonical, details_text, salt, stored_hash)
+    def add(self, canonical, details_text, salt, stored_hash, row=None, later=tuple):
+        """The next event. `row` is the number of its row, where it has one; `later` returns the numbers of those after it."""
+        event, value = self.read_body(canonical, stored_hash)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
         if self.next_seq is not None:
-            good = seq == self.next_seq if self.whole else seq >= self.next_seq
-            require(good, f"seq {seq}: expected {self.next_seq}")
+            require(seq >= self.next_seq, "seq_repeated", f"seq {seq}: expected {self.next_seq}", seq)
+            if seq > self.next_seq and self.whole:
+                # Where a missing event comes later, the events are out of order.
+                code = "seq_repeated" if set(range(self.next_seq, seq)) & set(later()) else "seq_gap"
+                raise Tampered(code, f"seq {seq}: expected {self.next_seq}", seq)
         self.next_seq = seq + 1
         self.first_seq = seq if self.first_seq is None else self.first_seq
-        require(self.whole or agent == self.agent, f"seq {seq}: another agent")
-        first = (place - 1, event["previous_hash"]) if self.after is None else self.after
-        before = self.heads.get(agent, first)
-        require((place - 1, event["previous_hash"]) == before, f"seq {seq}: does not follow in its chain")
-        require((place == 1) == (event["previous_hash"] == ZEROS), f"seq {seq}: a chain begins wrongly")
-        genesis = (event["operation"], agent, place, event["result"]) == ("workspace.create", None, 1, "ok")
-        require(genesis == (seq == 0), f"seq {seq}: the genesis is not where it belongs")
+        require(row in (None, seq), "row_mismatch", f"seq {row}: the row has another number", seq)
+        genesis = (event["operation"], agent, place, event["previous_hash"], event["result"]) == ("workspace.create", None, 1, ZEROS, "ok")
+        require(genesis if seq == 0 else event["operation"] != "workspace.create", "genesis_invalid", f"seq {seq}: the genesis is not where it belongs", seq)
+        self.read_details(event, details_text, salt)
+        require(self.whole or agent == self.agent, "wrong_agent", f"seq {seq}: another agent", seq)
+        before = self.heads.get(agent)
+        if before is not None or self.from_start:
+            before = before or (0, ZEROS)
+            require(place == before[0] + 1, "agent_seq_gap", f"seq {seq}: does not follow in its chain", seq)
+            require(event["previous_hash"] == before[1], "link_broken", f"seq {seq}: does not follow in its chain", seq)
+        require((place == 1) == (event["previous_hash"] == ZEROS), "link_broken", f"seq {seq}: a chain begins wrongly", seq)
         if (event["operation"], agent, event["result"]) == ("log.restore", None, "ok"):
             said = load_json(details_text) if details_text else {}
             last = (seq - 1, self.hashes[-1] if self.hashes else None)
             named = (said.get("head_seq"), said.get("head_hash"))
-            require(not (said and self.whole and self.hashes) or named == last, f"seq {seq}: restored from another log")
+            known = said.get("head_seq") is not None and self.whole and self.hashes
+            require(not known or named == last, "restore_invalid", f"seq {seq}: restored from another log", seq)
         self.note_epoch(event, details_text)
         if details_text is None:
             self.blanks.append(seq)
         elif (event["operation"], event["result"]) == ("data.erase", "ok"):
             self.erasures.append((seq, load_json(details_text)))
+            check_erasure(*self.erasures[-1])
         self.heads[agent] = (place, value)
         if place == 1:
             self.firsts[agent] = seq
@@ -555,7 +625,7 @@ class Log:
         if self.whole and self.first_seq is not None:
             positions = (seq for first, end in named for seq in range(max(first, self.first_seq), end + 1))
             restored = [seq for seq in positions if seq not in blanks]
-            require(not restored, f"details that an erasure destroyed are there again, of seq {sorted(restored)[:5]}")
+            require(not restored, "details_restored", f"details that an erasure destroyed are there again, of seq {sorted(restored)[:5]}")
         covered = lambda seq, ranges: any(first <= seq <= end for first, end in ranges)
         sure = named + [one for ranges, proved in self.later if proved for one in ranges]
         unsure = [one for ranges, proved in self.later if not proved for one in ranges]
@@ -569,36 +639,57 @@ class Log:
             if budget:
                 budget, self.unnamed = budget - 1, self.unnamed + 1
         missing = missing[self.unnamed :]
-        kind = Undetermined if ends_early or self.open else Tampered
-        require(not missing, f"details are gone, and no erasure names the events: seq {missing[:5]}", kind)
+        code = "erasure_outside" if ends_early or self.open else "details_missing"
+        require(not missing, code, f"details are gone, and no erasure names the events: seq {missing[:5]}", missing[0] if missing else None)
         return unproved
 
     def read(self, canonical, details_text, salt, stored_hash):
         """An event by itself: its form, its hash, its details."""
-        event = load_json(canonical)
-        require(check_event(event) == canonical, "the bytes are not in canonical form")
-        seq, value = event["seq"], sha256(b"\0", canonical)
-        require(value == stored_hash, f"seq {seq}: the hash is not the one of the bytes")
-        self.workspace = self.workspace or event["workspace_id"]
-        require(event["workspace_id"] == self.workspace, f"seq {seq}: another workspace")
-        require((details_text is None) == (salt is None), f"seq {seq}: details are half erased")
-        if details_text is None:
-            require(event["operation"] in ERASABLE, f"seq {seq}: details that nothing can erase are gone")
-        else:
-            require(re.fullmatch("[0-9a-f]{32}", salt), f"seq {seq}: not a salt")
-            commitment = sha256(bytes.fromhex(salt), details_text.encode())
-            require(commitment == event["details_commitment"], f"seq {seq}: details do not fit")
+        event, value = self.read_body(canonical, stored_hash)
+        self.read_details(event, details_text, salt)
         return event, value
 
-    def keep(self, canonical, details_text, salt, stored_hash):
+    def read_body(self, canonical, stored_hash):
+        try:
+            event = load_json(canonical)
+            require(check_event(event) == canonical, "event_malformed", "the bytes are not in canonical form")
+        except (ValueError, TypeError, RecursionError):
+            raise Tampered("event_malformed", "the bytes are no event") from None
+        seq, value = event["seq"], sha256(b"\0", canonical)
+        require(value == stored_hash, "hash_mismatch", f"seq {seq}: the hash is not the one of the bytes", seq)
+        self.workspace = self.workspace or event["workspace_id"]
+        require(event["workspace_id"] == self.workspace, "wrong_workspace", f"seq {seq}: another workspace", seq)
+        return event, value
+
+    def read_details(self, event, details_text, salt):
+        seq = event["seq"]
+        require((details_text is None) == (salt is None), "details_mismatch", f"seq {seq}: details are half erased", seq)
+        if details_text is None:
+            require(event["operation"] in ERASABLE, "details_missing", f"seq {seq}: details that nothing can erase are gone", seq)
+            return
+        good = isinstance(salt, str) and re.fullmatch("[0-9a-f]{32}", salt) and isinstance(details_text, str)
+        require(good, "details_mismatch", f"seq {seq}: not a salt", seq)
+        commitment = sha256(bytes.fromhex(salt), details_text.encode(errors="surrogateescape"))
+        require(commitment == event["details_commitment"], "details_mismatch", f"seq {seq}: details do not fit", seq)
+        try:
+            said = load_json(details_text)
+            good = isinstance(said, dict) and jcs(said) == details_text
+        except (Tampered, ValueError, RecursionError):
+            good = False
+        require(good, "details_malformed", f"seq {seq}: details are not canonical", seq)
+
+    def keep(self, canonical, details_text, salt, stored_hash, row):
         """An event from the pruned part of the log: it has to be the leaf of its place."""
-        event, value = self.read(canonical, details_text, salt, stored_hash)
+        value = sha256(b"\0", canonical)
+        event, _ = self.read_body(canonical, value)
         seq, agent, place = event["seq"], event["agent_id"], event["agent_seq"]
-        require(self.hashes[seq] == value, f"seq {seq}: not the leaf of its place in the tree")
+        require(self.hashes[row] == value, "hash_mismatch", f"seq {row}: not the leaf of its place in the tree", row)
+        require((row, stored_hash) == (seq, value), "row_mismatch", f"seq {row}: a column beside the event says something else", row)
+        self.read_details(event, details_text, salt)
         before = self.heads.get(agent, (0, ZEROS))
-        require(place > before[0], f"seq {seq}: out of order in its chain")
+        require(place > before[0], "agent_seq_gap", f"seq {seq}: out of order in its chain", seq)
         if place == before[0] + 1:
-            require(event["previous_hash"] == before[1], f"seq {seq}: does not follow in its chain")
+            require(event["previous_hash"] == before[1], "link_broken", f"seq {seq}: does not follow in its chain", seq)
         self.heads[agent] = (place, value)
         self.note_epoch(event, details_text)
         return event
@@ -606,35 +697,34 @@ class Log:
     def note_epoch(self, event, details_text):
         operation, own = event["operation"], (event["agent_id"], event["result"]) == (None, "ok")
         if own and operation in ("workspace.create", "seal.rotate_key", "log.restore"):
-            self.epochs.note(event["seq"], operation, load_json(details_text))
+            problem = self.epochs.note(event["seq"], operation, load_json(details_text))
+            require(not problem, "restore_invalid", f"seq {event['seq']}: {problem}", event["seq"])
 
     def check_origin(self, seal, whole=True):
-        require(not self.epochs.is_foreign(seal, whole), "a seal is of another epoch: its origin was not in force at its size")
+        require(not self.epochs.is_foreign(seal, whole), "seal_origin", "a seal is of another epoch: its origin was not in force at its size")
 
-    def is_lost(self, seal, whole=True):
+    def is_lost(self, seal, whole=True, after=None):
         """Whether a kept seal is of an earlier origin and named by a restore. One that is not named is a fork."""
         if not self.epochs.is_foreign(seal, whole):
             return False
         restore = self.epochs.naming(seal)
-        why = self.restored_before(seal) or ": its origin was not in force at its size"
-        require(restore is not None, "the log is not the one of the kept seal" + why)
+        code = self.rolled_back(seal, after) or ("seal_beyond_log" if seal.size > len(self.hashes) and whole else "seal_origin")
+        require(restore is not None, code, "the log is not the one of the kept seal: its origin was not in force at its size", seal.size - 1)
         self.lost.append(restore)
         return True
+
+    def rolled_back(self, seal, after=None):
+        return self.epochs.rolled_back(seal, after)
 
     def check_lost(self, through):
         """What a restore says of kept seals counts only under a seal by a trusted key: others could have added it."""
         uncovered = [seq for seq in self.lost if through is None or seq > through]
-        require(not uncovered, f"the restore at seq {uncovered} names the kept seal, and no seal by a trusted key covers the restore")
-
-    def restored_before(self, seal):
-        """A declared restore that does not name a kept seal excuses nothing."""
-        over = [seq for seq, _ in self.epochs.restores if seq < seal.size]
-        return f": it was restored from a backup at seq {over[0]}, and events are gone" if over else ""
+        require(not uncovered, "rolled_back", f"the restore at seq {uncovered} names the kept seal, and no seal by a trusted key covers the restore")
 
     def summary(self):
         bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
         epochs = f", {self.unnamed} erased, not named (older format)" if self.unnamed else ""
-        for (seq, said), (_, origin) in zip(self.epochs.restores, self.epochs.origins[1:]):
+        for (seq, said, _), (_, origin) in zip(self.epochs.restores, self.epochs.origins[1:]):
             name = f", from there on sealed as {origin}" if "origin" in said else ""
             epochs += f", restored from a backup at seq {seq}{name}"
         if self.lost:
@@ -670,10 +760,10 @@ def has(value, *members):
 def check_header(header):
     """The members of a header and their types."""
     known = isinstance(header, dict) and isinstance(header.get("format"), str) and header["format"] in OWN
-    require(known, "not an export of a known format", Undetermined)
+    require(known, "not_evidence", "not an export of a known format")
     form = header["format"]
     members = COMMON | OWN[form]
-    require(members - OPTIONAL[form] <= set(header) <= members | OPTIONAL[form], "the header has not the members of a header")
+    require(members - OPTIONAL[form] <= set(header) <= members | OPTIONAL[form], "event_malformed", "the header has not the members of a header")
     texts = [header["workspace_id"], header["exported_at"]]
     texts += [header[name] for name in ("agent_id", "start_time", "end_time", "seal", "public_key") if header[name] is not None]
     good = all(isinstance(text, str) for text in texts) and is_count(header["event_count"])
@@ -686,9 +776,18 @@ def check_header(header):
         good &= isinstance(header["after"], dict) and isinstance(header["binding"], dict)
         good &= header["before"] is None or isinstance(header["before"], dict)
         good &= proof is None or has(proof, "path", "binding") or has(proof, "before", "after", "binding")
-    require(good and (proof is None or all(map(is_hashes, proof.values()))), "a member of the header has the wrong type")
+    require(good and (proof is None or all(map(is_hashes, proof.values()))), "event_malformed", "a member of the header has the wrong type")
     if "erasures" in header:
         check_erasures(header["erasures"])
+    require("keys" not in header or is_key_chain(header["keys"]), "event_malformed", "the announcements of keys are not in order")
+    require("restores" not in header or are_restores(header["restores"]), "event_malformed", "the restores are not in order")
+
+
+def are_restores(value):
+    """Whether a value has the form of the restores that an export shows."""
+    return isinstance(value, list) and len(value) > 0 and all(
+        has(one, "event", "path") and isinstance(one["event"], dict) and is_hashes(one["path"]) for one in value
+    )
 
 
 def check_erasures(value):
@@ -697,7 +796,7 @@ def check_erasures(value):
         has(one, "event", "path") and isinstance(one["event"], dict) and (one["path"] is None or is_hashes(one["path"]))
         for one in value["events"]
     )
-    require(good, "the erasures are not in order")
+    require(good, "event_malformed", "the erasures are not in order")
 
 
 def is_text(text):
@@ -709,11 +808,11 @@ def read_ndjson(lines):
     """The header, the events, and the trailer or why there is none."""
     try:
         header = load_json(lines[0])
-        require(is_text(lines[0]) and header.pop("type") == "header", "no header", Undetermined)
+        require(is_text(lines[0]) and header.pop("type") == "header", "not_evidence", "no header")
     except (Tampered, ValueError):
-        raise Undetermined("not an export: its first line cannot be read") from None
+        raise Undetermined("not_evidence", "not an export: its first line cannot be read") from None
     check_header(header)
-    require("erasures" not in header, "the header has not the members of a header")
+    require("erasures" not in header, "event_malformed", "the header has not the members of a header")
     events = []
     for number, line in enumerate(lines[1:], 2):
         try:
@@ -723,14 +822,14 @@ def read_ndjson(lines):
         if not isinstance(value, dict) or not is_text(line):
             return header, events, "a line of the export is no object"
         kind = value.get("type")
-        require(kind in ("event", "trailer"), "a line is neither an event nor the trailer")
+        require(kind in ("event", "trailer"), "event_malformed", "a line is neither an event nor the trailer")
         if kind == "trailer":
             good = has({"erasures": 0, **value}, "type", "event_count", "head", "erasures") and is_count(value["event_count"])
-            require(good and (value["head"] is None or is_hash(value["head"])), "the trailer is not in order")
+            require(good and (value["head"] is None or is_hash(value["head"])), "event_malformed", "the trailer is not in order")
             if "erasures" in value:
                 check_erasures(value["erasures"])
-                require(header["format"] == FORMAT, "the trailer is not in order")
-            require(not "".join(lines[number:]).strip(WHITE), "something follows the trailer")
+                require(header["format"] == FORMAT, "event_malformed", "the trailer is not in order")
+            require(not "".join(lines[number:]).strip(WHITE), "event_malformed", "something follows the trailer")
             return header, events, value
         del value["type"]
         events.append(value)
@@ -762,7 +861,7 @@ def read_document(text):
         nonlocal at
         peek()
         found, end = decoder.raw_decode(text, at)
-        require(is_text(text[at:end]), "this is not UTF-8", Undetermined)
+        require(is_text(text[at:end]), "export_incomplete", "this is not UTF-8")
         at = end
         return found
 
@@ -772,14 +871,14 @@ def read_document(text):
         named = set()
         while True:
             name = value()
-            require(isinstance(name, str), "not JSON", Undetermined)
-            require(name not in named, "a member is there twice")
+            require(isinstance(name, str), "export_incomplete", "not JSON")
+            require(name not in named, "event_malformed", "a member is there twice")
             named.add(name)
             skip(":")
             if name != "events":
                 header[name] = value()
             else:
-                require("agent_id" in header, "the events stand before the agent_id", Undetermined)
+                require("agent_id" in header, "export_incomplete", "the events stand before the agent_id")
                 skip("[")
                 more = peek() != "]" or skip("]") != "]"
                 while more:
@@ -791,13 +890,13 @@ def read_document(text):
     try:
         members()
     except Tampered:
-        require(header.get("format") in OWN, "not an export", Undetermined)
+        require(header.get("format") in OWN, "not_evidence", "not an export")
         raise
     except (ValueError, RecursionError, Undetermined):
         return header, events, "not an export, or not all of it"
-    require("format" in header, "not an export", Undetermined)
+    require("format" in header, "not_evidence", "not an export")
     check_header(header)
-    require(not text[at:].strip(WHITE), "something follows the end of the export")
+    require(not text[at:].strip(WHITE), "event_malformed", "something follows the end of the export")
     return header, events, None
 
 
@@ -809,35 +908,30 @@ def check_export(text, trust):
         ndjson = False
     header, events, trailer = read_ndjson(lines) if ndjson else read_document(text)
     if isinstance(trailer, str):
-        check_part(header, events)
-        raise Undetermined(trailer)
+        findings = Findings()
+        with findings.section():
+            check_part(header, events)
+        findings.problems.append(Undetermined("export_incomplete" if ndjson or events else "not_evidence", trailer))
+        findings.finish()
     whole = header["agent_id"] is None
-    bound = read_bound(header, "ndjson" if ndjson else "json") if header["format"] == FORMAT else None
-    if bound:
-        before = bound.before
-        after = (before["agent_seq"], bound.before_hash) if before else (0, ZEROS)
-    else:
-        after = header["starts_after"]
-        after = (after["agent_seq"], after["hash"]) if after else (0, ZEROS)
-    log = Log(whole, header["agent_id"], None if whole else after)
-    if whole and bound:
-        log.next_seq = bound.before["seq"] + 1 if bound.before else 0
-    elif whole and header["start_time"] is None:
-        log.next_seq = 0
+    log = Log(whole, header["agent_id"])
     bodies = feed(log, events)
-    require(not events or log.workspace == header["workspace_id"], "another workspace than stated")
-    require(header["event_count"] == len(events), "the number of events is wrong")
-    if ndjson:
-        require(trailer["event_count"] == len(events), "the number of events is wrong")
-        require(trailer["head"] == (log.hashes[-1] if log.hashes else None), "another end than stated")
-    if bound:
+    require(not events or log.workspace == header["workspace_id"], "wrong_workspace", "another workspace than stated")
+    trust.workspaces.add(header["workspace_id"])
+    head = log.hashes[-1] if log.hashes else None
+    require(not ndjson or trailer["head"] == head, "head_mismatch", "another end than stated")
+    counts = {header["event_count"], (trailer if ndjson else header)["event_count"]}
+    if header["format"] == FORMAT:
+        bound = read_bound(header, "ndjson" if ndjson else "json")
         check_bound(header, bound, bodies, log)
+        require(counts == {len(events)}, "export_count", "the number of events is wrong")
         said = check_bound_seal(header, bound, bodies, log, trust, (trailer if ndjson else header).get("erasures"))
         return f"{log.summary()}, {said}"
     ends_early = header["end_time"] is not None
     if not ends_early:
         log.check_blanks()
-    check_window(header, [body["timestamp"] for body in bodies])
+    check_window(header, bodies, log)
+    require(counts == {len(events)}, "export_count", "the number of events is wrong")
     said = check_export_seal(header, log, trust, bodies and bodies[-1]["agent_seq"])
     if ends_early:
         log.check_blanks(ends_early)
@@ -847,9 +941,10 @@ def check_export(text, trust):
 def feed(log, events):
     """Adds events as they are shown; returns their bodies."""
     bodies = []
-    for event in events:
-        require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "not an event")
-        bodies.append(log.add(*stored(event)))
+    for at, event in enumerate(events):
+        later = lambda: [one.get("seq") for one in events[at:] if isinstance(one, dict) and is_count(one.get("seq"))]
+        require(isinstance(event, dict) and {"details", "details_salt", "hash"} <= set(event), "event_malformed", "not an event")
+        bodies.append(log.add(*stored(event), later=later))
     return bodies
 
 
@@ -862,7 +957,7 @@ def stored(shown):
         (text or "").encode()  # no lone surrogates
         return check_event(event), text, salt, value
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise Tampered("not an event") from None
+        raise Tampered("event_malformed", "not an event") from None
 
 
 def check_part(header, events):
@@ -876,12 +971,15 @@ class Bound:
     """The event of an export, and the events on both sides of the exported ones."""
 
     def __init__(self, header):
-        self.event, self.hash = Log(False).read(*stored(header["binding"]))
-        self.said = header["binding"]["details"]
-        self.after, self.before, self.before_hash = header["after"], header["before"], None
-        self.after_hash = sha256(b"\0", check_event(self.after))
-        if self.before is not None:
-            self.before_hash = sha256(b"\0", check_event(self.before))
+        try:
+            self.event, self.hash = Log(False).read(*stored(header["binding"]))
+            self.said = header["binding"]["details"]
+            self.after, self.before, self.before_hash = header["after"], header["before"], None
+            self.after_hash = sha256(b"\0", check_event(self.after))
+            if self.before is not None:
+                self.before_hash = sha256(b"\0", check_event(self.before))
+        except Tampered as problem:
+            raise Tampered("export_window", f"what the export says of itself is not in order: {problem}") from None
 
 
 def is_edge(value):
@@ -896,14 +994,14 @@ def read_bound(header, form):
     event, said = bound.event, bound.said
     needed = {"format", "event_count", "first", "last", "tree_root"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
-    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before"}, "it is not the event of an export")
+    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before"}, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
-    require(good, "it is not the event of an export")
+    require(good, "export_window", "it is not the event of an export")
     own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
     own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]
     own += [(event["timestamp"], header["exported_at"]), (said["format"], form)]
-    require(all(one == other for one, other in own), "the event of the export describes another export")
+    require(all(one == other for one, other in own), "export_window", "the event of the export describes another export")
     return bound
 
 
@@ -911,30 +1009,52 @@ def check_bound(header, bound, bodies, log):
     """The events are those that the event of the export states, and there are no others in the window."""
     event, said, agent = bound.event, bound.said, header["agent_id"]
     edge = lambda at: {**{name: bodies[at][name] for name in ("seq", "agent_seq")}, "hash": log.hashes[at]} if bodies else None
-    require((said["first"], said["last"]) == (edge(0), edge(-1)), "the events are not the ones that the event of the export states")
+    require((said["first"], said["last"]) == (edge(0), edge(-1)), "export_window", "the events are not the ones that the event of the export states")
     beside = [bound.after] + ([bound.before] if bound.before else [])
     good = all(one["workspace_id"] == header["workspace_id"] and agent in (None, one["agent_id"]) for one in beside)
-    previous, value = (bodies[-1], log.hashes[-1]) if bodies else (bound.before, bound.before_hash)
-    if agent is None:
-        good &= bound.after["seq"] == (previous["seq"] if previous else -1) + 1
-    else:
-        place = (previous["agent_seq"] + 1, value) if previous else (1, ZEROS)
-        good &= (bound.after["agent_seq"], bound.after["previous_hash"]) == place
+    # The exported events follow the one before them, and the one after follows them.
+    steps = [(bound.before, bound.before_hash, bodies[0] if bodies else bound.after)]
+    steps += [(bodies[-1], log.hashes[-1], bound.after)] if bodies else []
+    for previous, value, following in steps:
+        if agent is None:
+            good &= following["seq"] == (previous["seq"] if previous else -1) + 1
+        else:
+            place = (previous["agent_seq"] + 1, value) if previous else (1, ZEROS)
+            good &= (following["agent_seq"], following["previous_hash"]) == place
     at_end = bound.after["seq"] == event["seq"]
     good &= bound.after["seq"] <= event["seq"] and (not at_end or bound.after_hash == bound.hash)
-    require(good, "the events before and after the exported ones are not the ones beside them")
+    require(good, "export_window", "the events before and after the exported ones are not the ones beside them")
     start, end = window_of(header)
     outside = lambda one: one["timestamp"] < start or one["timestamp"] >= end
     pruned = said.get("pruned_before", 0)
-    require((bodies[0] if bodies else bound.after)["seq"] >= pruned, "the export holds events that were pruned")
+    require((bodies[0] if bodies else bound.after)["seq"] >= pruned, "export_window", "the export holds events that were pruned")
     before_fits = bound.before is None or bound.before["seq"] < pruned or outside(bound.before)
-    require(before_fits, "the event before the first one belongs to the export, and is not in it")
-    require(at_end or outside(bound.after), "the event after the last one belongs to the export, and is not in it")
-    require(not bodies or not outside(bodies[0]), "the first event is outside the header's times")
-    require(not bodies or not outside(bodies[-1]), "the last event is outside the header's times")
+    require(before_fits, "export_window", "the event before the first one belongs to the export, and is not in it")
+    require(at_end or outside(bound.after), "export_window", "the event after the last one belongs to the export, and is not in it")
+    require(not bodies or not outside(bodies[0]), "export_window", "the first event is outside the header's times")
+    require(not bodies or not outside(bodies[-1]), "export_window", "the last event is outside the header's times")
     if agent is None and bodies and log.first_seq == 0 and len(bodies) == event["seq"]:
         root = tree_root(map(bytes.fromhex, log.hashes)).hex()
-        require(root == said["tree_root"], "the log before the event of the export is not the one that it states")
+        require(root == said["tree_root"], "export_window", "the log before the event of the export is not the one that it states")
+
+
+def compare_root(anchor, root, own, log, trust, after):
+    """Compares a kept seal with a root that the events have, or that the export's `own` seal has. False when it is lost."""
+    whole = own is None
+    if log.epochs.is_foreign(anchor, whole) and log.epochs.naming(anchor) is not None:
+        return not log.is_lost(anchor, whole, after)
+    foreign = log.epochs.is_foreign(anchor, whole) or (own is not None and own.origin != anchor.origin)
+    code = log.rolled_back(anchor, after)
+    require(not foreign, code or "seal_origin", "the kept seal is of another epoch", anchor.size - 1)
+    require(root == anchor.root, code or "anchor_mismatch", "the log is not the one of the kept seal", anchor.size - 1)
+    trust.note_witnesses(anchor, "seal_missing")
+    return True
+
+
+def require_answers(open_questions):
+    """Raises what keeps the answer from being established."""
+    if open_questions:
+        raise Undetermined(open_questions[0][0], "; ".join(words for _, words in open_questions))
 
 
 def check_bound_seal(header, bound, bodies, log, trust, erasures):
@@ -943,15 +1063,15 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     if "keys" in header:
         keys = read_key_chain(header["keys"], header["workspace_id"])
         last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name
-        require(last_key == keys[-1], "the announcements of keys do not lead to the export's key")
+        require(last_key == keys[-1], "seal_invalid", "the announcements of keys do not lead to the export's key")
     if "restores" in header:
         take_restores(header, log, seal)
     if seal is None:
         words, sealed = "unsealed: its holder could have made all of it", False
         if trust.keys:
-            open_questions.append("the export has no seal for the given key")
+            open_questions.append(("seal_missing", "the export has no seal for the given key"))
     else:
-        require(seal.size == event["seq"] + 1, "the export's seal does not end with the event of the export")
+        require(seal.size == event["seq"] + 1, "seal_invalid", "the export's seal does not end with the event of the export")
         check_bound_proof(header, bound, log, seal)
         words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
     whole = header["start_time"] is None and header["end_time"] is None
@@ -963,36 +1083,38 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     if sealed:
         proved = last
     run = log.hashes + [bound.after_hash]
-    for anchor in trust.anchors:
+    anchored = None
+    for anchor in sorted(trust.anchors, key=lambda one: one.size):
         if anchor.workspace != header["workspace_id"]:
-            open_questions.append("the kept seal is of another workspace")
-        elif is_damaged(anchor, trust):
-            open_questions.append("the kept seal is damaged: its signature is wrong")
-        elif shown and log.is_lost(anchor, False):
+            open_questions.append(FOREIGN)
             continue
-        elif (all_here or (seal is not None and anchor.size == seal.size)) and log.is_lost(anchor, all_here):
+        if trust.is_damaged(anchor):
+            open_questions.append(DAMAGED)
             continue
-        elif is_log and anchor.size > event["seq"] + 1:
-            raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
-        elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
-            root = tree_root(map(bytes.fromhex, run[: anchor.size]))
-            require(root == anchor.root, "the log is not the one of the kept seal" + log.restored_before(anchor))
-            trust.note_witnesses(anchor, Undetermined)
-            through = min(anchor.size - 1, last)
-            proved = through if proved is None else max(proved, through)
+        if shown and log.is_lost(anchor, False, anchored):
+            continue
+        if is_log and anchor.size > event["seq"] + 1:
+            if not (all_here and log.is_lost(anchor, True, anchored)):
+                code = log.rolled_back(anchor, anchored) or "seal_beyond_log"
+                raise Tampered(code, "the export ends before the kept seal does", anchor.size - 1)
+            continue
+        if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
+            root, own = tree_root(map(bytes.fromhex, run[: anchor.size])), None
         elif seal is not None and anchor.size == seal.size:
-            same = (anchor.root, anchor.origin) == (seal.root, seal.origin)
-            require(same, "the export's seal is not the kept one of the same size")
-            trust.note_witnesses(anchor, Undetermined)
-            proved = last
+            root, own = seal.root, seal
         else:
-            open_questions.append("the kept seal is another one than the export was made under")
+            open_questions.append(ANOTHER)
+            continue
+        if compare_root(anchor, root, own, log, trust, anchored):
+            through = min(anchor.size - 1, last)
+            anchored = through if anchor.size else anchored
+            proved = through if proved is None else max(proved, through)
     log.check_lost(seal.size if shown else last if is_trusted(header, log, trust, sealed, keys) else None)
     open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
     unproved = log.check_blanks()
     if unproved:
-        open_questions.append(f"no seal covers the erasure of details yet: seq {unproved[:5]}")
-    require(not open_questions, "; ".join(open_questions), Undetermined)
+        open_questions.append(("erasure_outside", f"no seal covers the erasure of details yet: seq {unproved[:5]}"))
+    require_answers(open_questions)
     if proved is None:
         return f"{words}. {trust.unknown('no seal that could be checked says where the log ends')}"
     pruned = said.get("pruned_before", 0)
@@ -1006,20 +1128,19 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
 
 def take_restores(header, log, seal):
     """All restores of the log, which an export that does not hold all events shows beside them."""
-    restores = header["restores"]
-    good = isinstance(restores, list) and restores and all(
-        has(one, "event", "path") and isinstance(one["event"], dict) and is_hashes(one["path"]) for one in restores
-    )
-    require(good, "the restores are not in order")
     keys, log.epochs, last = log.epochs.keys, Epochs(), -1
-    for one in restores:
-        event, value = Log(False).read(*stored(one["event"]))
+    for one in header["restores"]:
+        try:
+            event, value = Log(False).read(*stored(one["event"]))
+        except Tampered as problem:
+            raise Tampered("export_window", f"a restore is not one of the sealed log: {problem}") from None
         seq, said, path = event["seq"], one["event"]["details"], [bytes.fromhex(text) for text in one["path"]]
         good = (event["operation"], event["agent_id"], event["result"]) == ("log.restore", None, "ok") and said is not None
         good = good and event["workspace_id"] == header["workspace_id"] and last < seq and seal and seq < seal.size
         good = good and path_root(bytes.fromhex(value), seq, seal.size, path) == seal.root
-        require(good, "a restore is not one of the sealed log")
-        log.epochs.note(seq, event["operation"], said)
+        require(good, "export_window", "a restore is not one of the sealed log")
+        problem = log.epochs.note(seq, event["operation"], said)
+        require(not problem, "restore_invalid", f"seq {seq}: {problem}", seq)
         last = seq
     log.epochs.keys = keys
 
@@ -1040,7 +1161,7 @@ def check_bound_proof(header, bound, log, seal):
     else:
         known = bound.after["seq"] < seal.size and "path" in proof
         root = path_root(bytes.fromhex(bound.after_hash), bound.after["seq"], seal.size, proof["path"]) if known else None
-    require(good and root == seal.root, "the events are not the ones that were sealed")
+    require(good and root == seal.root, "proof_invalid", "the events are not the ones that were sealed")
 
 
 def take_erasures(header, erasures, log, last, own, keys):
@@ -1049,23 +1170,26 @@ def take_erasures(header, erasures, log, last, own, keys):
         return []
     try:
         seal = erasures["seal"] and Seal(erasures["seal"])
-    except (ValueError, Undetermined):
-        raise Tampered("the seal over the erasures is not in order") from None
-    require(not seal or seal.workspace == header["workspace_id"], "the seal over the erasures is of another workspace")
+    except (ValueError, Problem):
+        raise Tampered("seal_invalid", "the seal over the erasures is not in order") from None
+    require(not seal or seal.workspace == header["workspace_id"], "seal_invalid", "the seal over the erasures is of another workspace")
     keys = keys or ([read_key(header["public_key"])] if header["public_key"] else [])
     signed = bool(seal and own and seal.signed_by_any(keys))
     for one in erasures["events"]:
-        event, value = Log(False).read(*stored(one["event"]))
-        details = one["event"]["details"]
-        good = (event["operation"], event["result"]) == ("data.erase", "ok") and log.hashes and event["seq"] > last
-        good = good and event["workspace_id"] == header["workspace_id"] and header["agent_id"] in (None, event["agent_id"])
-        require(good, "an erasure is not one of this log after the last event")
-        check_erasure(event["seq"], details)
+        try:
+            event, value = Log(False).read(*stored(one["event"]))
+            details = one["event"]["details"]
+            good = (event["operation"], event["result"]) == ("data.erase", "ok") and log.hashes and event["seq"] > last
+            good = good and event["workspace_id"] == header["workspace_id"] and header["agent_id"] in (None, event["agent_id"])
+            require(good, "export_window", "an erasure is not one of this log after the last event")
+            check_erasure(event["seq"], details)
+        except Tampered as problem:
+            raise Tampered("export_window", str(problem)) from None
         included = False
         if seal and one["path"] is not None:
             path = [bytes.fromhex(value) for value in one["path"]]
             included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
-            require(included, "an erasure is not in the sealed log")
+            require(included, "proof_invalid", "an erasure is not in the sealed log")
         if "erased" in details:
             log.later.append((details["erased"], included and signed))
         elif included and signed:
@@ -1077,17 +1201,17 @@ def take_erasures(header, erasures, log, last, own, keys):
 
 def check_erasure(seq, said):
     """The ranges of positions that an erasure names; none in the older format."""
-    require(is_count(said.get("events")), f"seq {seq}: not the details of an erasure")
+    require(is_count(said.get("events")), "details_malformed", f"seq {seq}: not the details of an erasure")
     if "erased" not in said:
         return []
     ranges, last = said["erased"], -1
     good = isinstance(ranges, list) and all(isinstance(one, list) and len(one) == 2 and all(map(is_count, one)) for one in ranges)
-    require(good, f"seq {seq}: not the positions of an erasure")
+    require(good, "details_malformed", f"seq {seq}: not the positions of an erasure")
     for first, end in ranges:
-        require(last < first <= end < seq, f"seq {seq}: not the positions of an erasure")
+        require(last < first <= end < seq, "details_malformed", f"seq {seq}: not the positions of an erasure")
         last = end
     positions = sum(end - first + 1 for first, end in ranges)
-    require(positions == said["events"], f"seq {seq}: not the positions of an erasure")
+    require(positions == said["events"], "details_malformed", f"seq {seq}: not the positions of an erasure")
     return ranges
 
 
@@ -1100,32 +1224,41 @@ def window_of(header):
     """The start and the end time of an export, in the form of events."""
     start, end = header["start_time"], header["end_time"]
     good = all(time is None or re.fullmatch(TIME, time, re.ASCII) for time in (start, end))
-    require(good, "the start or end time is not a time")
+    require(good, "export_window", "the start or end time is not a time")
     return "" if start is None else comparable(start), "~" if end is None else comparable(end)
 
 
-def check_window(header, times):
+def check_window(header, bodies, log):
     """The edges of an export of the older format. The order of events is the log's: the clock may step back."""
+    times = [body["timestamp"] for body in bodies]
     first_is_named = header["starts_after"] is not None
     window_of_agent = header["start_time"] is not None and header["agent_id"] is not None and times
-    require(not first_is_named or window_of_agent, "an event before the first one is named, which only a window of an agent has")
+    begins = header["agent_id"] is not None or header["start_time"] is not None or log.first_seq in (0, None)
+    require(begins, "export_window", "the export does not begin with the first event, and states no start time")
+    if bodies and header["agent_id"] is not None:
+        before = header["starts_after"] or {"agent_seq": 0, "hash": ZEROS}
+        place = (bodies[0]["agent_seq"] - 1, bodies[0]["previous_hash"])
+        require(place == (before["agent_seq"], before["hash"]), "export_window", "the first event does not follow the one that is stated")
+    require(not first_is_named or window_of_agent, "export_window", "an event before the first one is named, which only a window of an agent has")
     start, end = window_of(header)
     if times:
         first, last = times[0], times[-1]
-        require(start <= first < end, "the first event is outside the header's times")
-        require(last < end and (start <= last or first == start), "the last event is outside the header's times")
+        require(start <= first < end, "export_window", "the first event is outside the header's times")
+        require(last < end and (start <= last or first == start), "export_window", "the last event is outside the header's times")
 
 
 def read_own_seal(header):
     """The seal that an export carries; the key that came with it must have signed it."""
     if header["seal"] is None:
-        require(header.get("proof") is None and header["public_key"] is None, "there is a proof or a key, and no seal")
+        require(header.get("proof") is None and header["public_key"] is None, "seal_invalid", "there is a proof or a key, and no seal")
         return None
     try:
         seal, key = Seal(header["seal"]), header["public_key"] and read_key(header["public_key"])
-    except (ValueError, Undetermined):
-        raise Tampered("the seal or its key is not in order") from None
-    require(not key or seal.signed_by(key), "the key that came with the seal did not sign it")
+        require(seal.workspace == header["workspace_id"], "seal_invalid", "the export's seal is of another workspace")
+        require(key is None or "+" in header["public_key"], "seal_invalid", "the key is not a verifier key")
+    except (ValueError, Problem):
+        raise Tampered("seal_invalid", "the seal or its key is not in order") from None
+    require(not key or seal.signed_by(key), "seal_signature", "the key that came with the seal did not sign it")
     return seal
 
 
@@ -1134,7 +1267,7 @@ def check_own_seal(header, seal, trust, open_questions, keys=()):
     try:
         return seal.check(header["workspace_id"], trust, keys), bool(trust.keys)
     except Undetermined as question:
-        open_questions.append(str(question))
+        open_questions.append((question.code, str(question)))
         return str(question), False
 
 
@@ -1151,25 +1284,45 @@ def check_export_seal(header, log, trust, last_agent_seq):
     whole = header["start_time"] is None and header["end_time"] is None
     is_log, open_questions = whole and header["agent_id"] is None, []
     count = len(log.hashes)
-    seal, proved = read_own_seal(header), None
+    seal, proved, anchored = read_own_seal(header), None, None
     if seal is None:
         said = "unsealed: its holder could have made all of it"
         if trust.keys:
-            open_questions.append("the export has no seal for the given key")
+            open_questions.append(("seal_missing", "the export has no seal for the given key"))
     else:
-        require(not is_log or seal.size <= count, f"the export ends before event {seal.size - 1}, the last one under its seal")
+        end = f"the export ends before event {seal.size - 1}, the last one under its seal"
+        require(not is_log or seal.size <= count, "export_window", end)
         check_connection(header, log, seal)
         said, sealed = check_own_seal(header, seal, trust, open_questions)
         proved = log.next_seq - 1 if count and sealed else None
         log.check_origin(seal, is_log)
     trusted = seal is not None and is_trusted(header, log, trust, proved is not None)
-    for anchor in trust.anchors:
-        through = compare_anchor(anchor, header, log, seal, trust, open_questions)
-        proved = through if proved is None else max(proved, through or 0)
+    for anchor in sorted(trust.anchors, key=lambda one: one.size):
+        if anchor.workspace != header["workspace_id"]:
+            open_questions.append(FOREIGN)
+            continue
+        if trust.is_damaged(anchor):
+            open_questions.append(DAMAGED)
+            continue
+        if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
+            root, own, through = tree_root(map(bytes.fromhex, log.hashes[: anchor.size])), None, anchor.size - 1
+        elif is_log:
+            if not log.is_lost(anchor, True, anchored):
+                code = log.rolled_back(anchor, anchored) or "seal_beyond_log"
+                raise Tampered(code, "the export ends before the kept seal does", anchor.size - 1)
+            continue
+        elif seal is not None and seal.size == anchor.size:
+            root, own, through = seal.root, seal, log.next_seq - 1 if count else -1
+        else:
+            open_questions.append(ANOTHER)
+            continue
+        if compare_root(anchor, root, own, log, trust, anchored) and through >= 0:
+            anchored = through
+            proved = through if proved is None else max(proved, through)
     log.check_lost(log.next_seq - 1 if count and trusted else None)
     if not count and not (is_log and seal and seal.size == 0):
-        open_questions.append("the export holds no events, and nothing proves that there were none")
-    require(not open_questions, "; ".join(open_questions), Undetermined)
+        open_questions.insert(0, ("log_empty", "the export holds no events, and nothing proves that there were none"))
+    require_answers(open_questions)
     if proved is None:
         return f"{said}. {trust.unknown('no seal that could be checked says where the log ends')}"
     if not whole:
@@ -1184,17 +1337,17 @@ def check_connection(header, log, seal):
     leaves, proof = [bytes.fromhex(value) for value in log.hashes], header.get("proof") or {}
     parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
     if not leaves:
-        require(seal.size > 0 or seal.root == fold([]), "the seal is not one of a log without events")
+        require(seal.size > 0 or seal.root == fold([]), "proof_invalid", "the seal is not one of a log without events")
     elif header["agent_id"] is None:
         try:
             root = range_root(log.first_seq, leaves, seal.size, parts["before"], parts["after"])
         except (ValueError, KeyError):
             root = None
-        require(root == seal.root, "the events are not the ones that were sealed")
+        require(root == seal.root, "proof_invalid", "the events are not the ones that were sealed")
     else:
         last = log.next_seq - 1
         root = path_root(leaves[-1], last, seal.size, parts.get("path", [])) if last < seal.size else None
-        require(root == seal.root, "the last event is not in the sealed log")
+        require(root == seal.root, "proof_invalid", "the last event is not in the sealed log")
 
 
 def utc(seconds):
@@ -1202,63 +1355,55 @@ def utc(seconds):
     return datetime.fromtimestamp(min(seconds, 253402300799), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def is_damaged(anchor, trust):
-    """Whether a kept seal has a wrong signature of a given key."""
+def read_receipt(text):
+    """The event, the keys, the index, the path and the seal of a receipt."""
+    head, found, seal = text.partition("\n\n")
+    lines = head.split("\n")
+    good = found and len(lines) > 2 and lines[1].startswith("extra ") and re.fullmatch("index (0|[1-9][0-9]{0,15})", lines[2])
+    require(good, "not_evidence", "not a receipt")
     try:
-        return anchor.signed_by_any(trust.keys) and False
-    except Tampered:
-        return True
-
-
-def compare_anchor(anchor, header, log, seal, trust, open_questions):
-    """Compares a kept seal with an export; returns the last event here that it covers."""
-    count = len(log.hashes)
-    is_log = header["agent_id"] is None and header["start_time"] is None and header["end_time"] is None
-    if anchor.workspace != header["workspace_id"]:
-        open_questions.append("the kept seal is of another workspace")
-    elif is_damaged(anchor, trust):
-        open_questions.append("the kept seal is damaged: its signature is wrong")
-    elif (is_log or (seal is not None and anchor.size == seal.size)) and log.is_lost(anchor, is_log):
-        return None
-    elif header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
-        root = tree_root(map(bytes.fromhex, log.hashes[: anchor.size]))
-        require(root == anchor.root, "the log is not the one of the kept seal")
-        trust.note_witnesses(anchor, Undetermined)
-        return anchor.size - 1 if anchor.size else None
-    elif is_log:
-        raise Tampered("the export ends before the kept seal does" + log.restored_before(anchor))
-    elif seal is None or seal.size != anchor.size:
-        open_questions.append("the kept seal is another one than the export was made under")
-    else:
-        same = (anchor.root, anchor.origin) == (seal.root, seal.origin)
-        require(same, "the export's seal is not the kept one of the same size")
-        trust.note_witnesses(anchor, Undetermined)
-        return log.next_seq - 1 if count else None
-    return None
+        seal, extra = Seal(seal), load_json(unbase64(lines[1][6:]).decode())
+        path = [unbase64(line, 32) for line in lines[3:]]
+        chain = extra.pop("keys", None)
+        if "leaf" in extra:  # the exact texts that are hashed
+            require(has(extra, "leaf", "details", "details_salt"), "not_evidence", "not a receipt")
+            leaf, details, salt = extra["leaf"].encode(), extra["details"], extra["details_salt"]
+            require(details is None or jcs(load_json(details)) == details, "not_evidence", "not a receipt")
+            value = sha256(b"\0", leaf)
+        else:
+            leaf, details, salt, value = stored(extra)
+        good = is_hash(value) and check_event(load_json(leaf)) == leaf
+        require(good and type(details) in (str, type(None)) and type(salt) in (str, type(None)), "not_evidence", "not a receipt")
+    except (Problem, ValueError, TypeError, AttributeError, RecursionError):
+        raise Undetermined("not_evidence", "the receipt is not in order") from None
+    return (leaf, details, salt, value), chain, int(lines[2][6:]), path, seal
 
 
 def check_receipt(text, trust):
-    head, _, seal = text.partition("\n\n")
-    lines, seal = head.split("\n"), Seal(seal)
-    require(lines[1].startswith("extra ") and lines[2].startswith("index "), "not a receipt", Undetermined)
-    extra, index = load_json(unbase64(lines[1][6:]).decode()), int(lines[2][6:])
-    chain = extra.pop("keys", None)
-    if "leaf" in extra:  # the exact texts that are hashed
-        require(has(extra, "leaf", "details", "details_salt"), "not a receipt", Undetermined)
-        leaf, details, salt = extra["leaf"].encode(), extra["details"], extra["details_salt"]
-        require(details is None or jcs(load_json(details)) == details, "not a receipt", Undetermined)
-        value = sha256(b"\0", leaf)
-    else:
-        leaf, details, salt, value = stored(extra)
-    log = Log(False, load_json(leaf)["agent_id"])
-    event = log.add(leaf, details, salt, value)
-    path = [unbase64(line, 32) for line in lines[3:]]
-    root = path_root(bytes.fromhex(value), index, seal.size, path)
-    require(index == event["seq"] and root == seal.root, "the proof does not lead from the event to the seal")
-    keys = [] if chain is None else read_key_chain(chain, log.workspace)
-    require(not keys or seal.signed_by(keys[-1]), "the announcements of keys do not lead to the receipt's seal")
-    require(trust.keys, "a receipt is checked with the public key: give it with --public-key", Undetermined)
-    said = seal.check(log.workspace, trust, keys)
+    texts, chain, index, path, seal = read_receipt(text)
+    leaf = load_json(texts[0])
+    trust.workspaces.add(leaf["workspace_id"])
+    keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"])
+    require(not keys or seal.signed_by(keys[-1]), "seal_invalid", "the announcements of keys do not lead to the receipt's seal")
+    given = trust.with_later(keys)
+    signed = None  # whether a key signed it that a given one leads to; None when none is named
+    if trust.keys:
+        seal_of_given = [key for key in given if any((seal.origin, key_id(seal.origin, key)) == (name, data[:4]) for name, data in seal.signatures)]
+        if seal_of_given:
+            seal.signed_by(seal_of_given[0])
+            signed = True
+    try:
+        log = Log(False, leaf["agent_id"])
+        event, value = log.read(*texts)
+        root = path_root(bytes.fromhex(value), index, seal.size, path)
+        good = index == event["seq"] and seal.workspace == log.workspace and index < seal.size and root == seal.root
+        require(good, "proof_invalid", "the proof does not lead from the event to the seal")
+    except Tampered as problem:
+        raise Tampered("proof_invalid", str(problem), leaf["seq"]) from None
+    trust.note_witnesses(seal)
+    require(trust.keys, "key_missing", "a receipt is checked with the public key: give it with --public-key")
+    require(signed, "key_missing", not_their_key(trust, {sha256(key) for key in keys}))
+    said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
 
 
@@ -1303,22 +1448,22 @@ def copied(path):
                 break
             time.sleep(0.05)
         else:
-            raise Undetermined("the file is written to so often that no consistent copy could be made: try again")
+            raise Undetermined("evidence_unreadable", "the file is written to so often that no consistent copy could be made: try again")
         db = sqlite3.connect(target)
+        db.text_factory = lambda text: text.decode(errors="surrogateescape")
         try:
             yield db
         except sqlite3.Error as error:
-            raise Undetermined(f"not a database of governd ({error})") from None
+            raise Undetermined("evidence_unreadable", f"not a database of governd ({error})") from None
         finally:
             db.close()
 
 
-def check_workspace(path, trust, logs=None, seals=None):
+def check_workspace(path, trust, logs=None, seals=None, workspace=None):
     """`seals`: the file of seals beside the databases. It is read before the database, so it is not ahead of it."""
     filed = seals.read_bytes().decode(errors="surrogateescape") if seals and seals.exists() else ""
     with copied(path) as db:
-        said = check_database(db, trust, [] if logs is None else logs, filed)
-        return said + trust.require_witnesses()
+        return check_database(db, trust, [] if logs is None else logs, filed, workspace)
 
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
@@ -1341,71 +1486,120 @@ OWN_TABLES = {  # that SQLite makes for itself
 
 
 def check_schema(db, schemas=SCHEMAS):
-    """The schema must be the one that governd makes, and every index must hold what its table holds."""
+    """The schema must be the one that governd makes."""
     rows = [row for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema") if row[3] not in OWN_TABLES]
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    require(version <= max(schemas), "a newer governd wrote this file", Undetermined)
+    require(version <= max(schemas), "newer_schema", "a newer governd wrote this file")
     groups = {}
     for row in rows:
         group = next((form for form in DERIVED if re.fullmatch(form, row[1])), None)
         groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
     for group, objects in groups.items():
         expected = schemas.get(version) if group is None else DERIVED[group]
-        require(sha256("".join(sorted(objects)).encode()) == expected, "the schema was changed: an object of it is missing, added or has another text")
-    require(schemas is not SCHEMAS or version > 2 or "entries_by_age" in groups, "the schema was changed: index entries_by_age is missing")
-    for kind, name, _, sql in rows:
-        if kind != "table" or sql.startswith("CREATE VIRTUAL TABLE") or name.startswith("search_texts_"):
+        same = sha256("".join(sorted(objects)).encode(errors="surrogateescape")) == expected
+        require(same, "schema_mismatch", "the schema was changed: an object of it is missing, added or has another text")
+    aged = schemas is not SCHEMAS or version > 2 or "entries_by_age" in groups
+    require(aged, "schema_mismatch", "the schema was changed: index entries_by_age is missing")
+    require(None in groups, "schema_mismatch", "the schema was changed: its tables are missing")
+
+
+def check_indexes(db):
+    """Every index must hold what its table holds. Derived data of FTS5 is left to the check of the whole file."""
+    for name, sql in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
+        if sql.startswith("CREATE VIRTUAL TABLE") or name.startswith("search_texts_"):
             continue
-        for (message,) in db.execute(f"PRAGMA integrity_check('{name}')"):
+        try:
+            messages = [message for (message,) in db.execute(f"PRAGMA integrity_check('{name}')")]
+        except sqlite3.OperationalError as error:  # an index on JSON that is malformed
+            messages = [str(error)]
+        for message in messages:
             about_rows = re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
-            require(message == "ok", f"table {name}: {message}", Tampered if about_rows else Undetermined)
+            require(message == "ok", "schema_mismatch" if about_rows else "evidence_unreadable", f"table {name}: {message}")
 
 
-def check_database(db, trust, logs, filed=""):
+class Findings:
+    """The problems of one piece of evidence. What a section finds does not keep others from being looked at."""
+
+    def __init__(self):
+        self.problems = []
+
+    @contextlib.contextmanager
+    def section(self):
+        try:
+            yield
+        except Problem as problem:
+            self.problems.append(problem)
+
+    @property
+    def tampered(self):
+        return any(isinstance(problem, Tampered) for problem in self.problems)
+
+    def finish(self):
+        """Raises the problems. Where the log itself is wrong, that is why no seal fits it."""
+        wrong = [problem for problem in self.problems if isinstance(problem, Tampered)]
+        kept = [problem for problem in self.problems if problem in wrong or not wrong or problem.code != "seal_missing"]
+        if kept:
+            raise Several(kept)
+
+
+class Several(Exception):
+    """Problems that were found together."""
+
+    def __init__(self, problems):
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+def check_database(db, trust, logs, filed="", workspace=None):
+    """Checks a workspace, which its place may name. What an earlier problem explains is not looked at."""
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
-    require(known, "this database is no workspace of governd", Undetermined)
+    require(known, "not_evidence", "this database is no workspace of governd")
     check_schema(db)
-    log, history = Log(True), []
-    log.pruned = log.next_seq = pruned_before(db)
-    log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
-    prunings = [0]
-    rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
-    for seq, body, value, details, salt in rows:
-        event = (log.keep if 0 <= seq < log.pruned else log.add)(body, details, salt, value)
-        require(event["seq"] == seq, f"seq {seq}: the row has another number")
-        operation, result = event["operation"], event["result"]
-        if result not in ("ok", "allowed"):
-            continue
-        if operation in EFFECTS:
-            history.append((event, details and load_json(details)))
-        if details is None:
-            continue
-        said = load_json(details)
-        require(jcs(said) == details, f"seq {seq}: details are not canonical")
-        if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
-            log.control.append(ControlEvent(event, said))
-        if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
-            log.keys.append((seq, said))
-        if operation == "audit.prune":
-            prunings.append(said["before_seq"])
-            trust.prunings.append((said["before_seq"], said["export_digest"]))
-    head = db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
-    require(log.hashes, "the log is empty", Tampered if head else Undetermined)
-    log.first_seq = log.pruned
-    log.check_blanks()
-    require(max(prunings) == log.pruned, "no event says that the beginning of the log was pruned")
-    last = (1, log.workspace, "governd.audit/1", len(log.hashes) - 1, log.hashes[-1])
-    require(head == [last], "the log does not end at its head")
-    check_rows(db, log, history)
-    for seq, said in log.epochs.restores:
-        last = said.get("last_seal")
-        if last and last["size"] <= seq:
-            root = tree_root(map(bytes.fromhex, log.hashes[: last["size"]])).hex()
-            require(root == last["root"], f"seq {seq}: the last seal that the restore names is not of this log")
-    anchors = trust.anchor(log)
-    logs.append(log)
-    said, by_key = check_stored_seals(db, log, trust, filed)
-    covered = [seal.size - 1 for seal in anchors if seal.size] + ([] if by_key is None else [by_key])
+    findings, head = Findings(), db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
+    with findings.section():
+        log, history = read_log(db, trust, head)
+        logs.append(log)
+        trust.workspaces.add(log.workspace)
+        place = workspace in (None, log.workspace)
+        require(place, "wrong_workspace", "the file stands in the place of another workspace")
+    findings.finish()
+    with findings.section():
+        last = (1, "governd.audit/1", len(log.hashes) - 1, log.hashes[-1])
+        row = head[0] if len(head) == 1 else (None,) * 5
+        require((row[0], *row[2:]) == last, "head_mismatch", "the log does not end at its head", len(log.hashes) - 1)
+        require(row[1] == log.workspace, "wrong_workspace", "the head of the log names another workspace")
+    findings.finish()
+    anchored, said, by_key = None, "", None
+    with findings.section():
+        anchored, questions = trust.anchor(log)
+        require_answers(questions)
+    before = len(findings.problems)
+    with findings.section():
+        check_stored_keys(db, log)
+    keyed = len(findings.problems) == before
+    if not any(problem.code in LOG_CODES for problem in findings.problems):
+        said, by_key = check_seals(db, log, trust, filed, findings, keyed)
+    if not findings.tampered:
+        with findings.section():
+            found = db.execute("SELECT count(*) FROM seal_keys").fetchone()[0]
+            require(found == len(log.keys), "content_orphan", "a sealing key is stored that no event names")
+    if not findings.tampered:
+        with findings.section():
+            check_tiles(db, log.hashes)
+    if not any(problem.code in LOG_CODES for problem in findings.problems):
+        agents, tables = check_rows(db, log, history, findings)
+    if not findings.tampered:
+        with findings.section():
+            check_wholes(db, log, history, agents, tables)
+    if not findings.tampered:
+        with findings.section():
+            check_indexes(db)
+    if not findings.tampered:
+        with findings.section():
+            check_last_seals(log)
+    findings.finish()
+    by_key = by_key if trust.keys else None
+    covered = [through for through in (anchored, by_key) if through is not None]
     if not covered:
         return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"
     if log.pruned:
@@ -1413,40 +1607,221 @@ def check_database(db, trust, logs, filed=""):
     return f"{log.summary()}, {said}. Complete through event {max(covered)}, sealed"
 
 
-EFFECTS = {"data.write", "data.delete", "data.delete_prefix", "data.expire", "config.update", "config.rollback",
-           "checkpoint.create", "checkpoint.delete", "checkpoint.restore"}
+def check_last_seals(log):
+    """The last seal that a restore names is of this log, where it is not over lost events."""
+    for seq, said, _ in log.epochs.restores:
+        last = said.get("last_seal")
+        if last and last["size"] <= seq:
+            root = tree_root(map(bytes.fromhex, log.hashes[: last["size"]])).hex()
+            require(root == last["root"], "restore_invalid", f"seq {seq}: the last seal that the restore names is not of this log", seq)
 
 
-def json_digest(build):
-    """The digest of stored JSON. Text that is no JSON has none: it was changed."""
-    try:
-        return sha256(jcs(build()).encode())
-    except (ValueError, TypeError):
-        return None
+# Problems of a log whose end is missing, so that rows name events that are not there.
+LOG_CODES = {"rolled_back", "anchor_mismatch", "seal_beyond_log"}
 
 
-def check_rows(db, log, history):
-    """The rows beside the events must be those that the events leave."""
-    agents = dict(db.execute("SELECT first_seq, agent_id FROM agents"))
-    by_seq = {event["seq"]: (event, said) for event, said in history}
-    check_agent_rows(db, log)
-    check_tiles(db, log.hashes)
-    check_configs(db, agents, history)
-    check_checkpoints(db, log, agents, history)
-    check_entries(db, agents, by_seq)
-    if log.pruned == 0:
-        check_entry_sets(db, agents, history)
+def read_log(db, trust, head):
+    """All events of a workspace, in order, and of those with an effect on stored rows the details."""
+    log, history = Log(True, from_start=True), {}
+    log.pruned = log.next_seq = pruned_before(db)
+    log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
+    prunings = [0]
+    rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
+    for seq, body, value, details, salt in rows:
+        texts = body, details, salt, value, seq
+        event = log.keep(*texts) if 0 <= seq < log.pruned else log.add(*texts, later=lambda: numbers_after(db, seq))
+        operation, result, seq = event["operation"], event["result"], event["seq"]
+        history[seq] = effect_of(event, details)
+        if result != "ok" or details is None:
+            continue
+        said = load_json(details)
+        if event["agent_id"] is None and (operation in CONTROL_OPERATIONS or operation == "log.restore"):
+            log.control.append(ControlEvent(event, said))
+        if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
+            log.keys.append((seq, said))
+        if operation == "audit.prune":
+            prunings.append(said["before_seq"])
+            trust.prunings.append((said["before_seq"], said["export_digest"]))
+    require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
+    log.first_seq = log.pruned
+    log.check_blanks()
+    require(max(prunings) == log.pruned, "details_mismatch", "no event says that the beginning of the log was pruned")
+    return log, history
 
 
-def check_agent_rows(db, log):
-    rows = db.execute("SELECT agent_id, head_seq, head_hash, first_seq FROM agents").fetchall()
-    require(len(rows) == len(log.heads), "the row of an agent is missing or added")
-    for agent, place, value, first in rows:
-        require(log.heads.get(agent) == (place, value), "the row of an agent does not name the end of its chain")
-        require(log.firsts.get(agent, first) == first, "the row of an agent does not name its first event")
-    counted = db.execute("SELECT first_seq FROM agents a WHERE live_entries !="
-                         " (SELECT count(*) FROM entries WHERE agent = a.first_seq AND live_to IS NULL)").fetchall()
-    require(not counted, "an agent's count of entries is not the number of its present entries")
+def numbers_after(db, seq):
+    """The numbers of events in rows after one."""
+    return [number for (number,) in db.execute("SELECT body ->> '$.seq' FROM events WHERE seq > ? AND json_valid(body)", (seq,))]
+
+
+# What an operation does to stored rows.
+EFFECTS = {"data.write": "put", "data.delete": "end", "data.delete_prefix": "end_prefix", "data.expire": "expire",
+           "data.erase": "erase", "config.update": "config", "config.rollback": "config",
+           "checkpoint.create": "checkpoint", "checkpoint.delete": "remove", "checkpoint.restore": "restore"}
+
+
+class Effect:
+    """An event with what it did to stored rows. `said` is None where the details are erased, or not in form."""
+
+    def __init__(self, event, kind, said):
+        self.seq, self.agent, self.kind, self.said = event["seq"], event["agent_id"], kind, said
+        self.version, self.timestamp = event["config_version"], event["timestamp"]
+
+    @functools.cached_property
+    def time(self):
+        return moment(self.timestamp)
+
+
+def effect_of(event, details):
+    kind = EFFECTS.get(event["operation"])
+    if kind is not None and event["result"] != ("allowed" if kind == "put" else "ok"):
+        kind = None
+    said = load_json(details) if kind and details is not None else None
+    return Effect(event, kind, said if said is not None and states(kind, said) else None)
+
+
+def states(kind, said):
+    """Whether details state what an effect of this kind did."""
+    text = lambda *names: all(isinstance(said.get(name), str) for name in names)
+    count = lambda *names: all(is_count(said.get(name)) for name in names)
+    if kind == "put":
+        return text("key", "value_digest")
+    if kind == "end":
+        return text("key")
+    if kind == "end_prefix":
+        return text("prefix") and count("count")
+    if kind == "expire":
+        return count("count")
+    if kind == "erase":
+        return count("entries", "versions", "events")
+    if kind == "config":
+        return text("version", "config_digest") and isinstance(said.get("rolled_back_from"), (str, type(None)))
+    if kind == "checkpoint":
+        good = text("checkpoint_id") and count("as_of_seq", "entry_count") and isinstance(said.get("metadata"), dict)
+        return good and isinstance(said.get("label", 0), (str, type(None)))
+    if kind == "remove":
+        return text("checkpoint_id")
+    good = text("checkpoint_id", "safety_checkpoint_id") and count("safety_entry_count", "entries_restored", "entries_removed")
+    return good and ("config_version" not in said or text("config_version", "config_digest"))
+
+
+class Agent:
+    """What the file stores of an agent, and what the log says of it beyond single keys."""
+
+    def __init__(self, name):
+        self.name, self.configs, self.checkpoints, self.entries = name, [], [], []
+        self.made = 0  # config versions
+        self.left = 0  # checkpoints made and not removed, safety checkpoints included
+        self.existing = {}  # checkpoints by id, as far as the log is read: positions
+        self.uncertain = False  # details that are needed to count are erased, or pruned with their events
+        self.last_removal = -1  # the newest event that removed entries from checkpoints
+        self.lost_prefix = self.older_erasure = False
+        self.unknown = []  # restores that cannot be followed
+        self.first_sweep = float("inf")
+        self.swept = -1  # entries written before this time may have been removed as expired
+        self.retention = {}  # days by config version
+
+    def cutoff(self, version, time):
+        """Entries written before this time were expired under a config; -1: none."""
+        days = self.retention.get(version)
+        return -1 if days is None else max(-1, time - days * 86_400_000)
+
+    def cutoff_at(self, effect):
+        """The same at an event; a restore goes by the config before it and by the one after it."""
+        after = (effect.said or {}).get("config_version") if effect.kind == "restore" else None
+        return max(self.cutoff(effect.version, effect.time), self.cutoff(after, effect.time))
+
+    def seen(self, positions, begin, end):
+        """Whether one of these positions sees what was present from `begin` until before `end`."""
+        return any(begin <= at and (end is None or at < end) for at in positions)
+
+    def is_uncertain(self, begin, end):
+        """Whether the log leaves open what became of a version that was present from `begin` to `end`."""
+        return any(begin <= at and (end is None or at <= end) for at in self.unknown)
+
+    def take(self, effect, pruned):
+        """Takes the next effect; returns the position that a restore brings back, and False when it changes no entry."""
+        said, kind = effect.said, effect.kind
+        if kind == "config":
+            self.made += 1
+        elif kind == "checkpoint":
+            self.add_checkpoint(said and said["checkpoint_id"], effect.seq)
+        elif kind == "remove":
+            self.left -= 1
+            self.uncertain |= said is None
+            self.existing.pop(said and said["checkpoint_id"], None)
+        elif kind == "end_prefix":
+            self.lost_prefix |= said is None
+        elif kind in ("expire", "erase"):
+            self.last_removal = effect.seq
+            if kind == "expire":
+                self.first_sweep = min(self.first_sweep, effect.seq)
+            self.older_erasure |= kind == "erase" and said is not None and "erased" not in said
+        elif kind == "restore":
+            position = False
+            if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
+                # It may still have ended expired entries, which it does not count.
+                if self.retention:
+                    self.first_sweep = min(self.first_sweep, effect.seq)
+            elif effect.seq >= pruned:
+                position = self.existing.get(said and said["checkpoint_id"])
+                # What a restore does depends on the entries before it: after one that is not known, none is.
+                if position is None or self.unknown:
+                    self.unknown.append(effect.seq)
+                    position = None
+            self.add_checkpoint(said and said["safety_checkpoint_id"], effect.seq - 1)
+            self.made += said is not None and "config_version" in said
+            return position
+        return False
+
+    def add_checkpoint(self, name, position):
+        self.left += 1
+        if name is None:
+            self.uncertain = True
+        else:
+            self.existing[name] = position
+
+
+def check_rows(db, log, history, findings):
+    """Each row beside the events against the events that it names. Returns the agents and all rows."""
+    agents, tables, before = {}, {}, len(findings.problems)  # agents by their first events, which name them in the file
+    with findings.section():
+        check_agent_rows(db, log, agents)
+    for table, columns in TABLES.items():
+        names = columns.split()
+        tables[table] = [dict(zip(names, row)) for row in db.execute(f"SELECT {', '.join(names)} FROM {table}")]
+        for row in tables[table]:
+            if row["agent"] in agents:
+                getattr(agents[row["agent"]], table).append(row)
+    for table, order, check in CHECKS if len(findings.problems) == before else ():
+        with findings.section():
+            for agent in agents.values():
+                getattr(agent, table).sort(key=lambda row: row[order])
+                for place, row in enumerate(getattr(agent, table), 1):
+                    check(agent, row, place, history)
+    return agents, tables
+
+
+TABLES = {
+    "configs": "agent version config created_seq rolled_back_from",
+    "checkpoints": "agent id as_of_seq event_seq config_version entry_count label metadata",
+    "entries": "agent key value metadata written_seq created_seq live_from live_to created_at updated_at",
+}
+
+
+def check_agent_rows(db, log, agents):
+    met = {}
+    for agent, place, value, first in db.execute("SELECT agent_id, head_seq, head_hash, first_seq FROM agents ORDER BY first_seq"):
+        good = agent in log.heads and agent not in met
+        require(good, "row_mismatch", "a row of an agent that has no events, or a second one", first)
+        require(log.firsts.get(agent, first) == first, "row_mismatch", "the row of an agent does not name its first event", first)
+        met[agent] = (place, value)
+        agents[first] = Agent(agent)
+        if log.pruned:
+            agents[first].uncertain, agents[first].last_removal = True, float("inf")
+    missing = [agent for agent in log.heads if agent not in met]
+    require(not missing, "content_missing", "the row of an agent that has events is gone", log.firsts.get(missing[0]) if missing else None)
+    require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
 
 
 def check_tiles(db, hashes):
@@ -1459,138 +1834,270 @@ def check_tiles(db, hashes):
                 expected[level, tile] = b"".join(part)
         level, nodes = level + 1, [tree_root(part) for part in parts if len(part) == 256]
     stored = {(level, tile): bytes(value) for level, tile, value in db.execute("SELECT level, tile, hashes FROM tiles")}
-    require(stored == expected, "the stored tree is not the one of the events")
+    require(stored == expected, "row_mismatch", "the stored tree is not the one of the events")
 
 
-def check_configs(db, agents, history):
-    made = {}
-    for event, said in history:
-        if said and event["operation"] in ("config.update", "config.rollback", "checkpoint.restore"):
-            version = said.get("config_version" if event["operation"] == "checkpoint.restore" else "version")
-            if version is not None:
-                made[event["seq"]] = (event["agent_id"], version, said["config_digest"], said.get("rolled_back_from"))
-    for agent, version, config, seq, source in db.execute(
-        "SELECT agent, version, config, created_seq, rolled_back_from FROM configs"
-    ):
-        digest = json_digest(lambda: load_json(config))
-        row = (agents.get(agent), f"v{version}", digest, None if source is None else f"v{source}")
-        require(agent in agents and made.pop(seq, None) == row, f"a stored config is not what event {seq} made")
-    require(not made, f"config versions are missing, of seq {sorted(made)[:5]}")
+def numbered(version):
+    return None if version is None else f"v{version}"
 
 
-def check_checkpoints(db, log, agents, history):
-    made = {}
-    for event, said in history:
-        seq, agent, operation = event["seq"], event["agent_id"], event["operation"]
-        if not said or not operation.startswith("checkpoint."):
-            continue
-        version = event["config_version"] and int(event["config_version"][1:])
-        if operation == "checkpoint.create":
-            made[said["checkpoint_id"]] = (
-                *(agent, seq, seq, version, said["entry_count"], said["label"], jcs(said["metadata"])),)
-        elif operation == "checkpoint.restore":
-            made[said["safety_checkpoint_id"]] = (agent, seq - 1, seq, version, said["safety_entry_count"], None, "{}")
-        else:
-            made.pop(said["checkpoint_id"], None)
-    for name, agent, *row in db.execute(
-        "SELECT id, agent, as_of_seq, event_seq, config_version, entry_count, label, metadata FROM checkpoints"
-    ):
-        said = made.pop(name, None)
-        require(agent in agents and said == (agents[agent], *row), "a stored checkpoint is not what its event made")
-    require(not made or log.pruned, "a checkpoint is missing")
+def digest_of(text):
+    return sha256(text.encode(errors="surrogateescape"))
 
 
-def check_entries(db, agents, by_seq):
-    """Each stored version by itself: what it holds, where its key began, and from when to when it was present."""
-
-    def is_of(seq, agent, operations):
-        event, said = by_seq.get(seq, ({}, None))
-        known = agent in agents and event.get("agent_id") == agents[agent] and event["operation"] in operations
-        return said if known else None
-
-    for agent, key, value, metadata, written, created, begin, end, created_at, updated_at in db.execute(
-        "SELECT agent, key, value, metadata, written_seq, created_seq, live_from, live_to, created_at, updated_at FROM entries"
-    ):
-        digest = json_digest(lambda: {"key": key, "metadata": load_json(metadata), "value": load_json(value)})
-        said = is_of(written, agent, ["data.write"])
-        good = said and said["key"] == key and said["value_digest"] == digest
-        require(good, f"a stored entry is not what event {written} wrote")
-        first = is_of(created, agent, ["data.write"])
-        require(first and first["key"] == key and created <= written, f"event {created} did not create the entry's key")
-        times = tuple(moment(by_seq[seq][0]["timestamp"]) for seq in (created, written))
-        require((created_at, updated_at) == times, "a stored entry has another time than its event")
-        restored = begin > written and is_of(begin, agent, ["checkpoint.restore"])
-        require(begin == written or restored, f"event {begin} neither wrote nor restored a stored entry")
-        ends = end is not None and is_of(end, agent, ["data.write", "data.delete", "data.delete_prefix", "checkpoint.restore"])
-        about = ends and ends.get("key", key) == key and key.startswith(ends.get("prefix", ""))
-        require(end is None or (about and end > begin), f"event {end} could not end a stored entry")
+def check_config(agent, row, place, history):
+    version, seq = row["version"], row["created_seq"]
+    require(version == place, "content_missing", f"stored configs have a gap before v{version}", seq)
+    effect = history.get(seq)
+    good = effect and effect.agent == agent.name and effect.kind in ("config", "restore")
+    good = good and (effect.version or "v0") == f"v{version - 1}" and effect.said
+    if good:
+        name = "config_version" if effect.kind == "restore" else "version"
+        stated = (effect.said.get(name), effect.said.get("config_digest"), effect.said.get("rolled_back_from"))
+        good = stated == (f"v{version}", digest_of(row["config"]), numbered(row["rolled_back_from"]))
+    require(good, "content_mismatch", f"stored config v{version} is not what event {seq} made", seq)
+    policies = load_json(row["config"]).get("policies")
+    days = policies.get("retention_days") if isinstance(policies, dict) else None
+    if isinstance(days, (int, float)) and not isinstance(days, bool):
+        agent.retention[f"v{version}"] = days
 
 
-def check_entry_sets(db, agents, history):
-    """All versions of each agent whose log says exactly which there are: not after expiries and restores."""
-    states, checkpoints, unsure = {}, {}, set()
-    for event, said in history:
-        agent, seq, operation = event["agent_id"], event["seq"], event["operation"]
-        present, ended = states.setdefault(agent, ({}, []))
+def check_checkpoint(agent, row, _, history):
+    seq = row["event_seq"]
+    effect = history.get(seq)
+    good = effect and effect.agent == agent.name and effect.kind in ("checkpoint", "restore")
+    require(good, "content_orphan", "a stored checkpoint names an event that did not make it", seq)
+    said, row["time"] = effect.said, effect.time
+    require(said, "content_unprovable", "the details of the event that made a checkpoint are erased", seq)
+    if effect.kind == "restore":  # a safety checkpoint holds the state before the restore
+        stated = (said["safety_checkpoint_id"], seq - 1, said["safety_entry_count"], None, "{}")
+    else:
+        stated = (said["checkpoint_id"], said["as_of_seq"], said["entry_count"], said["label"], jcs(said["metadata"]))
+    stored = tuple(row[name] for name in ("id", "as_of_seq", "entry_count", "label", "metadata"))
+    good = stated == stored and numbered(row["config_version"]) == effect.version
+    good = good and (effect.kind == "restore" or row["as_of_seq"] == seq)
+    require(good, "content_mismatch", "a stored checkpoint is not what its event made", seq)
+
+
+def check_entry(agent, row, _, history):
+    """A stored version by itself: what it holds, where its key began, and from when to when it was present."""
+    seq, key = row["written_seq"], row["key"]
+    own = lambda at, *kinds: (effect := history.get(at)) and effect.agent == agent.name and effect.kind in kinds and effect or None
+    about = lambda effect: effect.said and effect.said["key"] == key
+    written = own(seq, "put")
+    require(written, "content_orphan", f"event {seq} did not write a stored entry", seq)
+    require(written.said, "content_unprovable", "the details of the event that wrote a stored entry are erased", seq)
+    # The hashed text is put together from the columns as they stand, so that each byte of them counts.
+    text = f'{{"key":{jcs(key)},"metadata":{row["metadata"]},"value":{row["value"]}}}'
+    try:
+        load_json(row["metadata"])
+        good = about(written) and written.said["value_digest"] == digest_of(text)
+    except (Tampered, ValueError, RecursionError):
+        good = False
+    require(good, "content_mismatch", f"a stored entry is not what event {seq} wrote", seq)
+    require(row["updated_at"] == written.time, "content_mismatch", "a stored entry has another time than its event", seq)
+    created = own(row["created_seq"], "put")
+    good = created and row["created_seq"] <= seq and about(created)
+    require(good, "content_orphan", f"event {row['created_seq']} did not create the key of a stored entry", seq)
+    require(row["created_at"] == created.time, "content_mismatch", "a stored entry has another time of creation than its event", seq)
+    begin, end = row["live_from"], row["live_to"]
+    restore = own(begin, "restore")
+    good = begin == seq or (begin > seq and restore and (restore.said is None or restore.said["entries_restored"] > 0))
+    require(good, "content_orphan", f"event {begin} neither wrote nor restored a stored entry", seq)
+    if end is None:
+        return
+    ended = own(end, "put", "end", "end_prefix", "restore")
+    good = end > begin and ended
+    if good and ended.kind == "end_prefix":
+        good = ended.said is None or key.startswith(ended.said["prefix"])
+    elif good and ended.kind != "restore":
+        good = about(ended)
+    require(good, "content_orphan", f"event {end} could not end a stored entry", seq)
+
+
+CHECKS = (("configs", "version", check_config), ("checkpoints", "event_seq", check_checkpoint), ("entries", "written_seq", check_entry))
+
+
+def check_wholes(db, log, history, agents, tables):
+    """The rows of each table as a whole: none is missing, and none is there again."""
+    by_name = {agent.name: agent for agent in agents.values()}
+    for effect in history.values():
+        agent = by_name.get(effect.agent)
+        # Sweeps remove expired entries, and so do restores that count none.
+        counted = effect.kind == "restore" and effect.said and effect.said["entries_restored"] + effect.said["entries_removed"]
+        if agent and agent.retention and effect.kind in ("expire", "restore") and not counted:
+            agent.swept = max(agent.swept, agent.cutoff_at(effect))
+    for agent in by_name.values():
+        agent.positions = [row["as_of_seq"] for row in agent.checkpoints]
+    left = replay(log, history, by_name)
+    for agent in agents.values():
+        stored = len(agent.configs)
+        if not agent.uncertain or stored < agent.made:
+            code = "content_missing" if stored < agent.made else "content_orphan"
+            require(stored == agent.made, code, f"{stored} config versions are stored where the log leaves {agent.made}")
+    require_owners("configs", agents, tables)
+    for agent in agents.values():
+        stored = len(agent.checkpoints)
+        if not log.pruned:
+            code = "content_missing" if stored < agent.left else "content_orphan"
+            require(stored == agent.left, code, f"{stored} checkpoints are stored where the log leaves {agent.left}")
+        same = {row["id"] for row in agent.checkpoints} == set(agent.existing)
+        counted = not agent.uncertain and stored == agent.left
+        require(same or not counted, "content_mismatch", "the stored checkpoints are not those that the log leaves")
+    require_owners("checkpoints", agents, tables)
+    for agent in agents.values():
+        check_entry_set(log, history, agent, left.get(agent.name, {}))
+    require_owners("entries", agents, tables)
+    for agent in agents.values():
+        check_checkpoint_counts(agent)
+    for first, count in db.execute("SELECT first_seq, live_entries FROM agents").fetchall():
+        live = sum(row["live_to"] is None for row in agents[first].entries)
+        require(count == live, "row_mismatch", "an agent's count of entries is not the number of its present entries")
+
+
+def require_owners(table, agents, tables):
+    known = sum(len(getattr(agent, table)) for agent in agents.values())
+    require(known == len(tables[table]), "content_orphan", f"rows of {table} belong to no agent of this workspace")
+
+
+def check_entry_set(log, history, agent, left):
+    """All stored versions of an agent against those that the log leaves."""
+    brought, stored = {}, {}
+    for row in agent.entries:
+        begin, end = row["live_from"], row["live_to"]
+        seen = end is None or agent.seen(agent.positions, begin, end)
+        require(seen, "content_orphan", "an ended entry is kept that no checkpoint sees", row["written_seq"])
+        if begin != row["written_seq"]:
+            brought[begin] = brought.get(begin, 0) + 1
+        if row["updated_at"] >= agent.swept and not agent.is_uncertain(begin, end):
+            name = version_name(agent, row["key"], row["written_seq"], begin, row["created_seq"], end)
+            stored[name] = stored.get(name, 0) + 1
+    for seq, count in brought.items():
+        said = history[seq].said
+        require(said is None or count <= said["entries_restored"], "content_mismatch", "more stored entries say that a restore brought them back than it did")
+    if log.pruned or (agent.lost_prefix and agent.older_erasure):
+        return
+    present = {name[0]: name for name in left if name[3] is None}
+    for name in stored:
+        stale = name[3] is None and name[0] in present and present[name[0]][2] > name[2]
+        require(not stale, "content_stale", f"a stored entry is older than what event {present.get(name[0], name)[2]} wrote", name[1])
+    require(stored == left, "content_changed", "the stored entries of an agent are, as a whole, not those that the log leaves")
+
+
+def version_name(agent, key, written, begin, created, end):
+    """A version's whole life. Where its key began is left out when the log does not tell."""
+    known = begin < agent.first_sweep and (not agent.unknown or begin < agent.unknown[0])
+    return (key, written, begin, end, created if known else None)
+
+
+def check_checkpoint_counts(agent):
+    """Each checkpoint sees as many entries as there were when it was made."""
+    for row in agent.checkpoints:
+        at = row["as_of_seq"]
+        cutoff = agent.cutoff(numbered(row["config_version"]), row["time"])
+        counted = sum(
+            entry["live_from"] <= at and (entry["live_to"] is None or entry["live_to"] > at) and entry["updated_at"] >= cutoff
+            for entry in agent.entries
+        )
+        require(counted <= row["entry_count"], "content_mismatch", "a checkpoint sees more entries than there were when it was made")
+        lost = counted < row["entry_count"] and agent.last_removal < at
+        require(not lost, "content_missing", "a checkpoint sees fewer entries than there were when it was made")
+
+
+def replay(log, history, agents):
+    """Replays the log: the versions that must be stored, by agent. Left out is what the log does not determine."""
+    states, left = {}, {}
+    for effect in (effect for effect in history.values() if effect.kind):
+        agent = agents[effect.agent]
+        present, past = states.setdefault(effect.agent, ({}, {}))
+        said, seq = effect.said, effect.seq
 
         def end(key):
-            if key in present:
-                ended.append((key, *present.pop(key), seq))
+            written, begin, created, time = present.pop(key)
+            if time >= agent.swept and agent.seen(agent.positions, begin, seq):
+                left.setdefault(agent.name, []).append((key, written, begin, created, seq))
+            if agent.seen(agent.existing.values(), begin, seq):  # a restore may bring it back
+                past.setdefault(key, []).append((written, begin, created, time, seq))
 
-        if operation == "data.expire" or (operation == "data.delete_prefix" and said is None):
-            unsure.add(agent)
-        elif operation == "checkpoint.restore" and (not said or said["entries_restored"] + said["entries_removed"]):
-            unsure.add(agent)
-        elif said is None:
-            continue  # an erased key has no stored entry
-        elif operation == "data.write":
-            created = present[said["key"]][1] if said["key"] in present else seq
-            end(said["key"])
-            present[said["key"]] = (seq, created, seq)
-        elif operation == "data.delete":
-            end(said["key"])
-        elif operation == "data.delete_prefix":
-            for key in [key for key in present if key.startswith(said["prefix"])]:
+        if effect.kind == "put" and said is not None:
+            key, created = said["key"], seq
+            if key in present:
+                # An expired entry no longer exists: the next write of its key creates a new one.
+                if present[key][3] >= agent.cutoff(effect.version, effect.time):
+                    created = present[key][2]
                 end(key)
-    for first, position in db.execute("SELECT agent, as_of_seq FROM checkpoints"):
-        checkpoints.setdefault(agents.get(first), []).append(position)
-    for first, config in db.execute("SELECT agent, config FROM configs"):
-        if "retention_days" in config:
-            unsure.add(agents.get(first))
-    stored = {}
-    for first, *version in db.execute("SELECT agent, key, written_seq, created_seq, live_from, live_to FROM entries"):
-        stored.setdefault(agents.get(first), []).append(tuple(version))
-    for agent, (present, ended) in states.items():
-        seen = [one for one in ended if any(one[3] <= at < one[4] for at in checkpoints.get(agent, []))]
-        left = [(key, *version, None) for key, version in present.items()] + seen
-        same = sorted(map(repr, left)) == sorted(map(repr, stored.get(agent, [])))
-        require(agent in unsure or same, "the stored entries of an agent are, as a whole, not those that the log leaves")
+            present[key] = (seq, seq, created, effect.time)
+        elif effect.kind == "end" and said is not None:
+            if said["key"] in present:
+                end(said["key"])
+        elif effect.kind == "end_prefix" and said is not None:
+            cutoff = agent.cutoff_at(effect)
+            for key in [key for key in present if key.startswith(said["prefix"]) and present[key][3] >= cutoff]:
+                end(key)
+        else:
+            position = agent.take(effect, log.pruned)
+            if position is None:
+                present.clear()
+            elif position is not False:
+                restore(agent, present, past, end, position, effect)
+    for name, (present, _) in states.items():
+        agent = agents[name]
+        for key, (written, begin, created, time) in present.items():
+            if time >= agent.swept:
+                left.setdefault(name, []).append((key, written, begin, created, None))
+    found = {}
+    for name, versions in left.items():
+        agent, counts = agents[name], found.setdefault(name, {})
+        for key, written, begin, created, to in versions:
+            if not agent.is_uncertain(begin, to):
+                one = version_name(agent, key, written, begin, created, to)
+                counts[one] = counts.get(one, 0) + 1
+    return found
+
+
+def restore(agent, present, past, end, position, effect):
+    """Brings back the entries of a position. An entry that the position saw, or that is the same, stays."""
+    cutoff = agent.cutoff_at(effect)
+    for key in [*present, *(key for key in past if key not in present)]:
+        now = present.get(key)
+        if now is not None and now[1] <= position:
+            continue
+        wanted = next((one for one in past.get(key, []) if one[1] <= position < one[4] and one[3] >= cutoff), None)
+        if now is not None and wanted is not None and now[3] >= cutoff and wanted[0] == now[0]:
+            continue
+        if now is not None:
+            end(key)
+        if wanted is not None:
+            written, _, created, time, _ = wanted
+            present[key] = (written, effect.seq, created, time)
 
 
 def pruned_before(db):
     """The first position that a pruned log still has, as its own events state it; they are checked with all others."""
-    said = db.execute("SELECT details FROM events WHERE operation = 'audit.prune' AND agent_id IS NULL")
-    return max([load_json(details)["before_seq"] for (details,) in said if details is not None], default=0)
+    said = db.execute("SELECT details ->> '$.before_seq' FROM events WHERE operation = 'audit.prune' AND agent_id IS NULL")
+    return max([before for (before,) in said if type(before) is int], default=0)
 
 
 def leaves_before(db, size):
     """The leaf hashes of the pruned events, read from the tiles of the tree."""
     for tile in range(size // 256):
         row = db.execute("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", (tile,)).fetchone()
-        require(row is not None and len(row[0]) == 256 * 32, f"tile {tile} of the tree is gone")
+        good = row is not None and isinstance(row[0], bytes) and len(row[0]) == 256 * 32
+        require(good, "row_mismatch", f"tile {tile} of the tree is gone")
         yield from (row[0][at : at + 32] for at in range(0, 256 * 32, 32))
 
 
-def all_seals(db, tables, filed):
+def all_seals(db, filed):
     """The stored seals, and those of the file of seals that are not stored, in the order in which they are compared."""
-    rows = db.execute("SELECT size, note FROM seals ORDER BY id").fetchall() if "seals" in tables else []
+    rows = db.execute("SELECT size, note FROM seals ORDER BY id").fetchall()
     stored = [(size, Seal(note)) for size, note in rows]
-    require(all(seal.size == size for size, seal in stored), "a stored seal has another size than its row")
+    require(all(seal.size == size for size, seal in stored), "seal_invalid", "a stored seal has another size than its row")
     known = {seal.text for _, seal in stored}
     notes, rest = split_seals(filed)
     # A crash may cut the last record. It is stored, too, because a seal is stored before it is filed.
     cut_off = any(note.encode().startswith(rest.encode(errors="surrogateescape")) for _, note in rows)
-    require(not rest or cut_off, "the file of seals ends with something that is no seal, and is not the beginning of a stored one")
+    end = "the file of seals ends with something that is no seal, and is not the beginning of a stored one"
+    require(not rest or cut_off, "seal_invalid", end)
     merged = [seal for _, seal in stored]
     at = 0
     for seal in (seal for seal in map(Seal, notes) if seal.text not in known):
@@ -1601,58 +2108,95 @@ def all_seals(db, tables, filed):
     return merged
 
 
-def check_stored_seals(db, log, trust, filed):
-    """The seals of a log. Trust passes from the given key to every key that the log names under a seal by a trusted one."""
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    seals = all_seals(db, tables, filed)
-    stored_keys = read_stored_keys(db, log) if "seal_keys" in tables else {}
-    require(seals or not trust.keys, "there is no seal for the given key", Undetermined)
-    keys = {sha256(key): key for key in [*stored_keys.values(), *trust.keys]}
+def roots_at(hashes, sizes):
+    """The roots of the tree at these sizes."""
+    wanted, roots, stack = set(sizes), {}, []
+    for size in range(len(hashes) + 1):
+        if size in wanted:
+            roots[size] = fold([value for _, value in stack])
+        if size < len(hashes):
+            stack.append((1, bytes.fromhex(hashes[size])))
+            while len(stack) > 1 and stack[-2][0] == stack[-1][0]:
+                (width, left), (_, right) = stack[-2:]
+                stack[-2:] = [(2 * width, node(left, right))]
+    return roots
+
+
+def check_seals(db, log, trust, filed, findings, keyed):
+    """The seals of a log, in words, and the last event under one by a trusted key. `keyed`: the stored keys are right."""
+    covered = [None]  # the last event under a seal by a trusted key
+    try:
+        said = check_stored_seals(db, log, trust, filed, covered)
+    except Problem as problem:
+        said, found = "", problem
+    else:
+        found = None
+    try:
+        log.check_lost(covered[0])
+    except Tampered as lost:  # the log as a whole: other seals over it say nothing new
+        findings.problems.append(lost)
+        found = None if found and found.code in ("seal_beyond_log", "root_mismatch") else found
+    # What a seal is by itself, a wrong key explains.
+    if found and (keyed or found.code in ("seal_beyond_log", "root_mismatch")):
+        findings.problems.append(found)
+    return said, covered[0]
+
+
+def check_stored_seals(db, log, trust, filed, covered):
+    """Trust passes from the given key to every key that the log names under a seal by a trusted one."""
+    seals, keys = all_seals(db, filed), {sha256(key): key for key in trust.keys}
+    for (text,) in db.execute("SELECT verifier_key FROM seal_keys"):
+        with contextlib.suppress(Problem, ValueError, TypeError, AttributeError):
+            key = read_key(text)
+            keys[sha256(key)] = key
     from_size = {}  # from which size on a key that the log names may sign
     for seq, said in log.keys:
         from_size.setdefault(said.get("signing_key"), seq + 1 if seq else 0)
-    trusted = {sha256(key) for key in trust.keys} or {said.get("signing_key") for seq, said in log.keys if seq == 0}
-    through, by_key, own = None, None, False  # the last event under any seal, and under one by a trusted key; whether by a given one
+    given = {sha256(key) for key in trust.keys}
+    trusted = given or {said.get("signing_key") for seq, said in log.keys if seq == 0}
+    roots = roots_at(log.hashes, [seal.size for seal in seals])
+    through, own = None, False  # the last event under any seal; whether the last one by a trusted key is by a given one
     for seal in seals:
         size = seal.size
-        require(through is None or size > through, "the seals are not in order")
-        require(seal.workspace == log.workspace, "a seal is of another workspace")
-        require(size <= len(log.hashes), "the log is shorter than a seal of it")
-        root = tree_root(map(bytes.fromhex, log.hashes[:size]))
-        require(root == seal.root, f"the first {size} events are not the ones that were sealed")
+        at = size - 1 if size else None
+        require(through is None or size > through, "seal_invalid", "the seals are not in order", at)
+        require(seal.workspace == log.workspace, "seal_invalid", "a seal is of another workspace", at)
+        require(size <= len(log.hashes), "seal_beyond_log", "the log is shorter than a seal of it", at)
+        able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
+        signers = set()
+        try:
+            signers = {name for name in able if name in keys and seal.signed_by(keys[name])}
+        except Tampered as problem:
+            raise Tampered(problem.code, str(problem), at) from None
+        require(roots[size] == seal.root, "root_mismatch", f"the first {size} events are not the ones that were sealed", at)
+        unsigned = signers or not from_size or any(name not in keys for name in able)
+        require(unsigned, "seal_signature", f"the seal over {size} events is signed by no key that this log names", at)
         log.check_origin(seal)
         through = size - 1
         trust.note_witnesses(seal)
-        able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
-        signers = {name for name in able if name in keys and seal.signed_by(keys[name])}
-        known = signers or not from_size or any(name not in keys for name in able)
-        require(known, f"the seal over {size} events is signed by no key that this log names")
         if signers & trusted:
-            by_key, own = through, bool(signers & {sha256(key) for key in trust.keys})
-            trusted |= {name for name, start in from_size.items() if start <= size}
-    log.check_lost(by_key)
+            covered[0], own = through, bool(signers & given)
+            trusted = trusted | {name for name, start in from_size.items() if start <= size}
+    require(through is not None or not trust.keys, "seal_missing", "there is no seal for the given key")
     if through is None:
-        return "unsealed: its holder could have made all of it", None
+        return "unsealed: its holder could have made all of it"
     if not trust.keys:
-        return f"sealed through seq {through} (by whom is not checked: no --public-key)", None
-    require(by_key is not None, not_their_key(trust, set(from_size)), Undetermined)
-    return f"sealed with {'the given key' if own else 'a key that the given key leads to'} through seq {by_key}", by_key
+        return f"sealed through seq {through} (by whom is not checked: no --public-key)"
+    require(covered[0] is not None, "seal_missing", not_their_key(trust, set(from_size)))
+    return f"sealed with {'the given key' if own else 'a key that the given key leads to'} through seq {covered[0]}"
 
 
-def read_stored_keys(db, log):
-    """The stored keys by the position of the event that names each."""
+def check_stored_keys(db, log):
+    """The stored sealing keys are those that events name."""
     found = dict(db.execute("SELECT announced_seq, verifier_key FROM seal_keys"))
-    require(set(found) == {seq for seq, _ in log.keys}, "a sealing key is missing, or is stored and no event names it")
     for seq, said in log.keys:
+        require(seq in found, "content_missing", f"the sealing key that seq {seq} names is gone", seq)
         try:
             key = read_key(found[seq])
         except (ValueError, TypeError, AttributeError, Undetermined):
-            raise Tampered(f"seq {seq}: the stored sealing key is damaged") from None
+            raise Tampered("content_mismatch", f"seq {seq}: the stored sealing key is damaged", seq) from None
         same = (sha256(key), found[seq].split("+")[0]) == (said.get("signing_key"), said.get("origin"))
-        require(same, f"seq {seq} names another sealing key than the stored one")
-        found[seq] = key
-    return found
-
+        require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.
 CONTROL_SCHEMAS = {
@@ -1747,7 +2291,12 @@ def differs(state, row):
     """Whether a row is not in a state; None stands for no row."""
     if state is None or row is None:
         return (state is None) != (row is None)
-    return any(row[name] is None if value is SOME else row[name] != value for name, value in state.items() if name in row)
+    return bool(wrong_columns(state, row))
+
+
+def wrong_columns(state, row):
+    wrong = lambda name, value: row[name] is None if value is SOME else row[name] != value
+    return [name for name, value in state.items() if name in row and wrong(name, value)]
 
 
 def distinct(states):
@@ -1857,7 +2406,7 @@ def finish_act(rows, changes):
         elif kind == "revokeInvitation":
             update("links", said["id"], revoked_at=said["at"])
         else:
-            require(kind in UNCOVERED_CHANGES, "pending_acts: a row does not have the form of an act")
+            require(kind in UNCOVERED_CHANGES, "act_changed", "pending_acts: a row does not have the form of an act")
 
 
 # Changes of rows that no event states.
@@ -1866,21 +2415,19 @@ UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "d
 
 
 def check_control(db, logs, backup_time, again):
-    """The rows of control.db against those that the events of all logs leave."""
+    """The rows of control.db against those that the events of all logs leave. A log that does not hold is None."""
     check_schema(db, CONTROL_SCHEMAS)
-    rows = stored_rows(db)
+    check_indexes(db)
+    findings, rows = Findings(), stored_rows(db)
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts") if "pending_acts" in tables else ()
-    for workspace, event, changes in acts:
-        event, log = load_json(event), logs.get(workspace)
-        recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
-        if recorded is None:
-            continue  # without its event, an act is dropped
-        same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
-        require(same, f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says")
-        finish_act(rows, load_json(changes))
+    acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
+    for act in acts:
+        with findings.section():
+            check_act(act, logs, rows)
     expected = {}
     for workspace, log in logs.items():
+        if log is None:
+            continue
         own = {name for name, row in rows.items() if workspace in (row.get("workspace_id"), row.get("id"))}
         found = expected_rows(log, backup_time, len(log.hashes) - 1)
         if any(row_problem(name, said, rows) for name, said in found.items()) or not own <= found.keys():
@@ -1890,78 +2437,183 @@ def check_control(db, logs, backup_time, again):
         expected |= found
     for name, said in expected.items():
         problem = row_problem(name, said, rows)
-        require(problem is None, problem)
+        if problem is not None:
+            findings.problems.append(problem)
     left_out = 0
     for (table, row, *_), columns in ((name, row) for name, row in rows.items() if name not in expected):
         if table == "links" and (columns["kind"] != "invitation" or columns["created_by"] in ("cli", "system")):
             continue  # no event records those of the operator
         workspace = row if table == "workspaces" else columns["workspace_id"]
         log = logs.get(workspace)
-        require(log is not None or again(workspace), f"{table} {row}: its workspace has no log")
-        require(log is None or log.pruned, f"{table} {row}: no event created this row")
-        left_out += 1
-    pruned = f", {left_out} rows whose events were pruned" if left_out else ""
+        unread = workspace in logs or table != "workspaces" or again(workspace)
+        if log is None and unread or log is not None and log.pruned:
+            left_out += 1
+        else:
+            findings.problems.append(Tampered(f"{PREFIXES[table]}_added", f"{table} {row}: no event created this row"))
+    findings.finish()
+    pruned = f", {left_out} rows whose events were pruned or whose log is missing or not intact" if left_out else ""
     since = {}
-    for time, events in (window for log in logs.values() for window in windows(log, backup_time)):
+    for time, events in (window for log in logs.values() if log for window in windows(log, backup_time)):
         since[time] = since.get(time, 0) + sum(bool(event.changes) for event in events)
     lag = "".join(f". {acts} acts since {time} may be missing in it" for time, acts in since.items())
     return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
 
 
+def check_act(act, logs, rows):
+    """An act that was decided: it is what its event says, and is finished here as the next start will."""
+    workspace, event, changes = act
+    form = "pending_acts: a row does not have the form of an act"
+    try:
+        event, changes, log = load_json(event), load_json(changes), logs.get(workspace)
+        require(isinstance(event["id"], str), "act_changed", form)
+        recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
+        if recorded is None:
+            return  # without its event, an act is dropped
+        same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
+        require(same, "act_changed", f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says", recorded.seq)
+        finish_act(rows, changes)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise Tampered("act_changed", form) from None
+
+
+PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation"}
+
+
 def row_problem(name, said, rows):
     states, events = said
-    row = rows.get(name)
+    row, prefix = rows.get(name), PREFIXES[name[0]]
     if not all(differs(state, row) for state in states):
         return None
     last = events[-1]
-    return f"{name[0]} {name[1]} is not what the log says, last in seq {last.seq} ({last.operation}, {last.time})"
+    code = f"{prefix}_missing" if row is None else f"{prefix}_added"
+    if row is not None and any(state is not None for state in states):
+        wrong = min((wrong_columns(state, row) for state in states if state is not None), key=len)
+        code = "key_moved" if name[0] == "api_keys" and "workspace_id" in wrong else f"{prefix}_changed"
+    words = f"{name[0]} {name[1]} is not what the log says, last in seq {last.seq} ({last.operation}, {last.time})"
+    return Tampered(code, words, last.seq)
 
 
 def check_directory(root, trust):
-    """Every workspace of a data directory, and its control.db, which is read after them."""
-    require((root / "workspaces").is_dir(), "this directory is not a data directory of governd", Undetermined)
-    logs, said, control = {}, [], root / "control.db"
+    """Every workspace of a data directory, and its control.db, which is read after them. Yields what is said of each."""
+    require((root / "workspaces").is_dir(), "not_evidence", "this directory is not a data directory of governd")
+    control = root / "control.db"
+    ids = {path.stem for path in (root / "workspaces").glob("*.db")}
+    ids |= known_workspaces(control) if control.exists() else set()
+    require(ids, "not_evidence", "this data directory has no workspaces")
+    logs = {}
 
-    def read(workspace):
-        found = []
-        path = root / "workspaces" / f"{workspace}.db"
-        return path.exists() and check_workspace(path, trust, found, root / "seals" / f"{workspace}.log") and found[0]
+    def read(workspace, trust):
+        found, path = [], root / "workspaces" / f"{workspace}.db"
+        require(path.exists(), "content_missing", "the data directory knows this workspace, but its file is missing")
+        said = check_workspace(path, trust, found, root / "seals" / f"{workspace}.log", workspace)
+        return said, found[0]
 
-    for path in sorted((root / "workspaces").glob("*.db")):
-        found = []
-        said.append(check_workspace(path, trust, found, root / "seals" / f"{path.stem}.log"))
-        require(found[0].workspace == path.stem, f"{path.name} stands in the place of another workspace")
-        logs[path.stem] = found[0]
-    if not control.exists():
-        return ". ".join([*said, WITHOUT_CONTROL])
-    require(control.read_bytes()[:16] == b"SQLite format 3\0", "control.db is encrypted or damaged", Undetermined)
-    manifest = root / "manifest.json"
-    backup_time = load_json(manifest.read_text())["created_at"] if manifest.exists() else None
+    def again(workspace):
+        try:
+            return read(workspace, Trust())[1]
+        except (Problem, Several, OSError, ValueError):
+            return None
+
+    for workspace in sorted(ids):
+        def check_one():
+            said, logs[workspace] = read(workspace, trust)
+            return said
+        logs[workspace] = None
+        yield judge(root / "workspaces" / f"{workspace}.db", check_one, trust)
+    if control.exists():
+        manifest = root / "manifest.json"
+        backup_time = load_json(manifest.read_text())["created_at"] if manifest.exists() else None
+
+        def check_rows_of_control():
+            with copied(control) as db:
+                return check_control(db, logs, backup_time, again)
+        yield judge(control, check_rows_of_control)
+
+
+def known_workspaces(control):
+    """The workspaces that control.db names: the file of one may be missing."""
+    require_database(control)
     with copied(control) as db:
-        db.text_factory = lambda text: text.decode(errors="surrogateescape")
-        said.append(f"control.db: {check_control(db, logs, backup_time, read)}")
-    return ". ".join(said)
+        try:
+            names = [name for (name,) in db.execute("SELECT id FROM workspaces")]
+        except sqlite3.OperationalError:
+            return set()  # its own verification says why
+    return {name for name in names if isinstance(name, str) and re.fullmatch("ws_[0-9a-z]{26}", name)}
+
+
+def require_database(path):
+    with path.open("rb") as file:
+        plain = file.read(16) == b"SQLite format 3\0"
+    require(plain, "evidence_unreadable", f"{path.name} is encrypted or damaged")
 
 
 WITHOUT_CONTROL = "Not covered: control.db is not part of this (workspaces, keys, members, invitations)"
 
 
-def check(path, trust):
-    trust.witnessed = {}
-    if path.is_dir():
-        return check_directory(path, trust)
+def judge(path, check, trust=None):
+    """What is found of one piece of evidence. `trust` asks for its witnesses."""
+    problems, words = [], ""
+    if trust is not None:
+        trust.witnessed = {}
     try:
-        data = path.read_bytes()
+        words = check()
+    except Several as several:
+        problems = several.problems
+    except Problem as problem:
+        problems = [problem]
     except OSError as error:
-        raise Undetermined(str(error)) from None
+        problems = [Undetermined("evidence_unreadable", str(error))]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        problems = [Undetermined("evidence_unreadable", "it is not in the form that it should have")]
+    try:
+        words += trust.require_witnesses() if trust is not None else ""
+    except Undetermined as problem:
+        problems = [*problems, problem]
+    verdict = 1 if any(isinstance(problem, Tampered) for problem in problems) else 2 if problems else 0
+    return {
+        "path": str(path),
+        "verdict": VERDICTS[verdict],
+        "problems": [{"code": problem.code, "seq": problem.seq, "message": problem.message} for problem in problems],
+        "text": "; ".join(problem.message for problem in problems) or words,
+    }
+
+
+VERDICTS = ("verified", "tampered", "undetermined")
+SAID = {"verified": "holds", "tampered": "TAMPERED", "undetermined": "cannot be established"}
+
+
+def check_file(path, trust):
+    data = path.read_bytes()
     if data.startswith(b"SQLite format 3\0"):
         return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
+    text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
+    return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
+
+
+def check(path, trust):
+    """What is found of all evidence at a path."""
+    if not path.is_dir():
+        return [judge(path, lambda: check_file(path, trust), trust)]
+    found = []
     try:
-        text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
-        said = check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
-        return said + trust.require_witnesses()
-    except UnicodeDecodeError:
-        raise Undetermined("neither a workspace file nor an export") from None
+        found += check_directory(path, trust)
+    except (Problem, OSError, ValueError) as problem:
+        def fail():
+            raise problem
+        found.append(judge(path, fail, trust))
+    return found
+
+
+def ask_for_seals(sources, workspaces, anchors):
+    """At least one of the given seals must be of a workspace that was checked."""
+    if not anchors or any(seal.workspace in workspaces for seal in anchors):
+        return
+    words = "the given seal belongs to another workspace, so it cannot be compared"
+    for source in sources:
+        if all(problem["code"] != "seal_missing" for problem in source["problems"]):
+            source["problems"].append({"code": "seal_missing", "seq": None, "message": words})
+            source["text"] = "; ".join(problem["message"] for problem in source["problems"])
+            source["verdict"] = "undetermined" if source["verdict"] == "verified" else source["verdict"]
 
 
 def main():
@@ -1971,34 +2623,46 @@ def main():
     options.add_argument("--witness-key", metavar="KEY", action="append", default=[])
     options.add_argument("--witness-quorum", metavar="N", type=int)
     options.add_argument("--complete", action="store_true", help="require proof that no event is missing")
+    options.add_argument("--json", action="store_true", help="print the result for programs")
     options.add_argument("files", metavar="FILE", nargs="+", type=Path)
-    given, worst = options.parse_args(), 0
+    given = options.parse_args()
     try:
-        text_of = lambda key: Path(key).read_text() if Path(key).is_file() else key
-        keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
-        require(len({key for _, key in witnesses}) == len(witnesses), "two witnesses have the same key", Undetermined)
-        require(0 <= (given.witness_quorum or 0) <= len(witnesses), "the quorum is larger than the number of witnesses", Undetermined)
-        seals = [seal for name in given.seal for seal in read_seals(Path(name).read_text())]
-        trust = Trust(keys, seals, given.complete, witnesses, given.witness_quorum)
-    except (Tampered, Undetermined, OSError, ValueError) as problem:
-        print(f"the key or a seal cannot be read: {problem}")
+        trust = read_trust(given)
+    except (Problem, OSError, ValueError) as problem:
+        words = f"the key or a seal cannot be read: {problem}"
+        print(json.dumps({"verdict": "undetermined", "exit_code": 2, "sources": [], "error": words}) if given.json else words)
         return 2
-    for path in given.files:
-        try:
-            print(f"{path}: holds. {check(path, trust)}.")
-        except Tampered as problem:
-            print(f"{path}: TAMPERED. {problem}")
-            worst = 1
-        except (Undetermined, OSError, ValueError, KeyError, TypeError, IndexError) as problem:
-            known = isinstance(problem, (Undetermined, OSError))
-            reason = problem if known else "it is not in the form that it should have"
-            print(f"{path}: cannot be established. {reason}")
-            worst = worst or 2
-    for before, digest in trust.prunings:
-        found = [path for path in given.files if path.is_file() and sha256(path.read_bytes()) == digest]
-        named = f"{found[0]}, as the pruning names it" if found else f"not given: the export with SHA-256 {digest}"
-        print(f"what was pruned before event {before}: {named}")
+    sources = [source for path in given.files for source in check(path, trust)]
+    ask_for_seals(sources, trust.workspaces, trust.anchors)
+    verdicts = {source["verdict"] for source in sources}
+    worst = 1 if "tampered" in verdicts else 2 if "undetermined" in verdicts else 0
+    files = {sha256(path.read_bytes()): path for path in given.files if trust.prunings and path.is_file()}
+    prunings = [{"before_seq": before, "export_digest": digest, "export": str(files[digest]) if digest in files else None}
+                for before, digest in trust.prunings]
+    report = {"verdict": VERDICTS[worst], "exit_code": worst, "sources": sources, "prunings": prunings}
+    if given.json:
+        print(json.dumps(report))
+        return worst
+    print("".join(lines_of(report)), end="")
     return worst
+
+
+def lines_of(report):
+    """The report as it is read."""
+    for source in report["sources"]:
+        yield f"{source['path']}: {SAID[source['verdict']]}. {source['text']}.\n"
+    for one in report["prunings"]:
+        named = f"{one['export']}, as the pruning names it" if one["export"] else f"not given: the export with SHA-256 {one['export_digest']}"
+        yield f"what was pruned before event {one['before_seq']}: {named}\n"
+
+
+def read_trust(given):
+    text_of = lambda key: Path(key).read_text() if Path(key).is_file() else key
+    keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
+    require(len({key for _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
+    require(0 <= (given.witness_quorum or 0) <= len(witnesses), "usage", "the quorum is larger than the number of witnesses")
+    seals = [seal for name in given.seal for seal in read_seals(Path(name).read_text())]
+    return Trust(keys, seals, given.complete, witnesses, given.witness_quorum)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@
  *   its chain up to its own, a gap those that are missing.
  * - The log as a whole (its end, its tree, seals over it): a changed, missing or repeated event before it, or another
  *   problem of the log as a whole.
+ * - Details that no erasure names: a cause at the same event, an event after it (that may be the erasure), or the log as
+ *   a whole.
  * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
  *   of its agent.
  * - A seal by itself: a changed event before it, or the row of the key that signed it.
@@ -30,13 +32,15 @@ export interface Cause {
   keys: string[];
   /** How many problems of each code follow from it. */
   consequences: Map<ProblemCode, number>;
+  /** The positions of events whose problems follow from it: rows that name one of them do, too. */
+  places: Set<number>;
 }
 
 /** How many keys of wrong rows are named. */
 const MAX_KEYS = 5;
 
 /** What a problem is about, in the order in which causes are looked for. */
-const RANKS = ["event", "link", "log", "tiles", "row", "seal", "schema", "whole"] as const;
+const RANKS = ["event", "link", "log", "blank", "tiles", "row", "seal", "schema", "whole"] as const;
 type Rank = (typeof RANKS)[number];
 
 /** Of the problems of the log as a whole, the first that is found is the cause of the others. */
@@ -67,6 +71,7 @@ function kindOf({ code, row }: Problem): number {
 function rankOf({ code, row }: Problem): Rank {
   if (row?.table === "tiles") return "tiles";
   if (row?.whole) return "whole";
+  if (code === "details_missing") return "blank";
   const { concern } = PROBLEMS[code];
   return concern === "row" && row === undefined ? "event" : concern;
 }
@@ -82,7 +87,7 @@ const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 
 const from = ({ seq, since }: Problem): number => since ?? seq ?? Number.POSITIVE_INFINITY;
 const to = ({ seq }: Problem): number => seq ?? Number.NEGATIVE_INFINITY;
-const isOfEvent = (cause: Problem): boolean => ["event", "link"].includes(rankOf(cause));
+const isOfEvent = (cause: Problem): boolean => ["event", "link", "blank"].includes(rankOf(cause));
 /** Whether a cause changed leaves of the tree up to a position. */
 const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
   isOfEvent(cause) && !BESIDE_THE_EVENT.has(cause.code) && (upTo === null || cause.seq === null || from(cause) <= upTo);
@@ -93,24 +98,36 @@ const ofOneAgent = (a: Problem, b: Problem): boolean =>
 const DEPENDS: Readonly<Record<string, string>> = { agents: "entries", entries: "checkpoints" };
 
 /** Whether a cause explains a problem. */
-type Rule = (problem: Problem, cause: Problem, consequences: ReadonlyMap<ProblemCode, number>) => boolean;
+type Rule = (problem: Problem, cause: Problem, known: Pick<Cause, "consequences" | "places">) => boolean;
 
 const samePlace: Rule = (problem, cause) =>
   isOfEvent(cause) && from(problem) <= to(cause) && from(cause) <= to(problem);
 
 /** Whether the number of a row is wrong since an event was put in or taken out before it. */
-const isShift: Rule = (problem, cause, consequences) =>
+const isShift: Rule = (problem, cause, { consequences }) =>
   problem.code === "row_mismatch" &&
   [cause.code, ...consequences.keys()].some((code) => code.startsWith("seq_")) &&
   from(cause) <= to(problem);
 
+/** Whether the erasure that names an event without details may be missing since an event was changed or is of another log. */
+const mayHideErasure = (problem: Problem, cause: Problem): boolean =>
+  to(cause) > to(problem) || cause.code === "wrong_agent" || cause.code === "wrong_workspace";
+
+/** Whether numbers do not fit since an event of another log is in the place of one of this log. */
+const isReplaced: Rule = (problem, cause) => problem.code.startsWith("seq_") && cause.code === "wrong_workspace";
+
 const RULES: Readonly<Record<Rank, Rule>> = {
-  event: (problem, cause, known) => samePlace(problem, cause, known) || isShift(problem, cause, known),
+  event: (problem, cause, known) => [samePlace, isShift, isReplaced].some((rule) => rule(problem, cause, known)),
   link: samePlace,
   log: (problem, cause) => changesLeaves(cause, problem.seq) || rankOf(cause) === "log",
+  blank: (problem, cause, known) =>
+    samePlace(problem, cause, known) ||
+    rankOf(cause) === "log" ||
+    (rankOf(cause) !== "blank" && mayHideErasure(problem, cause)),
   tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
-  row(problem, cause) {
+  row(problem, cause, { places }) {
     const names = problem.row?.names ?? [];
+    if (names.some((seq) => places.has(seq))) return true;
     if (cause.row?.table === "agents" && problem.row?.table !== "agents") return ofOneAgent(problem, cause);
     if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));
     return (
@@ -119,7 +136,11 @@ const RULES: Readonly<Record<Rank, Rule>> = {
     );
   },
   seal: (problem, cause) =>
-    changesLeaves(cause, problem.seq) || cause.code === problem.code || cause.row?.table === "seal_keys",
+    changesLeaves(cause, problem.seq) ||
+    cause.code === problem.code ||
+    cause.row?.table === "seal_keys" ||
+    // Origins are known by the details of restores.
+    (problem.code === "seal_origin" && isOfEvent(cause) && from(cause) <= to(problem)),
   schema: (problem, cause) =>
     problem.row?.table === (isOfEvent(cause) ? "events" : cause.row?.table) && problem.row !== undefined,
   whole(problem, cause) {
@@ -141,7 +162,13 @@ const isMore = (problem: Problem, cause: Problem): boolean =>
 /** A problem as a cause of its own. Every row of the control database is one: each is access that somebody was given. */
 export function alone(problem: Problem): Cause {
   const key = problem.row?.key ?? null;
-  return { problem, rows: new Set([nameOf(problem)]), keys: key === null ? [] : [key], consequences: new Map() };
+  return {
+    problem,
+    rows: new Set([nameOf(problem)]),
+    keys: key === null ? [] : [key],
+    consequences: new Map(),
+    places: new Set(),
+  };
 }
 
 /** Tells the rows of a table apart. */
@@ -154,7 +181,7 @@ export function causesOf(problems: readonly Problem[]): Cause[] {
   for (const problem of problems.toSorted(inOrder)) {
     const explains = RULES[rankOf(problem)];
     const more = causes.find((cause) => isMore(problem, cause.problem));
-    const cause = causes.find((one) => one !== more && explains(problem, one.problem, one.consequences));
+    const cause = causes.find((one) => one !== more && explains(problem, one.problem, one));
     if (cause !== undefined) explain(cause, problem);
     else if (more?.rows.has(nameOf(problem))) explain(more, problem);
     else if (more !== undefined) takeRow(more, problem);
@@ -165,8 +192,10 @@ export function causesOf(problems: readonly Problem[]): Cause[] {
   return causes;
 }
 
-function explain({ consequences }: Cause, { code }: Problem): void {
+function explain({ consequences, places }: Cause, problem: Problem): void {
+  const { code, seq } = problem;
   consequences.set(code, (consequences.get(code) ?? 0) + 1);
+  if (rankOf(problem) === "event" && seq !== null) places.add(seq);
 }
 
 function takeRow({ rows, keys }: Cause, problem: Problem): void {

@@ -122,10 +122,11 @@ export function resultOf(
     code: "erasure_outside" as const,
     message: `the details of ${openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
   };
-  // Where the log itself is wrong or cut off, that is why no seal fits it.
-  const explained = isLogWrong(found.problems) || obstacles.some(({ code }) => code === "export_incomplete");
-  const all = [...obstacles, ...open, ...(openErased > 0 ? [outside] : [])];
-  const inTheWay = explained ? all.filter(({ code }) => !OF_SEALS.has(code)) : all;
+  // Where the log itself is wrong, cut off or not there, that is why no seal fits it and no erasure names a blank.
+  const isWrong = isLogWrong(found.problems);
+  const isExplained = isWrong || obstacles.some(({ code }) => NOT_ALL_THERE.has(code));
+  const own = isWrong ? obstacles.filter(({ code }) => code !== "log_empty") : obstacles;
+  const inTheWay = isExplained ? own : [...own, ...open, ...(openErased > 0 ? [outside] : [])];
   const [obstruction] = inTheWay;
   const causes = causesOf(found.problems).map(reported);
   // Those beyond the ones that were kept cannot be told apart.
@@ -153,7 +154,11 @@ export function resultOf(
   });
 }
 
-const OF_SEALS: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>(["seal_missing", "log_empty"]);
+const NOT_ALL_THERE: ReadonlySet<ObstacleCode> = new Set<ObstacleCode>([
+  "export_incomplete",
+  "not_evidence",
+  "log_empty",
+]);
 
 const isLogWrong = (problems: readonly Problem[]): boolean =>
   problems.some(({ code }) => ["event", "link", "log", "seal"].includes(PROBLEMS[code].concern));

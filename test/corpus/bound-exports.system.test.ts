@@ -29,6 +29,7 @@ import { verifyExportFile } from "../../src/verify/sources.ts";
 import { readTrust, type Trust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const START = Date.UTC(2026, 0, 1);
@@ -492,22 +493,23 @@ describe("exports with a binding event", () => {
     expect(said.exitCode).toBe(EXIT.undetermined);
   });
 
-  test.skipIf(python === null)("tools/verify.py says the same", () => {
+  test.skipIf(python === null)("tools/verify.py says the same", async () => {
     const paths = cases.map((one, index) => {
       const path = join(root, "cases", String(index));
       writeFileSync(path, one.text);
       return path;
     });
-    const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--public-key", publicKey, ...paths]);
-    const lines = said.stdout.toString().trimEnd().split("\n");
-    const words = { holds: "verified", TAMPERED: "tampered", "cannot be established": "undetermined" } as const;
-    const verdicts = lines.map((line) => {
-      const word = /^\S+: (holds|TAMPERED|cannot be established)\. /.exec(line)?.[1];
-      return words[word as keyof typeof words];
-    });
-    const wrong = cases.flatMap(({ name, verdict }, index) =>
-      verdicts[index] === verdict ? [] : [[name, verdict, lines[index]]],
-    );
+    const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--json", "--public-key", publicKey, ...paths]);
+    const { sources } = JSON.parse(said.stdout.toString()) as SaidReport;
+    const wrong: unknown[] = [];
+    for (const [index, { name, verdict }] of cases.entries()) {
+      const { report } = await verifyExportFile(1, { path: paths[index] as string, trust });
+      const [ours, theirs] = [report, sources[index]].map((one) =>
+        codesOf((one?.problems ?? []).map(({ code }) => code)),
+      );
+      const good = sources[index]?.verdict === verdict && Bun.deepEquals(theirs, ours);
+      if (!good) wrong.push([name, verdict, ours, sources[index]]);
+    }
     expect(wrong).toEqual([]);
     expect(said.exitCode).toBe(EXIT.tampered);
   });

@@ -19,7 +19,7 @@ import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -53,7 +53,9 @@ async function verified(root: string) {
   const theirs = await second.run(root);
   const { sources } = ours.json<{ sources: { problems: { code: string; message: string }[] }[] }>();
   const problems = sources.flatMap((source) => source.problems);
-  return { exits: [ours.code, theirs.code], codes: problems.map(({ code }) => code), problems, said: theirs.out };
+  const codes = problems.map(({ code }) => code);
+  expect(codesOf(theirs.codes), theirs.out).toEqual(codesOf(codes));
+  return { exits: [ours.code, theirs.code], codes, problems, said: theirs.out };
 }
 
 const PREFIX = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
 import { filesReleased } from "../released.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { copyBase, makeBase, type Places } from "./base.ts";
 import { CORRUPTIONS } from "./corruptions.ts";
 
@@ -39,14 +39,15 @@ describe("governd verify", () => {
       await apply(places);
       const found = await verify(words(places));
       await filesReleased();
-      // The second program verifies whole logs.
-      const given = words(places);
-      if (!given.includes("--agent")) {
-        expect((await second.run(...given)).code, "verify.py").toBe(exit);
-      }
       const named = (found.sources ?? []).flatMap(({ problems }: { problems: { code: string }[] }) =>
         problems.map(({ code }) => code),
       );
+      // The second program verifies whole logs.
+      const given = words(places);
+      if (!given.includes("--agent")) {
+        const said = await second.run(...given);
+        expect([said.code, codesOf(said.codes)], `verify.py: ${said.out}`).toEqual([exit, codesOf(named)]);
+      }
       expect([found.exit, found.exit_code ?? exit], JSON.stringify(found.sources?.[0]?.problems)).toEqual([exit, exit]);
       if (codes.length === 0) expect(named).toEqual([]);
       else

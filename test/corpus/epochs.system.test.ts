@@ -27,7 +27,7 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const BASE = `corpus.example/${ID}`;
@@ -578,9 +578,12 @@ describe("evidence of a log that was restored", () => {
       for (const one of cases) {
         for (const keys of [[publicKey], []]) {
           const seals = one.kept === undefined ? [] : ["--seal", keptFile(one.kept)];
-          const { code, out } = await second.run(...keys.flatMap((text) => ["--public-key", text]), ...seals, one.path);
+          const said = await second.run(...keys.flatMap((text) => ["--public-key", text]), ...seals, one.path);
+          const { report } = await verified(one, keys);
+          const codes = codesOf(report.problems.map(({ code }) => code));
           const expected = (keys.length === 0 ? one.keyless : undefined) ?? one.verdict;
-          if (code !== exits[expected]) wrong.push([one.name, keys.length, out]);
+          const good = said.code === exits[expected] && Bun.deepEquals(codesOf(said.codes), codes);
+          if (!good) wrong.push([one.name, keys.length, codes, said]);
         }
       }
       expect(wrong).toEqual([]);

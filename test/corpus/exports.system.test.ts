@@ -11,7 +11,7 @@ import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyExportFile } from "../../src/verify/sources.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
-import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, HAS_PYTHON, type Said, SecondVerifier } from "../verify/second-verifier.ts";
 
 const EVENTS = 60;
 const log = new SealedLog().grow(EVENTS);
@@ -311,12 +311,12 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** What tools/verify.py says, as an exit code. */
-async function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): Promise<number> {
+/** What tools/verify.py says. */
+async function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): Promise<Said> {
   const kept = join(directory, "kept.txt");
-  writeFileSync(kept, seals.map((size) => log.seal(size)).join(""));
+  writeFileSync(kept, seals.map((size) => `${log.seal(size)}\n`).join(""));
   const given = [...(keyed ? ["--public-key", log.publicKey] : []), ...(seals.length > 0 ? ["--seal", kept] : [])];
-  return (await python.run(...given, ...more, path)).code;
+  return await python.run(...given, ...more, path);
 }
 
 describe.each(["json", "ndjson"] as const)("%s", (form) => {
@@ -341,9 +341,12 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
     if (completeness !== undefined) expect(found.report.completeness).toBe(completeness);
     if (verdict === "tampered") expect(found.report.completeness).toBe("unknown");
     if (!HAS_PYTHON) return;
-    expect(await second(path, one)).toBe(EXIT[verdict]);
+    const said = await second(path, one);
+    const codes = codesOf(found.report.problems.map((problem) => problem.code));
+    expect([said.code, codesOf(said.codes)], said.out).toEqual([EXIT[verdict], codes]);
     const known = verdict === "verified" && found.report.completeness === "unknown";
-    if (completeness !== undefined) expect(await second(path, one, "--complete")).toBe(known ? 2 : EXIT[verdict]);
+    if (completeness !== undefined)
+      expect((await second(path, one, "--complete")).code).toBe(known ? 2 : EXIT[verdict]);
   });
 
   test("bytes that are no text behind the end", async () => {
@@ -357,7 +360,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
       // In ndjson the bytes are in the trailer's own line then.
       const expected = form === "ndjson" && bytes.length === whole.length + 1 ? "undetermined" : "tampered";
       expect(verdict).toBe(expected);
-      if (HAS_PYTHON) expect(await second(path, honest[0] as Case)).toBe(EXIT[expected]);
+      if (HAS_PYTHON) expect((await second(path, honest[0] as Case)).code).toBe(EXIT[expected]);
     }
   });
 });

@@ -26,6 +26,7 @@ import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.t
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const OTHER = "ws_01h455vb4pex5vsknk084sn02r";
@@ -340,16 +341,10 @@ async function verdictOf(path: string, text: string, publicKeys: string[]) {
 
 const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
 const python = Bun.which("python3");
-const WORDS = { holds: "verified", TAMPERED: "tampered", "cannot be established": "undetermined" } as const;
-
 function verify(publicKeys: readonly string[], paths: readonly string[]) {
   const options = publicKeys.flatMap((key) => ["--public-key", key]);
-  const said = Bun.spawnSync(["python3", "-B", SCRIPT, ...options, ...paths]);
-  const lines = said.stdout.toString().trimEnd().split("\n");
-  return lines.map((line) => {
-    const word = /^\S+: (holds|TAMPERED|cannot be established)\. /.exec(line)?.[1];
-    return { verdict: WORDS[word as keyof typeof WORDS], line };
-  });
+  const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--json", ...options, ...paths]);
+  return (JSON.parse(said.stdout.toString()) as SaidReport).sources;
 }
 
 describe("evidence from after a rotation of the sealing key", () => {
@@ -370,7 +365,7 @@ describe("evidence from after a rotation of the sealing key", () => {
 
   test.skipIf(python === null)(
     "tools/verify.py says the same",
-    () => {
+    async () => {
       const paths = cases.map(({ text }, index) => {
         const path = join(root, "cases", String(index));
         writeFileSync(path, text);
@@ -379,9 +374,13 @@ describe("evidence from after a rotation of the sealing key", () => {
       const wrong: unknown[] = [];
       for (const who of ["0", "3"]) {
         const said = verify([givenKey(who)], paths);
-        for (const [index, { name, verdicts }] of cases.entries()) {
-          const { verdict, line } = said[index] ?? {};
-          if (verdict !== verdicts[who]) wrong.push([name, who, line]);
+        for (const [index, { name, text, verdicts }] of cases.entries()) {
+          const { report } = await verdictOf(paths[index] as string, text, [givenKey(who)]);
+          const [ours, theirs] = [report, said[index]].map((one) =>
+            codesOf((one?.problems ?? []).map(({ code }) => code)),
+          );
+          const good = said[index]?.verdict === verdicts[who] && Bun.deepEquals(theirs, ours);
+          if (!good) wrong.push([name, who, ours, said[index]]);
         }
       }
       expect(wrong).toEqual([]);
@@ -408,7 +407,7 @@ describe("evidence from after a rotation of the sealing key", () => {
       ] as const) {
         const { report } = await verdictOf(path, text, [givenKey(who)]);
         expect(report.problems.at(-1)?.message).toContain(words);
-        if (python !== null) expect(verify([givenKey(who)], [path])[0]?.line).toContain(words);
+        if (python !== null) expect(verify([givenKey(who)], [path])[0]?.text).toContain(words);
       }
     }
   });

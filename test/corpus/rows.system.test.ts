@@ -10,7 +10,7 @@ import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { Report, type ReportedProblem } from "../../src/verify/report-schema.ts";
 import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places } from "./base.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -190,6 +190,7 @@ describe("a change of one column or row", () => {
       const { exit, codes } = expectedOf(one.name);
       expect([ours.code, theirs.code], theirs.out).toEqual([exit, exit]);
       expect(problems.map(({ code }) => code)).toEqual(codes as never);
+      expect(codesOf(theirs.codes), theirs.out).toEqual(codesOf(codes as string[]));
       for (const { seq, operation, code } of problems) {
         const isThere = seq !== null && seq < 1_000_000 && code !== "event_malformed";
         if (isThere) expect(operation).not.toBeNull();

@@ -9,7 +9,7 @@ import { parseSeal } from "../../src/log/seal.ts";
 import { cosignedText } from "../../src/log/witness.ts";
 import { governd } from "../cli/governd.ts";
 import { formatCosignature } from "../log/cosigning.ts";
-import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
 
 const root = mkdtempSync(join(tmpdir(), "governd-witnesses-"));
@@ -59,7 +59,10 @@ async function verify(evidence: string, options: string[]) {
   const { code, out } = await governd(["verify", "--json", ...words]);
   const said = await second.run(...words);
   expect([said.code, said.out]).toEqual([code, expect.anything()]);
-  return { code, source: JSON.parse(out || "{}").sources?.[0], python: said.out };
+  const source = JSON.parse(out || "{}").sources?.[0];
+  const codes = (source?.problems ?? []).map((problem: { code: string }) => problem.code);
+  expect(codesOf(said.codes), said.out).toEqual(codesOf(codes));
+  return { code, source, python: said.out };
 }
 
 const asked = (quorum: number | null, ...witnesses: Witness[]): string[] => [

@@ -78,7 +78,7 @@ function sealedVectors(): Record<string, string> {
       consistency: [1, 8, 13, 20].map((from) => ({ from, to: 21, path: hex(consistency(from, leaves)) })),
     }),
     "seal.txt": seal,
-    "seals.txt": log.seal(3) + log.seal(16) + seal,
+    "seals.txt": [log.seal(3), log.seal(16), seal].map((note) => `${note}\n`).join(""),
     "seal.vkey": `${log.publicKey}\n`,
     "receipt.txt": makeReceipt(log.events[9] as SampleEvent, auditPath(9, leaves), seal),
     "sealed.ndjson": exported("ndjson", log.events, { ...about, proof: { before: [], after: [] } }),

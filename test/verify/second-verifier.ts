@@ -12,17 +12,29 @@ import contextlib, io, json, sys
 sys.path.insert(0, sys.argv[1])
 import verify
 for line in sys.stdin:
-    sys.argv, out = ["verify.py", *json.loads(line)], io.StringIO()
+    sys.argv, out = ["verify.py", "--json", *json.loads(line)], io.StringIO()
     with contextlib.redirect_stdout(out):
         code = verify.main()
-    print(json.dumps({"code": code, "out": out.getvalue()}), flush=True)
+    report = json.loads(out.getvalue())
+    said = "".join(verify.lines_of(report)) if report["sources"] else report["error"]
+    codes = [problem["code"] for source in report["sources"] for problem in source["problems"]]
+    print(json.dumps({"code": code, "out": said, "codes": codes}), flush=True)
 `;
 
-/** The exit code of one call, and what it printed. */
-interface Said {
+/** The exit code of one call, what it prints without `--json`, and the codes of the problems. */
+export interface Said {
   code: number;
   out: string;
+  codes: string[];
 }
+
+/** What verify.py prints with `--json`, as far as tests look at it. */
+export interface SaidReport {
+  sources: { verdict: string; text: string; problems: { code: string }[] }[];
+}
+
+/** The codes of a report of `governd verify --json` or of verify.py, each once and in order, to be compared. */
+export const codesOf = (codes: readonly string[]): string[] => [...new Set(codes)].sort();
 
 export const HAS_PYTHON = Bun.which("python3") !== null;
 

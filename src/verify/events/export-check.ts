@@ -100,7 +100,8 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   const { event } = bound.binding;
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
-  if (header.keys !== undefined) followKeys(verifier, header, header.keys);
+  // Of a seal that its own key did not sign, the announcements of keys say nothing more.
+  if (header.keys !== undefined && (seal !== null || header.seal === null)) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
   if (header.restores !== undefined) takeRestores(verifier, header, header.restores, seal);
@@ -171,10 +172,12 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
   try {
     if (header.public_key !== null && seal !== null) {
       const { publicKey } = parseVerifierKey(header.public_key);
-      if (checkSeal(seal, publicKey) === "absent") {
-        fail(verifier, "seal_signature", "the key that came with the seal did not sign it");
-      }
       verifier.seals?.offerKey(publicKey);
+      // A seal that was edited says nothing of the events.
+      if (checkSeal(seal, publicKey) !== "good") {
+        fail(verifier, "seal_signature", "the key that came with the seal did not sign it");
+        return null;
+      }
     }
     return seal;
   } catch (error) {
