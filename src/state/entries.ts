@@ -75,12 +75,12 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
   return { id, key, value, metadata, createdAt, updatedAt };
 }
 
+// Made once: every read has it, and looks up its statement by it.
+const FIND = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
+
 /** The present content of a key, unless it is past its retention. */
 export async function findEntry(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<EntryTuple>(
-    `SELECT ${ENTRY_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`,
-    [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)],
-  );
+  const row = await reader.get<EntryTuple>(FIND, [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)]);
   return row === undefined ? undefined : toEntryRow(row);
 }
 

@@ -36,6 +36,10 @@ function changedBy(effect: RecordedEffect): EntryChange["changed"] {
   }
 }
 
+const CHANGES = `SELECT agent_seq, operation, result, details FROM events
+  WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed') AND operation IN (${CHANGING})
+  ORDER BY agent_seq LIMIT ?`;
+
 /**
  * The agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when events of the
  * range were pruned: what they changed cannot be followed.
@@ -48,13 +52,8 @@ export async function changesAfter(
   const count = "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?";
   const present = await reader.value<number>(count, [agentId, range.after, range.through]);
   if (present !== range.through - range.after) return null;
-  const rows = await reader.all<[number, string, AuditResult, string | null]>(
-    `SELECT agent_seq, operation, result, details FROM events
-     WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed')
-       AND operation IN (${CHANGING})
-     ORDER BY agent_seq LIMIT ?`,
-    [agentId, range.after, range.through, range.limit],
-  );
+  const asked = [agentId, range.after, range.through, range.limit];
+  const rows = await reader.all<[number, string, AuditResult, string | null]>(CHANGES, asked);
   return rows.map(([agentSeq, operation, result, text]) => {
     const details = text === null ? null : (JSON.parse(text) as JsonObject);
     return { agentSeq, changed: changedBy(recordedEffect({ operation, result }, details)) };

@@ -12,15 +12,14 @@ export interface Suspension {
 
 type Row = [operation: string, timestamp: string, actor: string, details: string | null];
 
+const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events
+  WHERE agent_id = ? AND operation IN (${sqlNames("suspend", "resume")})
+  ORDER BY agent_seq DESC LIMIT 1`;
+
 /** The suspension of an agent, or null when it is not suspended. */
 export async function findSuspension(reader: Reader, agentId: string | null): Promise<Suspension | null> {
   if (agentId === null) return null;
-  const row = await reader.get<Row>(
-    `SELECT operation, timestamp, body ->> '$.actor', details FROM events
-     WHERE agent_id = ? AND operation IN (${sqlNames("suspend", "resume")})
-     ORDER BY agent_seq DESC LIMIT 1`,
-    [agentId],
-  );
+  const row = await reader.get<Row>(NEWEST, [agentId]);
   if (row === undefined || eventFacts(row[0])?.effect !== "suspend") return null;
   const [, at, by, details] = row;
   const reason: unknown = details === null ? null : JSON.parse(details).reason;

@@ -119,7 +119,8 @@ export type ToReader =
 /** From a reader thread. A chunk of a stream travels as bytes beside its id. */
 export type FromReader =
   | FromThread
-  | { kind: "found"; id: number; found: JsonValue }
+  /** `found`: as JSON, since the main thread only passes it on. */
+  | { kind: "found"; id: number; found: string }
   | { kind: "answered"; id: number; answer: Answer }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }

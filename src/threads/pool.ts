@@ -4,7 +4,6 @@
  */
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
-import type { JsonValue } from "../json.ts";
 import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
@@ -201,7 +200,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.close();
   }
 
-  #record(request: OperationRequest, found: JsonValue | undefined): Promise<Reply<Bytes>> {
+  #record(request: OperationRequest, found: string | undefined): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     return new Promise((resolve) => {
       const refused = this.#writer(workspaceId).submit(request, found, (reply) => {

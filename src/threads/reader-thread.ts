@@ -1,5 +1,4 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
-import type { JsonValue } from "../json.ts";
 import type { Answer, Bytes, OperationRequest, StreamPlan } from "../workspace/contract.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
@@ -14,8 +13,8 @@ const MAX_STREAMS_OF_WORKSPACE = 16;
 const MAX_TAILS = 128;
 const MAX_TAILS_OF_WORKSPACE = 32;
 
-/** The result of a query. */
-export type QueryResult = { found: JsonValue } | { answer: Answer } | Rejection;
+/** The result of a query. `found`: as JSON. */
+export type QueryResult = { found: string } | { answer: Answer } | Rejection;
 
 /** The running work of reader threads. */
 export interface ReaderLoad {

@@ -111,7 +111,7 @@ async function runQuery(query: Query): Promise<void> {
     }
     const found = await inquire(query);
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
-    post({ kind: "found", id, found });
+    post({ kind: "found", id, found: JSON.stringify(found) });
   } catch (error) {
     const [code, detail] = explain(error);
     post({ kind: "answered", id, answer: { kind: "problem", code, detail } });

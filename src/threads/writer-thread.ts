@@ -2,7 +2,6 @@
  * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop travel together;
  * while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
  */
-import type { JsonValue } from "../json.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
@@ -97,12 +96,12 @@ export class WriterThread {
   }
 
   /**
-   * Submits an operation. Returns null when it was taken: `complete` is called exactly once then, after this has
-   * returned. Otherwise returns why it was not taken.
+   * Submits an operation. `found`: what a reader thread found, as JSON. Returns null when it was taken: `complete` is
+   * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
-  submit(request: OperationRequest, found: JsonValue | undefined, complete: Complete): Rejection | null {
+  submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
     const { name, input, principal } = request;
-    const rest = found === undefined ? "" : `,"found":${JSON.stringify(found)}`;
+    const rest = found === undefined ? "" : `,"found":${found}`;
     const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
     return this.#take(text, complete, request.isAbandoned);
   }
