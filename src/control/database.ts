@@ -13,6 +13,7 @@ import type { Connection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
+import { transact } from "../store/transaction.ts";
 import { Generation } from "./generation.ts";
 
 /** How long to wait for another process that creates or upgrades the database. */
@@ -84,17 +85,8 @@ export class ControlDatabase implements Disposable {
    * @throws {Failure} `busy` when the file was removed or replaced; nothing is changed then
    */
   transaction<T>(work: (connection: Connection) => T): T {
-    const { connection } = this;
     if (this.isReplaced) throw new Failure("busy", REPLACED);
-    connection.exec("BEGIN IMMEDIATE");
-    try {
-      const result = work(connection);
-      connection.exec("COMMIT");
-      return result;
-    } catch (error) {
-      if (connection.inTransaction) connection.exec("ROLLBACK");
-      throw error;
-    }
+    return transact(this.connection, () => work(this.connection));
   }
 
   /**

@@ -8,6 +8,7 @@ import { messageOf } from "../failure.ts";
 import { type Connection, checked, type OpenOptions, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { copyInto, isDiskFull } from "./snapshot.ts";
+import { transact } from "./transaction.ts";
 
 /** Brings a schema to its next version, inside the transaction of all missing migrations. */
 export type Migration = string | ((connection: Connection) => void);
@@ -131,8 +132,7 @@ export function migrate(connection: Connection, migrations: readonly Migration[]
   const found = schemaVersion(connection);
   if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
   if (found === migrations.length) return;
-  connection.exec("BEGIN IMMEDIATE");
-  try {
+  transact(connection, () => {
     const from = schemaVersion(connection);
     if (from > migrations.length) throw new NewerDatabase(from, migrations.length);
     for (const migration of migrations.slice(from)) {
@@ -140,10 +140,5 @@ export function migrate(connection: Connection, migrations: readonly Migration[]
       else migration(connection);
     }
     if (from < migrations.length) connection.exec(`PRAGMA user_version = ${migrations.length}`);
-    connection.exec("COMMIT");
-  } catch (error) {
-    // Some failures end the transaction themselves.
-    if (connection.inTransaction) connection.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }

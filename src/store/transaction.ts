@@ -30,3 +30,20 @@ export interface Transaction extends Reader {
   /** Runs a writing statement. Returns the number of rows that it changed. */
   run(sql: string, parameters?: readonly SqlValue[]): MaybePromise<number>;
 }
+
+/** Runs `work` in one transaction, which is rolled back when it throws. */
+export function transact<T>(
+  connection: { exec(sql: string): void; readonly inTransaction: boolean },
+  work: () => T,
+): T {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    connection.exec("COMMIT");
+    return result;
+  } catch (error) {
+    // Some failures end the transaction themselves.
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+    throw error;
+  }
+}
