@@ -33,6 +33,12 @@ export async function prunings(reader: Reader): Promise<{ beforeSeq: number; exp
   return rows.map(([beforeSeq, exportDigest]) => ({ beforeSeq, exportDigest }));
 }
 
+/** How many events all prunings deleted, as their events state it. */
+export async function prunedEvents(reader: Reader): Promise<number> {
+  const sql = `SELECT sum(CAST(details ->> '$.events' AS INTEGER)) FROM events WHERE agent_id IS NULL AND operation = ?`;
+  return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
+}
+
 /** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
 export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
   const sql = "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?";

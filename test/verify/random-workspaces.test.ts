@@ -4,8 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { TILE_WIDTH } from "../../src/log/tiles.ts";
+import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
+import { storeTiles } from "../../src/state/tree.ts";
 import { openConnection } from "../../src/store/connection.ts";
+import type { Reader } from "../../src/store/transaction.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
+import { answered } from "../../src/workspace/operation.ts";
 import { Driver } from "./sample-workspace.ts";
 
 const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 25);
@@ -100,6 +105,47 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constant<Step>((d) => d.sweep()) },
 );
+
+/** Prunes the first tile. */
+async function pruneFirstTile({ connection, writer }: Driver): Promise<void> {
+  const run = async (reader: Reader) => {
+    const events = await countPrunable(reader, TILE_WIDTH);
+    return answered(null, { before_seq: TILE_WIDTH, events }, "{}", {
+      effect: { kind: "prune", beforeSeq: TILE_WIDTH, events },
+    });
+  };
+  await storeTiles(connection, 0, TILE_WIDTH);
+  const principal = { actor: "cli", workspaceId: writer.workspaceId, scope: "full", agents: null } as const;
+  const [reply] = await writer.perform([{ operation: PRUNE, principal, run }]);
+  expect(reply?.auditId).toBeString();
+}
+
+/** Reads until the first tile is full. */
+const filled: Step = async (driver) => {
+  const count = () => driver.connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+  while (count() <= TILE_WIDTH) {
+    await driver.performAll(Array.from({ length: 64 }, () => ["data.read", { agentId: "a", key: "k" }] as const));
+  }
+};
+
+test("a pruned workspace verifies, whatever was done before and after", async () => {
+  const steps = fc.array(step, { minLength: 5, maxLength: 60 });
+  await fc.assert(
+    fc.asyncProperty(steps, steps, async (before, after) => {
+      const path = join(directory, `${files++}.db`);
+      const driver = await Driver.create(path);
+      for (const take of [...before, filled, pruneFirstTile, ...after]) await take(driver);
+      driver.close();
+      const reader = openConnection(path, { readOnly: true });
+      const reports = [await verifyWorkspace(reader, { scope: "workspace" })];
+      reports.push(await verifyWorkspace(reader, { scope: "workspace" }, { maxKeys: 2 }));
+      for (const agentId of AGENTS) reports.push(await verifyWorkspace(reader, { agentId }));
+      reader.close();
+      expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  );
+}, 60_000);
 
 test("a workspace verifies, whatever was done in it", async () => {
   await fc.assert(

@@ -8,6 +8,7 @@ import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
+import { prunedEvents } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
@@ -31,6 +32,8 @@ export interface PrunedParts {
 /** Verifies the remains of the events before `beforeSeq`, so that the verifier continues with that event. */
 export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise<void> {
   const kept = await keptEvents(parts, beforeSeq);
+  const gone = beforeSeq - kept.count - (await prunedEvents(parts.reader));
+  if (gone > 0) parts.verifier.report("seq_gap", null, null, `${gone} events are gone that the prunings kept`);
   for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {
     const leaves = await leavesOf(parts.reader, start / TILE_WIDTH);
     if (leaves === null) {
@@ -45,6 +48,7 @@ export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise
 }
 
 interface Kept {
+  count: number;
   workspaceId: string | null;
   chains: ChainState[];
   keys: Segment["keys"];
@@ -52,10 +56,11 @@ interface Kept {
 }
 
 async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> {
-  const kept: Kept = { workspaceId: null, chains: [], keys: [], restores: [] };
+  const kept: Kept = { count: 0, workspaceId: null, chains: [], keys: [], restores: [] };
   const chains = new Map<string | null, ChainState>();
   for await (const page of pagesOfLog(parts.reader, beforeSeq - 1)) {
     for (const stored of page) {
+      kept.count += 1;
       const event = await keptEvent(parts, stored);
       if (event === null) continue;
       kept.workspaceId ??= event.workspace_id;

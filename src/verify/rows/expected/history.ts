@@ -65,6 +65,9 @@ export class AgentHistory {
   /** Positions of the restores that cannot be followed, ascending. */
   readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
+  /** In a pruned log, the checkpoints whose events were kept, and the last position that is known to be kept. */
+  readonly #kept = new Map<string, number>();
+  #lastKept = -1;
 
   /** @param prunedBefore the position from which the log has all its events */
   constructor(
@@ -73,18 +76,22 @@ export class AgentHistory {
   ) {
     this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : -1;
     this.uncertain = prunedBefore > 0;
+    // A key may have begun with an event that was pruned.
+    if (prunedBefore > 0) this.#firstSweep = -1;
   }
 
   /** Takes the effect of the next event of the log. What happens to a single key is for {@link Replay}. */
   take(event: AuditEventBody, effect: RecordedEffect): void {
     const { seq } = event;
     const kind = effect.kind === "unknown" ? effect.of : effect.kind;
+    if (seq < this.prunedBefore) this.#lastKept = seq;
     switch (kind) {
       case "add_config":
         this.configs += 1;
         return;
       case "add_checkpoint":
         this.#addCheckpoint(effect.kind === kind ? effect.id : null, seq);
+        if (effect.kind === kind && seq < this.prunedBefore) this.#kept.set(effect.id, seq);
         return;
       case "remove_checkpoint":
         this.#removeCheckpoint(effect.kind === kind ? effect.id : null);
@@ -129,6 +136,14 @@ export class AgentHistory {
   /** Whether these are the ids of the checkpoints that exist after the last event. */
   areCheckpoints(ids: ReadonlySet<string>): boolean {
     return ids.size === this.#existing.size && [...ids].every((id) => this.#existing.has(id));
+  }
+
+  /**
+   * The checkpoints of a pruned log that must be stored, with the positions of their events. A pruning keeps the event of
+   * a checkpoint for its row alone, unless it is the first event of the agent or the last one before the pruning.
+   */
+  requiredCheckpoints(firstSeq: number): [id: string, seq: number][] {
+    return [...this.#kept].filter(([id, seq]) => seq !== firstSeq && seq !== this.#lastKept && this.#existing.has(id));
   }
 
   /** Whether a checkpoint that exists as far as the log is read sees what was live from `from` to `to`. */
@@ -193,7 +208,7 @@ export class AgentHistory {
     } else if (seq >= this.prunedBefore) {
       const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
       // What a restore does depends on the entries before it: after one that is not known, none is.
-      const follows = asOf !== undefined && this.#unknown.length === 0;
+      const follows = asOf !== undefined && asOf >= this.prunedBefore && this.#unknown.length === 0;
       if (!follows) this.#unknown.push(seq);
       const cutoffMs = this.#cutoff(event, effect);
       this.bulkChanges.push({ kind: "restore", seq, cutoffMs, asOf: follows ? asOf : null });

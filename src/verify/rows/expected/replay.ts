@@ -156,6 +156,8 @@ export class Replay {
   nameOf(agentId: string | null, row: StoredLife): string | null {
     const { history } = this.#agent(agentId);
     if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
+    // What was written before a pruning is in none of its events.
+    if (row.written_seq < history.prunedBefore) return null;
     if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
     const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
     return nameOf(history, row.key, version, row.live_to);
