@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
-import { ExportFormatError, MAX_RECORD_CHARS } from "../../log/export-format.ts";
+import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
 import { asHeader, isExportFormat } from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
 import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
@@ -114,7 +114,8 @@ export class DocumentReader {
 
   #event(text: string): void {
     if (!this.#hasEvents) this.#announce();
-    this.target.event(text, asObject(parseJson(text), "an event"), false);
+    const refusal = this.namesFormat ? ExportMalformed : ExportFormatError;
+    this.target.event(text, asObject(parseJson(text), "an event", refusal), false);
   }
 
   /** Whether one agent or the whole workspace follows must be known before the first event. */

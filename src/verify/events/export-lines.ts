@@ -80,10 +80,10 @@ export function isNdjsonHeader(line: string): boolean {
   }
 }
 
-/** @throws ExportFormatError when a value is no object */
-export function asObject(value: JsonValue, what: string): JsonObject {
+/** @throws ExportFormatError, or `refusal`, when a value is no object */
+export function asObject(value: JsonValue, what: string, refusal = ExportFormatError): JsonObject {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) return value;
-  throw new ExportFormatError(`${what} is not a JSON object`);
+  throw new refusal(`${what} is not a JSON object`);
 }
 
 /**

@@ -127,7 +127,7 @@ class LineReader {
       target.scope = target.header.agent_id === null ? "workspace" : "agent";
       return;
     }
-    const { type, ...event } = asObject(parseJson(line), "a line of the export");
+    const { type, ...event } = asObject(parseJson(line), "a line of the export", ExportMalformed);
     if (type === "event") target.event(line, event, true);
     else if (type === "trailer") target.trailer = asTrailer(parseStrictJson(line));
     else throw new ExportMalformed("a line of the export is neither an event nor the trailer");
