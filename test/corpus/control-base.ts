@@ -52,7 +52,7 @@ export async function withParts<T>(
 
 export async function makeControlBase(root: string): Promise<ControlBase> {
   const directory = ensureDataDirectory(join(root, "data"));
-  const made = await withParts(directory, (parts) => fill(parts));
+  const made = await withParts(directory, fillControl);
   const pending = { root: join(root, "pending"), before: join(root, "before.db"), after: join(root, "after.db") };
   const base = { ...made, root: directory.root, directory, pending };
   cpSync(directory.root, pending.root, { recursive: true });
@@ -60,7 +60,8 @@ export async function makeControlBase(root: string): Promise<ControlBase> {
   return base;
 }
 
-async function fill(parts: AccountParts) {
+/** Acts that leave a row of every kind. */
+export async function fillControl(parts: AccountParts) {
   const { control, ids } = parts;
   const account = (name: string): string => {
     const id = ids.next("usr");

@@ -4,13 +4,13 @@ import { eventHash } from "../../src/log/hash.ts";
 import { storeTiles } from "../../src/state/tree.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
-/** Changes the actor of one event and makes everything after it fit. */
-export async function rewriteLog(connection: Connection, from: number): Promise<void> {
+/** Changes one event, by default its actor, and makes everything after it fit. */
+export async function rewriteLog(connection: Connection, from: number, changed: object = { actor: "cli" }) {
   const rows = connection.all<[number, string]>("SELECT seq, body FROM events ORDER BY seq");
   const heads = new Map<string | null, string>();
   for (const [seq, body] of rows) {
     const event = parseEvent(body);
-    const change = seq === from ? { actor: "cli" } : {};
+    const change = seq === from ? changed : {};
     const canonical = canonicalEvent({
       ...event,
       ...change,

@@ -1,37 +1,17 @@
 /** Cosignatures of witnesses on seals, as verified by both programs, and what is made of wrong ones. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
 import { parseSeal } from "../../src/log/seal.ts";
-import { cosignedText } from "../../src/log/witness.ts";
 import { governd } from "../cli/governd.ts";
-import { formatCosignature } from "../log/cosigning.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
+import { TIME, Witness } from "./witness.ts";
 
 const root = mkdtempSync(join(tmpdir(), "governd-witnesses-"));
-const TIME = 1_790_000_000n;
-
-class Witness {
-  readonly #key = generateKeyPairSync("ed25519").privateKey;
-  readonly #verifier;
-  readonly key: string;
-
-  constructor(readonly name: string) {
-    this.#verifier = verifierKey(name, rawPublicKey(this.#key), SIGNATURE_COSIGNATURE_V1);
-    this.key = formatVerifierKey(this.#verifier);
-  }
-
-  /** The seal with this witness's cosignature. */
-  cosign(note: string, time = TIME, signedTime = time): string {
-    const message = Buffer.from(cosignedText(parseSeal(note), signedTime));
-    return note + formatCosignature(this.#verifier, time, sign(null, message, this.#key));
-  }
-}
-
 const [one, two, three] = [new Witness("w1.example"), new Witness("w2.example"), new Witness("w3.example")];
 let base: Places;
 /** The seal that the receipt carries, and one of another log. */

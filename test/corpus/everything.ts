@@ -1,0 +1,377 @@
+/**
+ * A data directory that holds everything the product can make, and the exports, receipts and seals that an auditor
+ * took at each age of it. It is made by the product's own functions and commands: three agents, every operation, what
+ * is expired, erased and versioned, a rotation of the sealing key, a pruning, cosignatures of a witness, and a restore
+ * from a backup.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { insertAccount } from "../../src/control/accounts/accounts.ts";
+import { recordInInstallation } from "../../src/control/acts.ts";
+import { withWriter } from "../../src/control/journal.ts";
+import { findInstallation } from "../../src/control/workspaces.ts";
+import { type DataDirectory, dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import { sealKeySource } from "../../src/datadir/seal-key.ts";
+import { streamExport } from "../../src/features/audit/export.ts";
+import { systemClock } from "../../src/ids.ts";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { newestSeal, replaceNote } from "../../src/state/seals.ts";
+import { SearchIndexes } from "../../src/state/search-indexes.ts";
+import type { Connection } from "../../src/store/connection.ts";
+import { inquiryOf, jobOf } from "../../src/threads/registry.ts";
+import type { Principal } from "../../src/workspace/contract.ts";
+import type { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { governd } from "../cli/governd.ts";
+import { filesReleased } from "../released.ts";
+import { fillControl, withParts } from "./control-base.ts";
+import { Witness } from "./witness.ts";
+
+const DAY_MS = 86_400_000;
+const SEARCH_BYTES = 1_000_000;
+
+/** An export or a receipt, and the sealing key that was in force when it was taken: 0 is the first. */
+export interface Paper {
+  name: string;
+  path: string;
+  key: number;
+}
+
+/** One age of the data directory. */
+export interface Age {
+  name: string;
+  data: string;
+  key: number;
+}
+
+export interface Everything {
+  /** The last age: the one that is tampered with. */
+  data: DataDirectory;
+  ages: Age[];
+  exports: Paper[];
+  receipts: Paper[];
+  /** Public keys of the log, the first one first. */
+  publicKeys: string[];
+  /** The newest seals of the main workspace at each age, as an auditor keeps them, in files. */
+  kept: string[];
+  /** The last age while it is written to: its newest events are in the write-ahead log alone. */
+  live: { data: DataDirectory; kept: string };
+  /** Two continuations of the age before the pruning, each with its newest seal. */
+  forks: { data: DataDirectory; kept: string; exported: string }[];
+  witness: Witness;
+  /** The workspaces: one with every operation, one that was pruned, and the log of the installation. */
+  main: string;
+  pruned: string;
+  installation: string;
+}
+
+/** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
+class Life {
+  static #daysAhead = 0;
+  readonly #principal: Principal;
+
+  private constructor(
+    readonly connection: Connection,
+    readonly writer: WorkspaceWriter,
+  ) {
+    const actor = "key_01h455vb4pex5vsknk084sn02q";
+    this.#principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
+  }
+
+  static async of(directory: DataDirectory, id: string, work: (life: Life) => Promise<void>): Promise<void> {
+    const clock = () => systemClock() + Life.#daysAhead * DAY_MS;
+    const live = (writer: WorkspaceWriter, connection: Connection) => work(new Life(connection, writer));
+    await withWriter(directory, sealKeySource(directory, null), id, live, { clock });
+    await filesReleased(directory.root);
+  }
+
+  passDays(days: number): void {
+    Life.#daysAhead += days;
+  }
+
+  /** Performs an operation. Refusals by a policy are recorded like any other. */
+  async perform<N extends OperationName>(name: N, input: OperationInputs[N]) {
+    const request = { name, input, principal: this.#principal };
+    const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
+    if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
+    return { auditId: reply.auditId, answer: reply.answer };
+  }
+
+  async #found(name: OperationName, input: OperationInputs[OperationName]): Promise<JsonValue | undefined> {
+    if (!(eventFacts(name)?.kind ?? "").startsWith("inquir")) return undefined;
+    const workspaceId = this.writer.workspaceId;
+    const indexes = new SearchIndexes(SEARCH_BYTES);
+    const context = { workspaceId, principal: this.#principal, nowMs: systemClock(), indexes };
+    const parts = { ...context, openControl: null, queryEmbedder: null };
+    return await inquiryOf(name).query(this.connection, parts, input as never);
+  }
+
+  async json<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
+    const { answer } = await this.perform(name, input);
+    return answer.kind === "json" ? JSON.parse(answer.body) : {};
+  }
+
+  write(agentId: string, key: string, value: string) {
+    return this.perform("data.write", { agentId, key, value, metadata: { n: 1 } });
+  }
+
+  async checkpoint(agentId: string, label: string | null): Promise<string> {
+    return (await this.json("checkpoint.create", { agentId, label, metadata: { why: "corpus" } })).id as string;
+  }
+
+  async export(input: Omit<OperationInputs["audit.export"], "resume">): Promise<string> {
+    const { answer } = await this.perform("audit.export", input);
+    if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("no export");
+    let text = "";
+    for await (const piece of streamExport(this.connection, answer.body, this.writer.workspaceId)) text += piece;
+    return text;
+  }
+
+  async receipt(eventId: string, format?: "tlog-proof"): Promise<string> {
+    const { answer } = await this.perform("audit.receipt", { eventId, ...(format && { format }) });
+    if (answer.kind !== "text") throw new Error("no receipt");
+    return answer.body;
+  }
+}
+
+/** Makes everything in an empty directory. */
+export async function makeEverything(root: string): Promise<Everything> {
+  const data = ensureDataDirectory(join(root, "first"));
+  mkdirSync(join(root, "papers"));
+  const made = new Making(root, data);
+  const { workspaceId: main, otherId: pruned } = await withParts(data, fillControl);
+  made.main = main;
+  made.pruned = pruned;
+  await made.accounts();
+  await Life.of(data, main, firstLife);
+  await Life.of(data, pruned, async (life) => {
+    await life.perform("config.update", { agentId: "alpha", config: { model: "m-1" } });
+    await life.checkpoint("alpha", "kept");
+    for (let i = 0; i < 260; i++) await life.write(i % 5 === 0 ? "beta" : "alpha", `k${i % 6}`, `v${i}`);
+    await life.writer.seal();
+  });
+  await made.age("before a rotation", 0);
+  await run("rotate-seal-key", "--data-dir", data.root);
+  await Life.of(data, main, secondLife);
+  await made.age("after a rotation", 1);
+  const exported = made.exports.findLast(({ name }) => name.startsWith("the pruned workspace"))?.path as string;
+  const soon = new Date(systemClock() + 90 * DAY_MS).toISOString().slice(0, 10);
+  const which = ["--workspace", pruned, "--data-dir", data.root];
+  await run("prune", ...which, "--before", soon, "--yes", "--export", exported);
+  await made.age("after a pruning", 1);
+  const backups = join(root, "backups");
+  await run("backup", backups, "--data-dir", data.root);
+  await Life.of(data, main, async (life) => {
+    await life.write("alpha", "lost", "in no backup");
+    await life.writer.seal();
+  });
+  const [backup = ""] = readdirSync(backups);
+  const restored = dataDirectory(join(root, "restored"));
+  const lost = join(data.root, "seals", `${main}.log`);
+  await run("restore", join(backups, backup), "--data-dir", restored.root, "--seals", lost);
+  made.data = restored;
+  await Life.of(restored, main, async (life) => {
+    for (const agentId of ["alpha", "beta", "gamma"]) await life.write(agentId, "after the restore", "v");
+    await life.writer.seal();
+    const newest = await newestSeal(life.connection);
+    await replaceNote(life.connection, newest?.id ?? 0, made.witness.cosign(newest?.note ?? ""));
+  });
+  await made.age("after a restore", 1);
+  await made.continued();
+  return made;
+}
+
+async function run(...words: string[]): Promise<void> {
+  const { code, out, err } = await governd(words);
+  if (code !== 0) throw new Error(`${words.join(" ")}: ${err}${out}`);
+}
+
+class Making implements Everything {
+  readonly ages: Age[] = [];
+  readonly exports: Paper[] = [];
+  readonly receipts: Paper[] = [];
+  readonly publicKeys: string[] = [];
+  readonly witness = new Witness("w1.example");
+  readonly kept: string[] = [];
+  live = { data: dataDirectory(""), kept: "" };
+  readonly forks: Everything["forks"] = [];
+  main = "";
+  pruned = "";
+  installation = "";
+
+  constructor(
+    readonly root: string,
+    public data: DataDirectory,
+  ) {}
+
+  /** Records every kind of event that the log of the installation can have. */
+  async accounts(): Promise<void> {
+    await withParts(this.data, async (parts) => {
+      const account = parts.ids.next("usr");
+      const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
+      const person = { id: account, email: "operator@example.com", name: "Operator", ...secrets };
+      insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
+      for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
+        const actor = operation === "account.link" ? "cli" : account;
+        await recordInInstallation(parts, { operation, actor, details: { account_id: account, n: 1 } } as never);
+      }
+      this.installation = findInstallation(parts.control.connection)?.id ?? "";
+    });
+  }
+
+  /** Keeps the directory as it is, and takes exports and receipts from it. */
+  async age(name: string, key: number): Promise<void> {
+    await Life.of(this.data, this.main, async (life) => {
+      await this.#papers(life, name, key);
+      await life.writer.seal();
+      this.kept.push(await this.#keepSeal(life, `age-${this.ages.length}`));
+    });
+    await Life.of(this.data, this.pruned, async (life) => {
+      const text = await life.export({ scope: { scope: "workspace" }, format: "ndjson", window: {} });
+      this.#keep(this.exports, `the pruned workspace ${name}`, key, text);
+    });
+    this.publicKeys[key] = readFileSync(join(this.data.root, "keys", "seal.pub"), "utf8");
+    const data = join(this.root, `age-${this.ages.length}`);
+    cpSync(this.data.root, data, { recursive: true });
+    this.ages.push({ name, data, key });
+  }
+
+  /** Continues the last age, and an older one in two ways. */
+  async continued(): Promise<void> {
+    const copied = (age: Age | undefined, name: string) => {
+      const root = join(this.root, name);
+      cpSync(age?.data ?? "", root, { recursive: true });
+      return dataDirectory(root);
+    };
+    const open = copied(this.ages.at(-1), "open");
+    await Life.of(open, this.main, async (life) => {
+      for (let i = 0; i < 5; i++) await life.write("alpha", `in the log ${i}`, "v");
+      await life.writer.seal();
+      const live = join(this.root, "live");
+      cpSync(open.root, live, { recursive: true });
+      this.live = { data: dataDirectory(live), kept: await this.#keepSeal(life, "live") };
+    });
+    for (const name of ["fork-0", "fork-1"]) {
+      const data = copied(this.ages[1], name);
+      await Life.of(data, this.main, async (life) => {
+        for (let i = 0; i < 4; i++) await life.write("beta", `k${i}`, name);
+        await life.writer.seal();
+        const text = await life.export({ scope: { scope: "workspace" }, format: "ndjson", window: {} });
+        const exported = join(this.root, "papers", `${name}.txt`);
+        writeFileSync(exported, text);
+        this.forks.push({ data, kept: await this.#keepSeal(life, name), exported });
+      });
+    }
+  }
+
+  async #keepSeal({ connection }: Life, name: string): Promise<string> {
+    const path = join(this.root, "papers", `${name}.seal`);
+    writeFileSync(path, (await newestSeal(connection))?.note ?? "");
+    return path;
+  }
+
+  async #papers(life: Life, age: string, key: number): Promise<void> {
+    for (const format of ["json", "ndjson"] as const) {
+      for (const [name, scope, window] of [
+        ["a workspace", { scope: "workspace" }, {}],
+        ["an agent", { agentId: "alpha" }, {}],
+        ["a window", { scope: "workspace" }, { startMs: systemClock() - DAY_MS, endMs: systemClock() + DAY_MS }],
+      ] as const) {
+        this.#keep(this.exports, `${format} of ${name} ${age}`, key, await life.export({ scope, format, window }));
+      }
+    }
+    const events = life.connection.all<[string, string]>(
+      `SELECT min(id), operation FROM events WHERE operation IN ('data.write', 'data.read', 'checkpoint.create')
+       AND (details IS NULL) = (operation = 'data.read') GROUP BY operation`,
+    );
+    for (const [id, operation] of events) {
+      this.#keep(this.receipts, `${operation} ${age}`, key, await life.receipt(id));
+      this.#keep(this.receipts, `${operation} as tlog-proof ${age}`, key, await life.receipt(id, "tlog-proof"));
+    }
+  }
+
+  #keep(list: Paper[], name: string, key: number, text: string): void {
+    const path = join(this.root, "papers", `${name.replaceAll(" ", "-")}.txt`);
+    writeFileSync(path, text);
+    list.push({ name, path, key });
+  }
+}
+
+/** Every operation, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
+async function firstLife(life: Life): Promise<void> {
+  const page = { limit: 10, offset: 0 };
+  const window = {};
+  const scope = { scope: "workspace" } as const;
+  await life.perform("config.update", { agentId: "alpha", config: { model: "m-1", policies: { block_pii: true } } });
+  await life.write("alpha", "greeting", "Hello");
+  await life.write("alpha", "note/1", "first note");
+  await life.write("alpha", "note/2", "zweite Notiz: äöü \u0000 🙂");
+  await life.write("alpha", "secret", "will be erased");
+  await life.perform("data.read", { agentId: "alpha", key: "secret" });
+  const first = await life.checkpoint("alpha", "first");
+  await life.write("alpha", "greeting", "Hello again");
+  await life.perform("data.delete", { agentId: "alpha", key: "note/1" });
+  await life.write("alpha", "mail", "write to someone@example.com");
+  const second = await life.checkpoint("alpha", null);
+  await life.perform("config.update", { agentId: "alpha", config: { model: "m-2" } });
+  await life.perform("checkpoint.restore", { checkpointId: first, restoreConfig: true, restoreData: true });
+  await life.write("alpha", "note/3", "third");
+  await life.perform("data.delete_prefix", { agentId: "alpha", prefix: "note/" });
+  await life.write("alpha", "note/2", "second, again");
+  await life.perform("config.rollback", { agentId: "alpha", version: "v2" });
+  await life.perform("checkpoint.delete", { checkpointId: second });
+  await life.perform("checkpoint.read", { checkpointId: first });
+  await life.perform("checkpoint.list", { agentId: "alpha", page });
+  await life.perform("config.read", { agentId: "alpha" });
+  await life.perform("config.read_version", { agentId: "alpha", version: "v1" });
+  await life.perform("config.list_versions", { agentId: "alpha", page });
+  await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
+  await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
+  await life.perform("data.search", { agentId: "alpha", query: "Hello", limit: 3, prefix: "", minSimilarity: 0 });
+  await life.write("beta", "old/1", "will expire");
+  await life.write("beta", "greeting", "Hello");
+  await life.checkpoint("beta", "before retention");
+  await life.writer.seal();
+  life.passDays(3);
+  await life.write("beta", "greeting", "Hello, later");
+  await life.write("beta", "late", "x");
+  await life.perform("config.update", { agentId: "beta", config: { policies: { retention_days: 2 } } });
+  await sweepWorkspace(life.connection, life.writer);
+  await life.checkpoint("beta", "with expired entries");
+  life.passDays(3);
+  await life.write("beta", "late", "written again, the old one being expired");
+  await life.perform("agent.suspend", { agentId: "beta", reason: "a test" });
+  await life.perform("agent.resume", { agentId: "beta", reason: null });
+  await life.write("gamma", "greeting", "Hello");
+  await life.write("gamma", "k", "v");
+  await life.perform("config.update", { agentId: "gamma", config: { model: "m-3" } });
+  await life.checkpoint("gamma", "first");
+  await life.perform("data.erase", { agentId: "alpha", key: "secret" });
+  const { auditId } = await life.write("gamma", "k", "v2");
+  await life.perform("audit.read", { eventId: auditId, proof: false });
+  await life.perform("audit.query", { scope, window, page });
+  await life.perform("audit.verify", { scope });
+  await life.perform("audit.stream", { scope });
+  await life.perform("audit.activity", { scope, window, interval: "day" });
+  await life.perform("agent.list", { prefix: "", page });
+  await life.perform("agent.read", { agentId: "gamma" });
+  await life.writer.seal();
+}
+
+/** What happens under the second sealing key. */
+async function secondLife(life: Life): Promise<void> {
+  await life.write("alpha", "greeting", "Hello, once more");
+  await life.checkpoint("alpha", "second key");
+  await life.write("alpha", "gone", "x");
+  await life.perform("data.erase", { agentId: "alpha", key: "gone" });
+  await life.write("gamma", "k", "v3");
+  await life.writer.seal();
+}
+
+/** The file of a workspace, and its file of seals. */
+export const filesOf = (data: DataDirectory, id: string): { database: string; seals: string } => ({
+  database: workspaceFile(data, id),
+  seals: sealFile(data, id),
+});

@@ -1,0 +1,180 @@
+/** Whole files of a data directory exchanged: older ones, others', cut ones, and logs that were continued twice. */
+import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { type Everything, filesOf } from "./everything.ts";
+import type { Tampering, Words } from "./judge.ts";
+
+export interface Attack extends Tampering {
+  /** Changes a copy of a directory. Returns what is {@link Given} when it is more than the directory. */
+  make: (directory: DataDirectory) => unknown;
+  /** The directory that is copied; by default the last age. */
+  from?: string;
+}
+
+/** What is verified, and the kept seals. */
+interface Given {
+  path: string;
+  seals?: readonly string[];
+}
+
+/** Every attack on whole files. */
+export function attacksOn(made: Everything): Attack[] {
+  const { main, pruned, installation, kept, live, forks } = made;
+  const age = (index: number): DataDirectory => dataDirectory(made.ages[index]?.data ?? "");
+  const last = made.ages.length - 1;
+  const attack = (kind: string, to: string, exit: Attack["exit"], make: Attack["make"], from?: string): Attack => ({
+    ...{ form: "directory", kind, to, exit, make },
+    ...(from !== undefined && { from }),
+  });
+  const put = (from: string, to: string) => {
+    for (const end of ["-wal", "-shm"]) rmSync(`${to}${end}`, { force: true });
+    copyFileSync(from, to);
+  };
+  const all = Object.entries({ main, pruned, installation });
+  return [
+    ...all.flatMap(([name, id]) => [
+      ...made.ages.slice(0, last).map((_, index) =>
+        attack("older copy", `the file of ${name}, age ${index}`, 1, (directory) => {
+          put(filesOf(age(index), id).database, filesOf(directory, id).database);
+        }),
+      ),
+      ...made.ages.slice(0, last).map((_, index) =>
+        attack("stale seals", `the file of seals of ${name}, age ${index}`, 0, (directory) => {
+          put(filesOf(age(index), id).seals, filesOf(directory, id).seals);
+        }),
+      ),
+      attack("missing", `the file of ${name}`, 1, (directory) => rmSync(filesOf(directory, id).database)),
+      attack("missing", `the file of seals of ${name}`, 0, (directory) => rmSync(filesOf(directory, id).seals)),
+      attack("missing", `all seals of ${name}`, 2, (directory) => {
+        rmSync(filesOf(directory, id).seals);
+        using connection = openConnection(filesOf(directory, id).database);
+        connection.run("DELETE FROM seals");
+        connection.truncateLog();
+      }),
+      attack("cut off", `the file of ${name}`, "refused", (directory) => {
+        const { database } = filesOf(directory, id);
+        truncateSync(database, Math.floor(readFileSync(database).length / 8192) * 4096);
+      }),
+      attack("emptied", `the file of ${name}`, "refused", (directory) => truncateSync(filesOf(directory, id).database)),
+      attack("garbage added", `the log of ${name}`, 0, (directory) => {
+        writeFileSync(`${filesOf(directory, id).database}-wal`, Buffer.alloc(8192, 7));
+      }),
+      ...all
+        .filter(([other]) => other !== name)
+        .flatMap(([other, otherId]) => [
+          attack("another workspace's", `the file of ${name} is that of ${other}`, 1, (directory) => {
+            put(filesOf(age(last), otherId).database, filesOf(directory, id).database);
+          }),
+          attack("another workspace's", `the seals of ${name} are those of ${other}`, 1, (directory) => {
+            put(filesOf(age(last), otherId).seals, filesOf(directory, id).seals);
+          }),
+          attack("another workspace's", `the log of ${name} is that of ${other}`, "refused", (directory) => {
+            const log = `${filesOf(live.data, main).database}-wal`;
+            copyFileSync(log, `${filesOf(directory, id === main ? otherId : id).database}-wal`);
+          }),
+        ]),
+    ]),
+    attack("swapped", "the files of two workspaces", 1, (directory) => {
+      put(filesOf(age(last), main).database, filesOf(directory, pruned).database);
+      put(filesOf(age(last), pruned).database, filesOf(directory, main).database);
+    }),
+    ...made.ages.slice(0, last).flatMap((_, index) => [
+      attack("older copy", `control.db, age ${index}`, 1, (directory) => put(age(index).control, directory.control)),
+      attack("older copy", `everything of age ${index}, and a newer seal kept`, 1, (directory) => {
+        const { database, seals } = filesOf(directory, main);
+        put(filesOf(age(index), main).database, database);
+        put(filesOf(age(index), main).seals, seals);
+        return { path: database, seals: [kept[index + 1] ?? ""] };
+      }),
+    ]),
+    attack("missing", "the write-ahead log", 1, removeLog(main), live.data.root),
+    attack("older copy", "the write-ahead log", 1, cutLog(main, 0.5), live.data.root),
+    attack("cut off", "the write-ahead log", 1, cutLog(main, 0.9), live.data.root),
+    attack(
+      "missing",
+      "the write-ahead log, and the seal kept",
+      1,
+      (directory) => {
+        removeLog(main)(directory);
+        return { path: filesOf(directory, main).database, seals: [live.kept] };
+      },
+      live.data.root,
+    ),
+    ...forks.flatMap(({ data, exported }, index) => {
+      const other = forks[1 - index] as Everything["forks"][number];
+      return [
+        attack("fork", `continuation ${index}, and a seal of the other`, 1, () => ({
+          path: filesOf(data, main).database,
+          seals: [other.kept],
+        })),
+        attack("fork", `an export of continuation ${index}, and a seal of the other`, 1, () => ({
+          path: exported,
+          seals: [other.kept],
+        })),
+        attack("fork", `continuation ${index} with the seals of the other`, 1, seals(main, other.data), data.root),
+        attack("fork", `continuation ${index} in the place of the last age`, 1, (directory) => {
+          put(filesOf(data, main).database, filesOf(directory, main).database);
+        }),
+        attack("fork", `continuation ${index}, and a seal from after the restore`, 1, () => ({
+          path: filesOf(data, main).database,
+          seals: [kept[last] ?? ""],
+        })),
+      ];
+    }),
+    ...exportsWithOtherSeals(made),
+  ];
+
+  function seals(id: string, from: DataDirectory) {
+    return (directory: DataDirectory) => put(filesOf(from, id).seals, filesOf(directory, id).seals);
+  }
+}
+
+const removeLog = (id: string) => (directory: DataDirectory) => rmSync(`${filesOf(directory, id).database}-wal`);
+
+const cutLog = (id: string, part: number) => (directory: DataDirectory) => {
+  const log = `${filesOf(directory, id).database}-wal`;
+  truncateSync(log, Math.floor(readFileSync(log).length * part));
+};
+
+/** Exports whose seal is another's, and exports with kept seals that they do not continue. */
+function exportsWithOtherSeals({ exports, kept }: Everything): Attack[] {
+  const whole = exports.filter(({ name }) => name.startsWith("ndjson of a workspace"));
+  const others = exports.filter(({ name }) => name.startsWith("the pruned workspace"));
+  return whole.flatMap((paper, index) => {
+    const text = readFileSync(paper.path, "utf8");
+    const foreign = /"seal":"[^"]*"/.exec(readFileSync(others[index]?.path ?? "", "utf8"))?.[0] ?? "";
+    const path = paper.path.replace(/\.txt$/, "-resealed.txt");
+    const from: Attack = {
+      ...{ form: "export", kind: "another workspace's", to: `the seal of ${paper.name}`, exit: 1 },
+      make: () => {
+        writeFileSync(
+          path,
+          text.replace(/"seal":"[^"]*"/, () => foreign),
+        );
+        return { path };
+      },
+    };
+    const later: Attack = {
+      ...{ form: "export", kind: "older copy", to: `${paper.name}, and a newer seal kept`, exit: 1 },
+      make: () => ({ path: paper.path, seals: [kept[index] ?? ""] }),
+    };
+    return [from, later];
+  });
+}
+
+/** Makes the attack in a copy, and calls `look` with what is verified. */
+export async function attacked<T>(
+  attack: Attack,
+  made: Everything,
+  root: string,
+  look: (path: string, seals: Pick<Words, "seals">) => Promise<T>,
+): Promise<T> {
+  const copy = join(root, "attacked");
+  rmSync(copy, { recursive: true, force: true });
+  if (existsSync(copy)) throw new Error("the copy before is still there");
+  cpSync(attack.from ?? made.ages.at(-1)?.data ?? "", copy, { recursive: true });
+  const { path, seals } = (attack.make(dataDirectory(copy)) as Given | undefined) ?? { path: copy };
+  return await look(path, seals === undefined ? {} : { seals });
+}

@@ -1,0 +1,150 @@
+/** Both programs judge tamperings, and what they said is compared with what they must say. */
+import { expect } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { verifyPath } from "../../src/cli/verify/sources.ts";
+import { EXIT_CODES, overallVerdict } from "../../src/verify/report.ts";
+import type { Trust } from "../../src/verify/trust.ts";
+import { readTrust } from "../../src/verify/trust.ts";
+import { governd } from "../cli/governd.ts";
+import { effort } from "../effort.ts";
+import { filesReleased } from "../released.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { type Difference, differenceOf } from "./differences.ts";
+
+/** What evidence is in: the rows of the table that the counting test prints. */
+export type Form = "database" | "database with log" | "directory" | "export" | "receipt" | "seals";
+
+type Exit = 0 | 1 | 2;
+
+export interface Tampering {
+  form: Form;
+  /** What was done: the columns of the table. */
+  kind: string;
+  /** What it was done to. The three together name the tampering. */
+  to: string;
+  /** What both programs must say. Of `refused`, that it does not hold: either exit code but 0. */
+  exit: Exit | "refused";
+}
+
+/** The second program looks at one in so many tamperings; with GOVERND_TEST_LONG=1 at each. */
+const SECOND_LOOKS_AT = effort({ usual: 8, long: 1 });
+/** The driver closes files when garbage is collected. */
+const FILES_BETWEEN_COLLECTIONS = 50;
+
+/** What the second program says when it crashes. */
+export const CRASHED = -1;
+
+/** Words of the command line that both programs understand. */
+export interface Words {
+  keys: readonly string[];
+  seals?: readonly string[];
+}
+
+export class Judge implements AsyncDisposable {
+  #second = new SecondVerifier();
+  readonly #seen = new Map<string, Tampering>();
+  readonly #trusts = new Map<string, Trust>();
+  #looked = 0;
+
+  constructor(readonly root: string) {}
+
+  /** Every tampering that was judged, each once. */
+  get seen(): Tampering[] {
+    return [...this.#seen.values()];
+  }
+
+  /** Writes evidence into a file that the next call overwrites. */
+  paper(content: string | Uint8Array): string {
+    const path = join(this.root, "tampered.txt");
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** Known differences that were met. */
+  readonly differed = new Set<Difference>();
+
+  /** Returns what is wrong with the two programs' verdicts; null when they say what they must. */
+  async wrong(tampering: Tampering, path: string, words: Words, both = this.#isTurn()): Promise<unknown> {
+    const { form, kind, to, exit } = tampering;
+    this.#seen.set(`${form} ${kind} ${to}`, tampering);
+    const [ours, theirs] = await this.exits(path, words, both);
+    const known =
+      theirs === null || theirs.code === ours.code ? undefined : differenceOf(tampering, ours.code, theirs.code);
+    if (known !== undefined) this.differed.add(known);
+    // Of a damaged text either program may find first that it is unreadable, or that it was changed.
+    const damaged = kind === "flipped" && theirs !== null && theirs.code > 0;
+    const agree = theirs === null || theirs.code === ours.code || known !== undefined || damaged;
+    const fits = exit === "refused" ? ours.code !== 0 : ours.code === exit;
+    return agree && fits ? null : [form, kind, to, { must: exit, ours, theirs }];
+  }
+
+  /** Judges a database with a bit flipped. What it must say depends on what the bit means. */
+  async flipped(form: Form, to: string, { path, words }: { path: string; words: Words }) {
+    this.#seen.set(`${form} flipped ${to}`, { form, kind: "flipped", to, exit: "refused" });
+    const [ours, theirs] = await this.exits(path, words, this.#isTurn());
+    return [ours.code, theirs?.code ?? null] as const;
+  }
+
+  /** What both programs say; null for the second when it was not asked, or there is no Python. */
+  async exits(path: string, words: Words, both = true) {
+    const ours = await this.#ours(path, words);
+    if (!both || !HAS_PYTHON) return [ours, null] as const;
+    return [ours, await this.#theirs([...optionsOf(words), path])] as const;
+  }
+
+  /** A crash of the second program has a code that no program returns. */
+  async #theirs(words: string[]) {
+    try {
+      return await this.#second.run(...words);
+    } catch (error) {
+      this.#second = new SecondVerifier();
+      return { code: CRASHED, out: error instanceof Error ? error.message : "" };
+    }
+  }
+
+  /** Without kept seals, the command does nothing more than this. */
+  async #ours(path: string, words: Words) {
+    this.#looked += 1;
+    if (words.seals !== undefined) {
+      const { code, out, err } = await governd(["verify", path, "--quiet", ...optionsOf(words)]);
+      return { code, out: out + err };
+    }
+    const name = words.keys.join();
+    const trust = this.#trusts.get(name) ?? readTrust({ publicKey: [...words.keys] });
+    this.#trusts.set(name, trust);
+    const asked = { agentId: undefined, trust, threads: 1, encryptionKey: () => null };
+    const results = await verifyPath(path, asked, { step: async () => {} } as never);
+    if (this.#looked % FILES_BETWEEN_COLLECTIONS === 0) await filesReleased();
+    const problems = results.flatMap(({ report }) => report.problems.map(({ code, message }) => `${code}: ${message}`));
+    return { code: EXIT_CODES[overallVerdict(results)], out: problems.slice(0, 3).join("; ") };
+  }
+
+  #isTurn = (): boolean => this.#looked % SECOND_LOOKS_AT === 0;
+
+  /** How many tamperings there are of each form and kind. */
+  table(): Record<string, Record<string, number>> {
+    const table: Record<string, Record<string, number>> = {};
+    for (const { form, kind } of this.seen) {
+      const row = table[kind] ?? {};
+      row[form] = (row[form] ?? 0) + 1;
+      table[kind] = row;
+    }
+    return table;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#second[Symbol.asyncDispose]();
+  }
+}
+
+const optionsOf = ({ keys, seals = [] }: Words): string[] => [
+  ...keys.flatMap((key) => ["--public-key", key]),
+  ...seals.flatMap((seal) => ["--seal", seal]),
+];
+
+/** Expects that nothing is wrong. A list that is too long to be read is cut. */
+export function expectRight(found: readonly unknown[]): void {
+  const wrong = found.filter((one) => one !== null);
+  expect([wrong.length, wrong.slice(0, 10)]).toEqual([0, []]);
+}

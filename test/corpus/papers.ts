@@ -1,0 +1,152 @@
+/** Tamperings of the texts that leave a directory: each member of an export and a receipt, each line of a seal. */
+import type { JsonObject, JsonValue } from "../../src/json.ts";
+
+/** A text with one thing done to it. */
+export interface Edited {
+  kind: string;
+  to: string;
+  text: string;
+}
+
+type Path = readonly (string | number)[];
+
+/** A member with the same name as the one before it: JSON text can have two, an object cannot. */
+const TWICE = "twice:";
+
+const written = (value: JsonValue): string => JSON.stringify(value).replaceAll(`"${TWICE}`, '"');
+
+/** Every path below a value, the value's own left out. Of a long list, its ends and its middle. */
+function pathsOf(value: JsonValue, path: Path = []): Path[] {
+  if (value === null || typeof value !== "object") return [];
+  const names = Array.isArray(value) ? endsAndMiddle(value.length) : Object.keys(value);
+  return names.flatMap((name) => {
+    const own = [...path, name];
+    return [own, ...pathsOf((value as JsonObject)[name] as JsonValue, own)];
+  });
+}
+
+const endsAndMiddle = (length: number): number[] => [
+  ...new Set([0, Math.floor(length / 2), length - 1].filter((at) => at >= 0 && at < length)),
+];
+
+const at = (value: JsonValue | undefined, path: Path): JsonValue | undefined =>
+  path.reduce<JsonValue | undefined>((found, name) => (found as JsonObject | undefined)?.[name], value);
+
+/** A copy in which the parent of a path was changed. */
+function edited(value: JsonValue, path: Path, change: (parent: JsonObject & JsonValue[], name: never) => void) {
+  const copy = structuredClone(value);
+  change(at(copy, path.slice(0, -1)) as never, path.at(-1) as never);
+  return copy;
+}
+
+function otherValue(value: JsonValue): JsonValue {
+  if (typeof value === "number") return value + 1;
+  if (typeof value === "boolean") return !value;
+  if (value === null) return "x";
+  if (Array.isArray(value)) return [...value, "x"];
+  if (typeof value === "object") return { ...value, x: 1 };
+  const end = value.at(-1);
+  return value.slice(0, -1) + (end === "0" ? "1" : "0");
+}
+
+/** Everything that is done to each member of a value. @param donor of the same kind, from elsewhere */
+export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Edited> {
+  for (const path of pathsOf(value)) {
+    const own = at(value, path) as JsonValue;
+    const other = at(donor, path);
+    const to = path.join(".");
+    const set = (kind: string, next: JsonValue): Edited => ({
+      ...{ kind, to },
+      text: written(
+        edited(value, path, (parent, name) => {
+          parent[name] = next;
+        }),
+      ),
+    });
+    yield set("changed", otherValue(own));
+    if (own !== null) yield set("blanked", null);
+    if (own !== "" && typeof own === "string") yield set("emptied", "");
+    const isElement = typeof path.at(-1) === "number";
+    yield {
+      ...{ kind: "removed", to },
+      text: written(
+        edited(value, path, (parent, name) => {
+          if (isElement) parent.splice(name, 1);
+          else delete parent[name];
+        }),
+      ),
+    };
+    yield {
+      ...{ kind: "duplicated", to },
+      text: written(
+        edited(value, path, (parent, name) => {
+          if (isElement) parent.splice(name, 0, own);
+          else parent[`${TWICE}${name}`] = own;
+        }),
+      ),
+    };
+    if (other !== undefined && JSON.stringify(other) !== JSON.stringify(own))
+      yield set("swapped with another's", other);
+    if (path.at(-1) === "timestamp") yield set("moved in time", (own as string).replace("2026", "2025"));
+  }
+}
+
+/** An export in lines, with each line's members edited: the header, some events and the trailer. */
+export function* exportEdited(text: string, donor: string): Generator<Edited> {
+  if (!text.startsWith('{"type"')) {
+    yield* differing(text, membersEdited(JSON.parse(text), JSON.parse(donor)));
+    return;
+  }
+  const [lines, others] = [text.trimEnd().split("\n"), donor.trimEnd().split("\n")];
+  const chosen = [0, 1, Math.floor(lines.length / 2), lines.length - 2, lines.length - 1];
+  for (const [index, line] of lines.entries()) {
+    const joined = (next: string[]) => `${next.join("\n")}\n`;
+    const name = index === 0 ? "header" : index === lines.length - 1 ? "trailer" : "event";
+    yield { kind: "removed", to: `line ${index}, ${name}`, text: joined(lines.toSpliced(index, 1)) };
+    yield { kind: "duplicated", to: `line ${index}, ${name}`, text: joined(lines.toSpliced(index, 0, line)) };
+    if (!chosen.includes(index)) continue;
+    const other = others[index === lines.length - 1 ? others.length - 1 : index] ?? "{}";
+    for (const one of membersEdited(JSON.parse(line), JSON.parse(other))) {
+      yield { ...one, to: `${name} ${index} ${one.to}`, text: joined(lines.with(index, one.text)) };
+    }
+  }
+}
+
+function* differing(text: string, all: Iterable<Edited>): Generator<Edited> {
+  for (const one of all) if (one.text.trimEnd() !== text.trimEnd()) yield one;
+}
+
+/** A receipt with its JSON, its lines and its seal edited. */
+export function* receiptEdited(text: string, donor: string): Generator<Edited> {
+  const extraOf = (receipt: string): JsonValue =>
+    JSON.parse(Buffer.from(/^extra (.*)$/m.exec(receipt)?.[1] ?? "", "base64").toString());
+  for (const one of membersEdited(extraOf(text), extraOf(donor))) {
+    const extra = `extra ${Buffer.from(one.text).toString("base64")}`;
+    yield { ...one, text: text.replace(/^extra .*$/m, () => extra) };
+  }
+  yield* linesEdited(text, donor);
+}
+
+/** A text with each of its lines edited. */
+export function* linesEdited(text: string, donor: string): Generator<Edited> {
+  const [lines, others] = [text.split("\n"), donor.split("\n")];
+  for (const [index, line] of lines.entries()) {
+    if (index === lines.length - 1) continue;
+    const to = `line ${index}`;
+    const other = others[index];
+    const kinds: [string, string[]][] = [
+      ["changed", lines.with(index, line === "" ? "x" : line.replace(/[^=](=*)$/, (end) => other0(end)))],
+      ["blanked", lines.with(index, "")],
+      ["removed", lines.toSpliced(index, 1)],
+      ["duplicated", lines.toSpliced(index, 0, line)],
+      ["swapped with the next", lines.with(index, lines[index + 1] ?? "").with(index + 1, line)],
+      ["swapped with another's", other === undefined ? lines : lines.with(index, other)],
+    ];
+    for (const [kind, next] of kinds) {
+      const changed = next.join("\n");
+      if (changed !== text) yield { kind, to, text: changed };
+    }
+  }
+}
+
+const other0 = (end: string): string => (end.startsWith("A") ? "B" : "A") + end.slice(1);

@@ -1,0 +1,240 @@
+/**
+ * A directory that holds everything, its exports, receipts and seals: whatever is done to them is found by both
+ * programs, and neither accuses what is honest. In `npm test` the second program looks at some of it, and of rows that
+ * are alike one is changed; with GOVERND_TEST_LONG=1 at all.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { EVENT_NAMES } from "../../src/operations.ts";
+import { openConnection } from "../../src/store/connection.ts";
+import { effort } from "../effort.ts";
+import { Seeded } from "../seeded.ts";
+import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { contentOf } from "./content.ts";
+import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
+import { DIFFERENCES } from "./differences.ts";
+import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
+import { attacked, attacksOn } from "./files.ts";
+import { expectRight, type Form, Judge, type Words } from "./judge.ts";
+import { exportEdited, receiptEdited } from "./papers.ts";
+
+setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
+
+const LONG = effort({ usual: 0, long: 1 }) === 1;
+/** Rows that differ only in their number. */
+const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
+/** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
+const EVENT_CHANGES = effort({ usual: 3, long: 1 });
+const FLIPS = effort({ usual: 60, long: 5_000 });
+const SEED = 20_261_122;
+const LEAST = 400;
+
+const directory = temporaryDirectory(inMemory());
+let made: Everything;
+let judge: Judge;
+let words: Words;
+beforeAll(async () => {
+  made = await makeEverything(directory.path);
+  mkdirSync(directory.join("work"));
+  judge = new Judge(directory.join("work"));
+  words = { keys: made.publicKeys.slice(0, 1) };
+});
+afterAll(async () => {
+  await judge[Symbol.asyncDispose]();
+  directory[Symbol.dispose]();
+});
+
+/** What the log of each workspace and its rows are made to say. */
+async function changesIn(id: string): Promise<unknown[]> {
+  const { database } = filesOf(made.data, id);
+  using connection = openConnection(database, { readOnly: true });
+  const events = eventChanges(connection, id !== made.pruned).filter((_, index) => index % EVENT_CHANGES === 0);
+  const copies = new Copies(database, directory.join("work"));
+  const wrong: unknown[] = [];
+  for (const [index, change] of [...events, ...fewAlike(rowChanges(connection))].entries()) {
+    // Every second change is in the write-ahead log alone.
+    const log = index % 2 === 1;
+    const form = log ? "database with log" : "database";
+    wrong.push(await copies.with(change, log, (path) => judge.wrong({ ...change, form }, path, words)));
+  }
+  return wrong;
+}
+
+function fewAlike(changes: Change[]): Change[] {
+  const met = new Map<string, number>();
+  return changes.filter(({ kind, to }) => {
+    const name = `${kind} ${to.replace(/ row .*/, "")}`;
+    met.set(name, (met.get(name) ?? 0) + 1);
+    return (met.get(name) ?? 0) <= ROWS_ALIKE;
+  });
+}
+
+const named = (list: readonly Paper[], name: string): string =>
+  readFileSync(list.find((paper) => paper.name === name)?.path ?? "", "utf8");
+
+/** Flips single bits of a text. What passes must read as before. */
+async function flipped(form: Form, to: string, original: Buffer): Promise<unknown[]> {
+  const seeded = new Seeded(SEED);
+  const wrong: unknown[] = [];
+  for (let count = 0; count < FLIPS; count++) {
+    const bytes = Buffer.from(original);
+    const [at, bit] = [seeded.below(bytes.length), seeded.below(8)];
+    bytes[at] = (bytes[at] as number) ^ (1 << bit);
+    const flip = { form, kind: "flipped", to: `${to}, byte ${at} bit ${bit}`, exit: "refused" } as const;
+    wrong.push(await judge.wrong(flip, judge.paper(bytes), words));
+  }
+  return wrong;
+}
+
+describe("a workspace's file", () => {
+  test("of the workspace with every operation", async () => expectRight(await changesIn(made.main)));
+  test("of the installation", async () => expectRight(await changesIn(made.installation)));
+  test("that was pruned", async () => expectRight(await changesIn(made.pruned)));
+
+  for (const which of ["database", "database beside a log", "log"] as const) {
+    test(`with a bit of its ${which} flipped`, async () => {
+      const withLog = which !== "database";
+      const { database } = filesOf(withLog ? made.live.data : made.data, made.main);
+      const parts = withLog ? ["", "-wal"] : [""];
+      const seeded = new Seeded(SEED);
+      const good = contentOf(copied("good"));
+      expect(good).not.toBeNull();
+      const wrong: unknown[] = [];
+      for (let count = 0; count < FLIPS; count++) {
+        const path = copied("flipped");
+        const target = which === "log" ? `${path}-wal` : path;
+        const bytes = readFileSync(target);
+        const [at, bit] = [seeded.below(bytes.length), seeded.below(8)];
+        bytes[at] = (bytes[at] as number) ^ (1 << bit);
+        writeFileSync(target, bytes);
+        // Without a kept seal, a log whose end is unreadable is an older one.
+        const given = which === "log" ? { ...words, seals: [made.live.kept] } : words;
+        const [ours, theirs] = await judge.flipped(
+          withLog ? "database with log" : "database",
+          `${which} ${at}.${bit}`,
+          { ...{ path, words: given } },
+        );
+        const passes = ours === 0 || theirs === 0;
+        if (passes && contentOf(path) !== good) wrong.push([which, at, bit, ours, theirs]);
+        if (![0, 1, 2].includes(ours) || ![null, 0, 1, 2].includes(theirs)) wrong.push([which, at, bit, ours, theirs]);
+      }
+      expectRight(wrong);
+
+      function copied(name: string): string {
+        const path = directory.join("work", `${name}.db`);
+        for (const end of ["", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
+        for (const end of parts) copyFileSync(`${database}${end}`, `${path}${end}`);
+        return path;
+      }
+    });
+  }
+});
+
+/** Exports that change when they are changed, each with another of its kind. */
+const EXPORTS = [
+  ["ndjson of a workspace after a restore", "ndjson of a workspace after a pruning"],
+  ["json of a window after a rotation", "json of a window after a pruning"],
+  ["json of an agent after a restore", "json of an agent after a rotation"],
+  ["the pruned workspace after a pruning", "the pruned workspace after a restore"],
+] as const;
+const RECEIPTS = [
+  ["data.write after a rotation", "checkpoint.create after a rotation"],
+  ["data.write as tlog-proof after a rotation", "checkpoint.create as tlog-proof after a rotation"],
+  ["data.read as tlog-proof after a restore", "data.read as tlog-proof after a rotation"],
+  ["data.read before a rotation", "data.read after a rotation"],
+] as const;
+
+/** What makes an export unreadable, so that nothing in it is established. */
+const UNREADABLE: readonly RegExp[] = [
+  /^(?!removed).*: header 0 type$/,
+  /: (header 0 )?format$/,
+  /^removed: (line \d+, (header|trailer)|(header 0 )?keys|agent_id)$/,
+  /^duplicated: header 0 .*[a-z_]$/,
+  /^blanked: events$/,
+];
+/** The key in force under the origin of another epoch is the same key. Older versions did not show restores. */
+const HARMLESS = /^(swapped with another's: (header 0 )?public_key|removed: (header 0 )?restores)$/;
+
+const exitOfExport = (kind: string, to: string): 0 | 1 | 2 => {
+  const what = `${kind}: ${to}`;
+  if (HARMLESS.test(what)) return 0;
+  return UNREADABLE.some((form) => form.test(what)) ? 2 : 1;
+};
+
+/** One in so many of the edits of a text, in turn. */
+const EDITS = effort({ usual: 8, long: 1 });
+
+describe("an export", () => {
+  test.each(EXPORTS)("%s", async (name, donor) => {
+    const wrong: unknown[] = [];
+    let index = 0;
+    for (const { kind, to, text } of exportEdited(named(made.exports, name), named(made.exports, donor))) {
+      if (index++ % EDITS !== 0) continue;
+      const tampering = { form: "export", kind, to: `${name} ${to}`, exit: exitOfExport(kind, to) } as const;
+      wrong.push(await judge.wrong(tampering, judge.paper(text), words));
+    }
+    expectRight(wrong);
+  });
+  test("with a bit flipped", async () => {
+    for (const [name] of EXPORTS.slice(0, 2)) {
+      expectRight(await flipped("export", name, Buffer.from(named(made.exports, name))));
+    }
+  });
+});
+
+describe("a receipt", () => {
+  test.each(RECEIPTS)("%s", async (name, donor) => {
+    const text = named(made.receipts, name);
+    const signature = text.trimEnd().split("\n").length - 1;
+    const wrong: unknown[] = [];
+    let index = 0;
+    for (const { kind, to, text: edited } of receiptEdited(text, named(made.receipts, donor))) {
+      if (index++ % EDITS !== 0) continue;
+      // The same signature twice is a signature.
+      const exit = kind === "duplicated" && to === `line ${signature}` ? 0 : "refused";
+      const tampering = { form: "receipt", kind, to: `${name} ${to}`, exit } as const;
+      wrong.push(await judge.wrong(tampering, judge.paper(edited), words));
+    }
+    expectRight(wrong);
+  });
+  test("with a bit flipped", async () => {
+    for (const [name] of RECEIPTS.slice(0, 3)) {
+      expectRight(await flipped("receipt", name, Buffer.from(named(made.receipts, name))));
+    }
+  });
+});
+
+test("whole files", async () => {
+  const wrong: unknown[] = [];
+  for (const attack of attacksOn(made)) {
+    const look = (path: string, seals: Pick<Words, "seals">) => judge.wrong(attack, path, { ...words, ...seals });
+    wrong.push(await attacked(attack, made, directory.join("work"), look));
+  }
+  expectRight(wrong);
+});
+
+describe("the corpus", () => {
+  test(`has at least ${LEAST} tamperings, of every kind and in every form`, () => {
+    console.table(judge.table());
+    const structured = judge.seen.filter(({ kind }) => kind !== "flipped");
+    expect(structured.length).toBeGreaterThanOrEqual(LEAST);
+    expect(judge.seen.length - structured.length).toBeGreaterThanOrEqual(FLIPS * 6);
+  });
+
+  test("has one of every operation that is recorded", () => {
+    const changed = new Set(judge.seen.map(({ to }) => to.split(" ")[0]));
+    expect(EVENT_NAMES.filter((name) => !changed.has(name))).toEqual([]);
+  });
+
+  test("has one of every table and column of a workspace's file", () => {
+    const changed = new Set(judge.seen.map(({ to }) => to.replace(/ row .*/, "")));
+    using connection = openConnection(filesOf(made.data, made.main).database, { readOnly: true });
+    const columns = [...columnsOf(connection)].filter(([table]) => table !== "events");
+    const all = columns.flatMap(([table, names]) => [table, ...names.map((name) => `${table}.${name}`)]);
+    expect(all.filter((name) => !changed.has(name) && !MEANS_NOTHING.has(name))).toEqual([]);
+  });
+
+  test.skipIf(!LONG)("meets every known difference", () => {
+    expect(DIFFERENCES.filter((one) => !judge.differed.has(one)).map(({ why }) => why)).toEqual([]);
+  });
+});
