@@ -1,8 +1,7 @@
 /** Data directories of every release are opened, verified, read and written by this program. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
 import { CONTROL_MIGRATIONS } from "../../src/control/database.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -12,38 +11,20 @@ import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { HAS_PYTHON } from "../verify/second-verifier.ts";
+import { unpack, withoutInsertedKey } from "./packing.ts";
 import { sealPem } from "./seal-pem.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
+const VERIFIER = join(import.meta.dir, "../../tools/verify.py");
 const MAX_BYTES = 300_000;
 const VERSIONS = readdirSync(import.meta.dir, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-function restored(version: string, directory: TemporaryDirectory): string {
-  const root = directory.join("data");
-  cpSync(join(import.meta.dir, version), root, { recursive: true });
-  for (const name of readdirSync(root, { recursive: true }) as string[]) {
-    if (!name.endsWith(".gz")) continue;
-    const packed = join(root, name);
-    writeFileSync(packed.slice(0, -".gz".length), gunzipSync(readFileSync(packed)), { mode: 0o600 });
-    rmSync(packed);
-  }
-  for (const path of [root, join(root, "workspaces"), join(root, "seals")]) chmodSync(path, 0o700);
-  for (const name of readdirSync(join(root, "seals"))) chmodSync(join(root, "seals", name), 0o600);
-  for (const folder of ["keys", "tls"]) mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
-  writeFileSync(join(root, "keys/seal.key"), sealPem().pem, { mode: 0o600 });
-  return root;
-}
-
-/** Removes the key that `make.ts` put into the control database: unlike a key of governd, it has no event. */
-function withoutInsertedKey(root: string): string {
-  using connection = openConnection(dataDirectory(root).control);
-  connection.exec("DELETE FROM api_keys");
-  connection.truncateLog();
-  return root;
-}
+const restored = (version: string, directory: TemporaryDirectory): string =>
+  unpack(join(import.meta.dir, version), directory.join("data"));
 
 function versionOf(path: string): number {
   const connection = openConnection(path, { readOnly: true });
@@ -54,11 +35,12 @@ function versionOf(path: string): number {
   }
 }
 
-test("this version's directory is kept, too", () => {
-  expect(VERSIONS).toContain(VERSION);
+test("this version's directories are kept, too", () => {
+  expect(VERSIONS).toEqual(expect.arrayContaining([VERSION, `${VERSION}-restored`]));
 });
 
 describe.each(VERSIONS)("the data directory of %s", (version) => {
+  const isRestored = version.endsWith("-restored");
   test("is small", () => {
     const files = readdirSync(join(import.meta.dir, version), { recursive: true }) as string[];
     const bytes = files.reduce((sum, name) => sum + statSync(join(import.meta.dir, version, name)).size, 0);
@@ -71,10 +53,26 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
     const words = ["verify", root, "--public-key", sealPem().publicPem];
     const inserted = await governd([...words, "--json"]);
     const { sources } = inserted.json<{ sources: { problems: { code: string }[] }[] }>();
-    expect(sources.flatMap(({ problems }) => problems.map(({ code }) => code))).toEqual(["key_added"]);
+    const codes = sources.flatMap(({ problems }) => problems.map(({ code }) => code));
+    expect(codes).toEqual(isRestored ? [] : ["key_added"]);
     withoutInsertedKey(root);
     const { code, out } = await governd(words);
     expect([code, out]).toEqual([0, expect.stringContaining("Verified: every hash, link, seal")]);
+  });
+
+  test.skipIf(!isRestored)("shows its epoch in both programs", async () => {
+    using directory = temporaryDirectory();
+    const root = restored(version, directory);
+    const [name] = readdirSync(dataDirectory(root).workspaces) as [string];
+    const file = join(dataDirectory(root).workspaces, name);
+    const { out } = await governd(["verify", file, "--public-key", sealPem().publicPem, "--json"]);
+    const [{ restores }] = JSON.parse(out).sources;
+    const origin = `formats.example/${name.slice(0, -3)}/${restores[0].epoch}`;
+    expect(restores).toMatchObject([{ epoch: 177009150601063, origin, lost_through: 292 }]);
+    for (const python of HAS_PYTHON ? [[], ["--public-key", sealPem().publicPem]] : []) {
+      const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", VERIFIER, ...python, file]);
+      expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining(`from there on sealed as ${origin}`)]);
+    }
   });
 
   test("is upgraded, served, written and verified again", async () => {

@@ -3,9 +3,8 @@
  * release; what an earlier one made is never made again. Clock, ids and randomness are fixed. The key that
  * seals is not in it: it is derived from {@link SEED}.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { KEYS } from "../../src/control/keys.ts";
@@ -17,11 +16,11 @@ import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
-import { copyDatabase } from "../../src/store/snapshot.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { pack } from "./packing.ts";
 import { sealPem } from "./seal-pem.ts";
 
 let nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -47,7 +46,7 @@ const path = workspaceFile(directory, workspaceId);
 await createWorkspaceFile(path, { workspaceId, name: "formats", actor: "cli", sealKey }, clock, random);
 await fill();
 makeControl();
-pack();
+pack(directory, workspaceId);
 
 async function fill(): Promise<void> {
   const connection = openWorkspaceFile(path);
@@ -102,15 +101,4 @@ function makeControl(): void {
       createdAt,
     });
   });
-}
-
-/** Each database compact and compressed, and nothing beside it. */
-function pack(): void {
-  for (const file of [path, directory.control]) {
-    const compact = `${file}.compact`;
-    copyDatabase(file, compact);
-    writeFileSync(`${file}.gz`, gzipSync(readFileSync(compact)));
-    for (const made of [compact, file, `${file}-wal`, `${file}-shm`]) rmSync(made, { force: true });
-  }
-  rmSync(directory.generation, { force: true });
 }
