@@ -56,7 +56,7 @@ export class Attempts {
       [`address ${network}`, ADDRESS],
       [`pair ${pair}`, PAIR],
     ];
-    const open = this.#waitOf(account, ACCOUNT) === 0;
+    const open = this.#rates.waitMs(account, ACCOUNT, this.clock()) === 0;
     return this.#take([...common, open ? [account, ACCOUNT] : [`last ${pair}`, LAST_CHANCE]]);
   }
 
@@ -80,27 +80,20 @@ export class Attempts {
     this.#take([[`sign-up ${networkOf(address)}`, SIGN_UP]]);
   }
 
-  #waitOf(name: string, rate: Rate): number {
-    return this.#rates.waitMs(name, rate, this.clock());
-  }
-
   #take(buckets: readonly Bucket[]): Attempt {
-    const waitMs = Math.max(...buckets.map(([name, limit]) => this.#waitOf(name, limit)));
+    const now = this.clock();
+    const waitMs = Math.max(...buckets.map(([name, rate]) => this.#rates.waitMs(name, rate, now)));
     if (waitMs > 0) {
       throw new Problem("rate_limited", "Too many attempts. Wait as long as Retry-After says, then try again.", {
         retryAfterSeconds: Math.ceil(waitMs / 1_000),
       });
     }
-    for (const [name, { intervalMs }] of buckets) this.#move(name, intervalMs);
+    for (const [name, { intervalMs }] of buckets) this.#rates.take(name, intervalMs, now);
     return {
       succeeded: () => {
-        for (const [name, { intervalMs }] of buckets) this.#move(name, -intervalMs);
+        for (const [name, { intervalMs }] of buckets) this.#rates.take(name, -intervalMs, this.clock());
       },
     };
-  }
-
-  #move(name: string, ms: number): void {
-    this.#rates.take(name, ms, this.clock());
   }
 }
 

@@ -27,8 +27,8 @@ export async function signIn(parts: AccountParts, credentials: Credentials, orig
   const email = normaliseEmail(credentials.email);
   const account = findAccountByEmail(parts.control.connection, email);
   try {
-    const { device, factor } = await authenticated(parts, account, { ...credentials, email }, origin);
-    return await begunFor(parts, account as AccountRecord, { device, factor }, origin);
+    const proof = await authenticated(parts, account, { ...credentials, email }, origin);
+    return await begunFor(parts, account as AccountRecord, proof, origin);
   } catch (error) {
     const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
     if (reason === undefined) throw error;

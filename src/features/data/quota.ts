@@ -40,9 +40,8 @@ interface Excess {
 
 /** What an operation would add, at most. */
 interface Growth {
-  agentId: string;
-  /** The key of a write. */
-  key?: string;
+  /** The entry that a write makes or replaces. */
+  written?: { agentId: string; key: string };
   entries: number;
   bytes: number;
 }
@@ -107,15 +106,14 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   if ("value" in input) {
     const texts = [input.key, input.value, JSON.stringify(input.metadata)];
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    return { agentId: input.agentId, key: input.key, entries: 1, bytes };
+    return { written: input, entries: 1, bytes };
   }
   if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
   if (checkpoint === undefined) return null;
   const agent = await context.agents.findByFirstSeq(checkpoint.agent);
-  const entries = checkpoint.entryCount - agent.liveEntries;
   // A restore copies what comes back. How many bytes that is is known only afterwards.
-  return agent.agentId === null ? null : { agentId: agent.agentId, entries, bytes: 0 };
+  return { entries: checkpoint.entryCount - agent.liveEntries, bytes: 0 };
 }
 
 async function excessOf(reader: Reader, context: Context, quota: Quota, growth: Growth | null): Promise<Excess | null> {
@@ -139,7 +137,7 @@ async function excessOf(reader: Reader, context: Context, quota: Quota, growth: 
 const unmeasured = new WeakMap<AgentDirectory, number>();
 
 /** Whether a write replaces an entry, so that the number of entries stays the same. */
-async function replaces(reader: Reader, context: Context, { agentId, key }: Growth): Promise<boolean> {
-  const agent = key === undefined ? null : await context.agents.find(agentId);
-  return agent !== null && key !== undefined && (await hasEntry(reader, agent, key, -1));
+async function replaces(reader: Reader, { agents }: Context, { written }: Growth): Promise<boolean> {
+  const agent = written === undefined ? null : await agents.find(written.agentId);
+  return agent !== null && written !== undefined && (await hasEntry(reader, agent, written.key, -1));
 }
