@@ -66,6 +66,8 @@ def main(directory):
     for name in ("sealed.ndjson", "sealed-window.json", "sealed-agent.json"):
         check_export(read(name), trust)
     check_export(read("sealed.ndjson"), Trust(trust.keys, seals))
+    for name in ("bound.ndjson", "bound-window.json", "bound-agent.ndjson", "bound-empty.json", "bound-erased.ndjson"):
+        check_export(read(name), trust)
     print(f"{len(events['events'])} events, {len(events['refused'])} refusals: all vectors agree")
 
 

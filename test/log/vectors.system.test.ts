@@ -8,16 +8,37 @@ import { parseVerifierKey } from "../../src/log/note.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";
-import { vectors } from "../vectors/make.ts";
+import { boundVectors } from "../vectors/bound.ts";
+import { vectorKey, vectors } from "../vectors/make.ts";
 import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const directory = join(import.meta.dir, "../vectors");
 const tools = join(import.meta.dir, "../../tools");
 const read = (name: string): string => readFileSync(join(directory, name), "utf8");
 
+/** Exports of the present format. */
+const BOUND = {
+  "bound.ndjson": "complete",
+  "bound-window.json": "partial",
+  "bound-agent.ndjson": "complete",
+  "bound-empty.json": "partial",
+  "bound-erased.ndjson": "complete",
+};
+
 describe("the published test vectors", () => {
-  test("are what this implementation makes", () => {
-    for (const [name, text] of Object.entries(vectors())) expect(read(name)).toBe(text);
+  test("are what this implementation makes", async () => {
+    const all = { ...vectors(), ...(await boundVectors(vectorKey())) };
+    for (const [name, text] of Object.entries(all)) expect(read(name)).toBe(text);
+  });
+
+  test("exports of the present format, and what each proves", () => {
+    const { publicKey } = vectorKey();
+    for (const [name, completeness] of Object.entries(BOUND)) {
+      const verifier = new ExportVerifier({ publicKeys: [publicKey] });
+      verifier.push(readFileSync(join(directory, name)));
+      const found = verifier.finish();
+      expect([name, found.problems, found.undetermined, found.completeness.is]).toEqual([name, [], null, completeness]);
+    }
   });
 
   test("events, commitments, hashes, and what is refused", () => {

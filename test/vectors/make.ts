@@ -13,6 +13,7 @@ import type { StoredEvent } from "../../src/log/rows.ts";
 import { type SampleEvent, sampleLog, WORKSPACE } from "../log/sample.ts";
 import { keyOf, SealedLog, type SealingKey } from "../log/sealed.ts";
 import { auditPath, consistency } from "../log/tree.ts";
+import { boundVectors } from "./bound.ts";
 
 const JSON_TEXTS = [
   "null",
@@ -54,7 +55,7 @@ export function vectors(): Record<string, string> {
 }
 
 /** The private key is the 32 bytes 00 01 02 …: a key for vectors, and for nothing else. */
-function vectorKey(): SealingKey {
+export function vectorKey(): SealingKey {
   const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
   const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);
   return keyOf(createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
@@ -168,5 +169,6 @@ function pretty(value: unknown): string {
 }
 
 if (import.meta.main) {
-  for (const [name, text] of Object.entries(vectors())) await Bun.write(join(import.meta.dir, name), text);
+  const all = { ...vectors(), ...(await boundVectors(vectorKey())) };
+  for (const [name, text] of Object.entries(all)) await Bun.write(join(import.meta.dir, name), text);
 }
