@@ -1,5 +1,6 @@
 /** What every command gets, and the options that several commands share. */
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { parseTimestamp } from "../http/timestamp.ts";
 import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
 import { type LoadedSettings, loadSettings } from "../settings/load.ts";
 import { Progress } from "./progress.ts";
@@ -44,6 +45,23 @@ export function addSettingOptions(command: Command, names?: readonly SettingName
     command.option(`${flagOf(name)} <${kind.metavar}>`, help);
   }
   return command;
+}
+
+/** Returns a parser of whole numbers from `least` to `most`. @throws {InvalidArgumentError} */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,16}$/.test(text) ? Number(text) : -1;
+    if (number >= least && number <= most) return number;
+    const end = most === Number.MAX_SAFE_INTEGER ? "on" : `to ${most}`;
+    throw new InvalidArgumentError(`It must be a whole number from ${least} ${end}.`);
+  };
+}
+
+/** Parses a date, which means its start in UTC, or an RFC 3339 time: ms since the epoch. @throws {InvalidArgumentError} */
+export function dateOrTime(text: string): number {
+  const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (ms !== null) return ms;
+  throw new InvalidArgumentError("It must be a date such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z.");
 }
 
 /** Collects the values of an option that may be repeated. */

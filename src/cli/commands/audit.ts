@@ -5,14 +5,13 @@ import { requireRecorded } from "../../control/journal.ts";
 import { findInstallation } from "../../control/workspaces.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { streamExport } from "../../features/audit/export.ts";
-import { parseTimestamp } from "../../http/timestamp.ts";
 import type { PresentedEvent } from "../../log/present.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { inquiryOf } from "../../threads/registry.ts";
 import type { Answer, Reply } from "../../workspace/contract.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, type Session } from "../session.ts";
+import { addCommonOptions, dateOrTime, type Session, wholeNumber } from "../session.ts";
 import { table } from "../terminal.ts";
 
 const MAX_EVENTS = 1_000;
@@ -40,19 +39,14 @@ export function addAudit(program: Command, session: Session): void {
     .summary("show or export the log of the installation")
     .description(DESCRIPTION)
     .requiredOption("--installation", "the log of the installation; logs of workspaces are read with an API key")
-    .option("--limit <n>", `at most so many events, up to ${MAX_EVENTS}`, limitOf, USUAL_EVENTS)
+    .option("--limit <n>", `at most so many events, up to ${MAX_EVENTS}`, wholeNumber(1, MAX_EVENTS), USUAL_EVENTS)
     .option("--operations <names>", "only these operations, separated by commas", operationsOf)
     .option("--result <result>", "only events with this result: ok or denied")
-    .option("--since <time>", "only events at or after this time (2026-01-31 or RFC 3339)", sinceOf)
+    .option("--since <time>", "only events at or after this time (2026-01-31 or RFC 3339)", dateOrTime)
     .option("--export <file>", "write an export to this file, which must not exist")
     .addOption(new Option("--format <format>", "the form of the export").choices(FORMATS).default("json"))
     .action((options: AuditOptions) => runAudit(session, options));
   addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
-}
-
-function limitOf(text: string): number {
-  if (/^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_EVENTS) return Number(text);
-  throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_EVENTS}.`);
 }
 
 function operationsOf(text: string): string[] {
@@ -60,12 +54,6 @@ function operationsOf(text: string): string[] {
   const unknown = names.find((name) => eventFacts(name) === undefined);
   if (unknown === undefined) return names;
   throw new InvalidArgumentError("It has an unknown name.");
-}
-
-function sinceOf(text: string): number {
-  const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (ms !== null) return ms;
-  throw new InvalidArgumentError("It must be a time such as 2026-01-31.");
 }
 
 async function runAudit(session: Session, options: AuditOptions): Promise<void> {

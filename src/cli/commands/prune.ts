@@ -7,7 +7,6 @@ import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { requireRecorded } from "../../control/journal.ts";
 import { Failure, systemReason } from "../../failure.ts";
-import { parseTimestamp } from "../../http/timestamp.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
@@ -18,11 +17,12 @@ import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { answered } from "../../workspace/operation.ts";
 import { performSealed, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, type Session } from "../session.ts";
+import { addCommonOptions, dateOrTime, type Session } from "../session.ts";
 
 interface PruneOptions {
   workspace: string;
-  before: string;
+  /** Milliseconds since the epoch. */
+  before: number;
   export?: string;
   yes?: boolean;
 }
@@ -39,7 +39,7 @@ export function addPrune(program: Command, session: Session): void {
     .summary("drop the bodies of old audit events that are exported and sealed")
     .description(DESCRIPTION)
     .requiredOption("--workspace <id>", "the workspace")
-    .requiredOption("--before <date>", "events before this date (2026-01-31 or RFC 3339)")
+    .requiredOption("--before <date>", "events before this date (2026-01-31 or RFC 3339)", dateOrTime)
     .option("--export <file>", "the export that holds these events")
     .option("--yes", "drop the events; without it, only say what would be dropped")
     .action((options: PruneOptions) => runPrune(session, options));
@@ -47,7 +47,7 @@ export function addPrune(program: Command, session: Session): void {
 }
 
 async function runPrune(session: Session, options: PruneOptions): Promise<void> {
-  const timestamp = timestampOf(options.before);
+  const timestamp = new Date(options.before).toISOString();
   await writeWorkspace(options, options.workspace, async (writer, connection) => {
     const from = await prunedBefore(connection);
     const beforeSeq = await pruneBoundary(connection, timestamp, (await newestSeal(connection))?.size ?? 0);
@@ -79,13 +79,6 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
       `Keep the export: SHA-256 ${digest}`,
     ]);
   });
-}
-
-/** Returns an RFC 3339 time. A date alone means its start in UTC. */
-function timestampOf(text: string): string {
-  const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
-  if (ms === null) throw new Failure("usage", "--before must be a date such as 2026-01-31.");
-  return new Date(ms).toISOString();
 }
 
 /**

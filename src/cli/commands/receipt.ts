@@ -1,9 +1,9 @@
 /** `governd receipt`: the receipt of one event from an export, when the log does not hold the event any more. */
 import { createReadStream } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { asFailure, Failure } from "../../failure.ts";
 import { receiptFromExport, type WantedEvent } from "../../verify/exported-receipt.ts";
-import type { Session } from "../session.ts";
+import { type Session, wholeNumber } from "../session.ts";
 
 interface ReceiptOptions {
   event?: string;
@@ -24,15 +24,10 @@ export function addReceipt(program: Command, session: Session): void {
     .description(DESCRIPTION)
     .argument("<export>", "the export that holds the event")
     .option("--event <id>", "the event's id")
-    .option("--seq <n>", "instead of the id: the event's number in the workspace", position)
+    .option("--seq <n>", "instead of the id: the event's number in the workspace", wholeNumber(0))
     .addOption(new Option("--format <format>", "the exact bytes that are hashed").choices(["tlog-proof"]))
     .option("--json", "print JSON")
     .action((path: string, options: ReceiptOptions) => makeReceipt(session, path, options));
-}
-
-function position(text: string): number {
-  if (/^(0|[1-9][0-9]{0,15})$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Give a number from 0 on.");
 }
 
 async function makeReceipt(session: Session, path: string, { event, seq, format }: ReceiptOptions): Promise<void> {

@@ -1,6 +1,6 @@
 /** `governd verify`: verifies evidence offline, without writing anything. */
 import { availableParallelism } from "node:os";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
@@ -10,7 +10,7 @@ import { type ObstacleCode, REPORT_SCHEMA } from "../../verify/codes.ts";
 import type { Verdict } from "../../verify/problems.ts";
 import { EXIT_CODES, overallVerdict, reportedObstacle, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
-import { addCommonOptions, collect, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from "../session.ts";
 import { verifyPath } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
@@ -46,28 +46,19 @@ export function addVerify(program: Command, session: Session): void {
     .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
     .option("--witness-key <key>", "a witness's verifier key, as a file or the key itself; may be repeated", collect)
-    .option("--witness-quorum <n>", "how many of the witnesses must have cosigned a seal (default: all)", wholeNumber)
+    .option(
+      "--witness-quorum <n>",
+      "how many of the witnesses must have cosigned a seal (default: all)",
+      wholeNumber(1),
+    )
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
-    .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", threadCount)
+    .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", wholeNumber(1, 64))
     .option("--quiet", "print only problems")
     .option("--json-schema", "print the JSON Schema of the report that --json prints")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
   addCommonOptions(command, ["encryption_key_file"]);
-}
-
-const MAX_THREADS = 64;
-
-function wholeNumber(text: string): number {
-  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Give a number from 1 on.");
-}
-
-function threadCount(text: string): number {
-  const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= MAX_THREADS) return count;
-  throw new InvalidArgumentError(`Give a number from 1 to ${MAX_THREADS}.`);
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
