@@ -114,12 +114,6 @@ describe("options", () => {
     const floor = all[0]?.similarity as number;
     expect(index.search("red apple", { limit: 10, minSimilarity: floor })).toEqual(all.slice(0, 1));
   });
-  test("candidates give the same scores for the same entries", () => {
-    const index = indexOf(["red apple", "green apple", "apple tree", "the stock market fell"]);
-    const all = index.search("apple", { limit: 10 });
-    const some = index.search("apple", { limit: 10, candidates: [2, 0, 0, 99, 3] });
-    expect(some).toEqual(all.filter(({ id }) => id !== 1));
-  });
 });
 
 test("similarity lies between 0 and 1 and falls from the same text to an unrelated one", () => {

@@ -133,11 +133,9 @@ describe("an OpenAI-compatible server", () => {
     expect(first()).not.toBe(0);
 
     // All but the last entry get vectors; a word that the built-in model lacks is now understood.
-    expect(index.withoutVectors("concepts", 1000)).toHaveLength(values.length);
-    for (const id of index.withoutVectors("concepts", values.length - 1)) {
-      index.setVectors(id, "concepts", await model.embed(embeddingTexts(documents[id] as (typeof documents)[0])));
+    for (const [id, document] of documents.slice(0, -1).entries()) {
+      index.setVectors(id, "concepts", await model.embed(embeddingTexts(document)));
     }
-    expect(index.withoutVectors("concepts", 1000)).toEqual([values.length - 1]);
     expect(first()).toBe(0);
     const [salary] = await model.embed(["wages"]);
     expect(index.search("wages", { limit: 1, queryVector: salary as Float32Array })[0]?.id).toBe(values.length - 1);
@@ -145,7 +143,6 @@ describe("an OpenAI-compatible server", () => {
     // They outlive other entries' removal and compaction, and go with another model.
     for (let round = 0; round < 3000; round++) index.add(500, { key: "x", value: `filler ${round}` });
     expect(first()).toBe(0);
-    expect(index.withoutVectors("another", 1000)).toHaveLength(values.length + 1);
     index.forgetVectors();
     expect(first()).not.toBe(0);
     expect(index.setVectors(999, "concepts", [queryVector])).toBe(false);

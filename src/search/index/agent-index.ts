@@ -132,25 +132,13 @@ export class AgentIndex {
     delete this.#parts.modelVectors;
   }
 
-  /** Returns at most `limit` entries that have no vectors of this model. */
-  withoutVectors(model: string, limit: number): number[] {
-    const { slots, modelVectors } = this.#parts;
-    const held = modelVectors?.model === model ? modelVectors : undefined;
-    const ids: number[] = [];
-    for (let slot = 0; slot < slots.count && ids.length < limit; slot++) {
-      if (slots.key(slot) !== null && held?.has(slot) !== true) ids.push(slots.id(slot));
-    }
-    return ids;
-  }
-
   /** Returns the most similar entries, best first, equal ones by ascending id. */
   search(query: string, options: SearchOptions): SearchHit[] {
     const tokens = queryTokens(query);
     const { slots, modelVectors } = this.#parts;
     const terms = queryTerms(tokens, { ...this.#parts, words: this.model.words, corpus: options.corpus });
-    const selected = options.candidates && slots.findAll(options.candidates);
-    const headerCosines = this.#score(tokens, terms, selected);
-    const eligible = slots.select(options.prefix ?? "", selected);
+    const headerCosines = this.#score(tokens, terms);
+    const eligible = slots.select(options.prefix ?? "");
     this.#raiseToHeaders(eligible, headerCosines);
     if (options.queryVector !== undefined) modelVectors?.replace(this.#cosines, eligible, options.queryVector);
     const scores = { lexical: this.#lexicalScores, cosines: this.#cosines };
@@ -163,12 +151,8 @@ export class AgentIndex {
     for (const part of [vectors, headers, modelVectors]) part?.close();
   }
 
-  /** Fills the scores of the selected slots, or of all. Returns the cosines of the headers. */
-  #score(
-    tokens: readonly string[],
-    terms: readonly QueryTerm[],
-    selected: readonly number[] | undefined,
-  ): Float32Array {
+  /** Fills the scores of all slots. Returns the cosines of the headers. */
+  #score(tokens: readonly string[], terms: readonly QueryTerm[]): Float32Array {
     const { slots, passages, headers, vectors } = this.#parts;
     if (this.#cosines.length < slots.count) {
       this.#lexicalScores = new Float32Array(2 * slots.count);
@@ -176,13 +160,9 @@ export class AgentIndex {
     }
     this.#lexicalScores.fill(0, 0, slots.count);
     this.#cosines.fill(0, 0, slots.count);
-    const ranges = selected?.map((slot) => slots.passages(slot));
-    scorePassages(passages, terms, this.#lexicalScores, ranges);
+    scorePassages(passages, terms, this.#lexicalScores);
     const query = this.#queryVector(tokens, terms);
-    if (vectors.setQuery(query)) {
-      if (selected === undefined) vectors.scan(this.#cosines);
-      else for (const slot of selected) vectors.scan(this.#cosines, slots.rows(slot));
-    }
+    if (vectors.setQuery(query)) vectors.scan(this.#cosines);
     return headers.cosines(query);
   }
 

@@ -3,7 +3,6 @@
  * matches related and corrected words, with less strength.
  */
 import { STOP_WORDS } from "../words/stop-words.ts";
-import type { Range } from "./entry-slots.ts";
 import { grow } from "./growable.ts";
 import { type Passages, WEIGHT_UNIT } from "./passages.ts";
 import type { QueryTerm } from "./query.ts";
@@ -18,31 +17,17 @@ const B = 0.4;
 /** form → 1 + its index among the matches of the current query; all zero between queries. */
 let marks = new Uint32Array(0);
 
-/**
- * Writes the score of each entry's best passage to `scores` by slot, and leaves 0 where nothing matches. Scores only
- * the passages in `ranges`, or all.
- */
-export function scorePassages(
-  passages: Passages,
-  terms: readonly QueryTerm[],
-  scores: Float32Array,
-  ranges: readonly Range[] = [{ first: 0, count: passages.count }],
-): void {
+/** Writes the score of each entry's best passage to `scores` by slot, and leaves 0 where nothing matches. */
+export function scorePassages(passages: Passages, terms: readonly QueryTerm[], scores: Float32Array): void {
   if (terms.length === 0 || passages.liveCount === 0) return;
   marks = grow(marks, passages.vocabulary.formCount);
   const matches = matchesOf(terms);
-  walk(passages, terms, matches, scores, ranges);
+  walk(passages, terms, matches, scores);
   for (const form of matches.forms) marks[form] = 0;
 }
 
 /** The inner loop of a search. It reads only local arrays. */
-function walk(
-  passages: Passages,
-  terms: readonly QueryTerm[],
-  matches: Matches,
-  scores: Float32Array,
-  ranges: readonly Range[],
-): void {
+function walk(passages: Passages, terms: readonly QueryTerm[], matches: Matches, scores: Float32Array): void {
   const { starts: matchStarts, terms: matchTerms, strengths } = matches;
   const { form: forms, weight: weights } = passages.occurrences;
   const { start, contentEnd, length, slot: slots } = passages.columns;
@@ -52,41 +37,39 @@ function walk(
   const frequency = new Float64Array(terms.length);
   const normBase = K1 * (1 - B);
   const normSlope = (K1 * B) / passages.meanLength;
-  for (const { first, count } of ranges) {
-    for (let passage = first; passage < first + count; passage++) {
-      const end = ends[passage] as number;
-      let touched = false;
-      for (let i = start[passage] as number; i < end; i++) {
-        const mark = markOf[forms[i] as number] as number;
-        if (mark === 0) continue;
-        touched = true;
-        const weight = (weights[i] as number) / WEIGHT_UNIT;
-        const last = matchStarts[mark] as number;
-        for (let m = matchStarts[mark - 1] as number; m < last; m++) {
-          const term = matchTerms[m] as number;
-          const strength = strengths[m] as number;
-          const now = frequency[term] as number;
-          // A related or corrected word counts once, however often it occurs.
-          if (strength === 1) {
-            frequency[term] = now + weight;
-          } else {
-            const guess = weight < 1 ? strength * weight : strength;
-            if (guess > now) frequency[term] = guess;
-          }
+  for (let passage = 0; passage < passages.count; passage++) {
+    const end = ends[passage] as number;
+    let touched = false;
+    for (let i = start[passage] as number; i < end; i++) {
+      const mark = markOf[forms[i] as number] as number;
+      if (mark === 0) continue;
+      touched = true;
+      const weight = (weights[i] as number) / WEIGHT_UNIT;
+      const last = matchStarts[mark] as number;
+      for (let m = matchStarts[mark - 1] as number; m < last; m++) {
+        const term = matchTerms[m] as number;
+        const strength = strengths[m] as number;
+        const now = frequency[term] as number;
+        // A related or corrected word counts once, however often it occurs.
+        if (strength === 1) {
+          frequency[term] = now + weight;
+        } else {
+          const guess = weight < 1 ? strength * weight : strength;
+          if (guess > now) frequency[term] = guess;
         }
       }
-      if (!touched) continue;
-      const norm = normBase + normSlope * (length[passage] as number);
-      let score = 0;
-      for (let term = 0; term < gains.length; term++) {
-        const f = frequency[term] as number;
-        if (f === 0) continue;
-        score += ((gains[term] as number) * f) / (f + norm);
-        frequency[term] = 0;
-      }
-      const slot = slots[passage] as number;
-      if (score > (scores[slot] as number)) scores[slot] = score;
     }
+    if (!touched) continue;
+    const norm = normBase + normSlope * (length[passage] as number);
+    let score = 0;
+    for (let term = 0; term < gains.length; term++) {
+      const f = frequency[term] as number;
+      if (f === 0) continue;
+      score += ((gains[term] as number) * f) / (f + norm);
+      frequency[term] = 0;
+    }
+    const slot = slots[passage] as number;
+    if (score > (scores[slot] as number)) scores[slot] = score;
   }
 }
 

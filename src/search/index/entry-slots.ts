@@ -54,13 +54,6 @@ export class EntrySlots {
     return this.#slotOf.get(id);
   }
 
-  /** Returns the slots of the entries that there are, each once, ascending. */
-  findAll(ids: Iterable<number>): number[] {
-    const slots = new Set([...ids].map((id) => this.#slotOf.get(id)));
-    slots.delete(undefined);
-    return ([...slots] as number[]).sort((a, b) => a - b);
-  }
-
   id(slot: number): number {
     return this.#ids[slot] as number;
   }
@@ -85,13 +78,12 @@ export class EntrySlots {
     return this.#columns.header;
   }
 
-  /** Returns the slots with entries whose keys have a prefix, of the given slots or of all. */
-  select(prefix: string, slots?: readonly number[]): Uint32Array {
-    const selected = new Uint32Array(slots?.length ?? this.count);
+  /** Returns the slots with entries whose keys have a prefix. */
+  select(prefix: string): Uint32Array {
+    const selected = new Uint32Array(this.count);
     const { live } = this.#columns;
     let count = 0;
-    for (let i = 0; i < selected.length; i++) {
-      const slot = slots === undefined ? i : (slots[i] as number);
+    for (let slot = 0; slot < selected.length; slot++) {
       if (live[slot] === 0) continue;
       if (prefix !== "" && this.#keys[slot]?.startsWith(prefix) !== true) continue;
       selected[count++] = slot;

@@ -56,7 +56,7 @@ export function searchTerms(query: string): string[] {
 export function rankCandidates(
   query: string,
   candidates: Iterable<Candidate>,
-  options: Omit<SearchOptions, "candidates" | "corpus">,
+  options: Omit<SearchOptions, "corpus">,
   corpus?: CorpusStatistics,
 ): SearchHit[] {
   const index = new AgentIndex();

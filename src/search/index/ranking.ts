@@ -8,8 +8,6 @@ export interface SearchOptions {
   prefix?: string;
   /** Only entries at least this similar, 0 to 1; see `similarity`. */
   minSimilarity?: number;
-  /** Only these entries. Ids that the index lacks are ignored, and only candidates cost time. */
-  candidates?: Iterable<number>;
   /** The vector of the query by the model of `setVectors`. */
   queryVector?: Float32Array;
   /** The frequencies of the whole agent, when the index holds only some of its entries. */

@@ -26,10 +26,6 @@ export class ModelVectors {
     return this.#rows.memoryBytes + this.#rangeOf.size * RANGE_BYTES;
   }
 
-  has(slot: number): boolean {
-    return this.#rangeOf.has(slot);
-  }
-
   /** Sets the vectors of an entry, all with this model's dimensions. An entry gets them once. */
   set(slot: number, vectors: readonly Float32Array[]): void {
     const first = this.#rows.count;
