@@ -66,6 +66,7 @@ function NavLink({ to, icon, exact = false, children }: NavLinkProps) {
 }
 
 const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconName, name: string])[] = [
+  [paths.workspace, "activity", "Overview"],
   [paths.agents, "agents", "Agents"],
   [paths.proof, "proof", "Proof"],
   [paths.trail, "trail", "Administration log"],
@@ -88,13 +89,8 @@ function RoomNavigation({ room }: { room: Room }) {
     <>
       <WorkspaceChoice room={room} />
       <nav aria-label="Workspace">
-        {!isInstallation && (
-          <NavLink to={paths.workspace(id)} icon="activity" exact>
-            Overview
-          </NavLink>
-        )}
         {(isInstallation ? INSTALLATION_LINKS : ROOM_LINKS).map(([to, icon, name]) => (
-          <NavLink key={name} to={to(id)} icon={icon}>
+          <NavLink key={name} to={to(id)} icon={icon} exact={to === paths.workspace}>
             {name}
           </NavLink>
         ))}

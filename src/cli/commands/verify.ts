@@ -15,7 +15,6 @@ import { verifyPath } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
 interface VerifyOptions {
-  encryptionKeyFile?: string;
   publicKey?: string[];
   seal?: string[];
   witnessKey?: string[];

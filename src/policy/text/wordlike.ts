@@ -21,14 +21,14 @@ function seen(first: number, second: number, third: number): boolean {
   return ((bits[index >> 3] as number) & (1 << (index & 7))) !== 0;
 }
 
-/** Sequences in `text[start, end)`, a run of ASCII letters, that no ordinary word has. */
-function unseenSequences(text: string, start: number, end: number): number {
+/** Sequences in a run of ASCII letters that no ordinary word has. */
+function unseenSequences(run: string): number {
   let unseen = 0;
   // 0 is the start of a word, 1..26 are letters.
   let first = 0;
-  let second = letter(text, start);
-  for (let i = start + 1; i <= end; i++) {
-    const third = i < end ? letter(text, i) : WORD_END;
+  let second = letter(run, 0);
+  for (let i = 1; i <= run.length; i++) {
+    const third = i < run.length ? letter(run, i) : WORD_END;
     if (!seen(first, second, third)) unseen++;
     first = second + 1;
     second = third;
@@ -41,8 +41,6 @@ function letter(text: string, at: number): number {
 }
 
 /** Whether a run of ASCII letters could be a word (or is too short to tell). */
-export function isWordlike(text: string, start = 0, end = text.length): boolean {
-  const length = end - start;
-  if (length < 3) return true;
-  return unseenSequences(text, start, end) <= length * UNSEEN_SHARE;
+export function isWordlike(run: string): boolean {
+  return run.length < 3 || unseenSequences(run) <= run.length * UNSEEN_SHARE;
 }

@@ -11,7 +11,7 @@ import { Button } from "./button.tsx";
 /** A shorter wait shows nothing, so that the page does not flicker. */
 const QUIET_MS = 300;
 
-export function Waiting({ what = "Loading" }: { what?: string }) {
+export function Waiting() {
   const [shown, setShown] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setShown(true), QUIET_MS);
@@ -19,7 +19,7 @@ export function Waiting({ what = "Loading" }: { what?: string }) {
   }, []);
   return (
     <p class="waiting faint" aria-busy="true">
-      {shown ? `${what} …` : " "}
+      {shown ? "Loading …" : " "}
     </p>
   );
 }
