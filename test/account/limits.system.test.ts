@@ -16,6 +16,8 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** How many requests are sent beyond the limit. */
 const TOO_MANY = 30;
+/** How many of those sent at once are within the limit. */
+const LAST = 20;
 
 /** Sends the same request `times` times at once, and counts the answers by their status. */
 async function statuses(times: number, path: string, body: object): Promise<Record<string, number>> {
@@ -25,10 +27,21 @@ async function statuses(times: number, path: string, body: object): Promise<Reco
   return count;
 }
 
+/**
+ * Sends a request as often as there is room, and {@link TOO_MANY} times more. The last ones that fit are sent together
+ * with those that do not. Those before are sent a few at a time: the response to the last of a hundred would take longer
+ * than a connection lives on a busy machine.
+ */
+async function fill(room: number, path: string, body: object): Promise<void> {
+  for (let left = room - LAST; left > 0; left -= LAST) {
+    const few = Math.min(left, LAST);
+    expect(await statuses(few, path, body)).toEqual({ 201: few });
+  }
+  expect(await statuses(LAST + TOO_MANY, path, body)).toEqual({ 201: LAST, 403: TOO_MANY });
+}
+
 test("workspaces of an account", async () => {
-  const room = OWNED_WORKSPACES_MAX - 1;
-  const answered = await statuses(room + TOO_MANY, "/account/workspaces", { name: "one of many" });
-  expect(answered).toEqual({ 201: room, 403: TOO_MANY });
+  await fill(OWNED_WORKSPACES_MAX - 1, "/account/workspaces", { name: "one of many" });
   const { json } = await owner.browser.get("/account/workspaces");
   expect(json.data.length).toBe(OWNED_WORKSPACES_MAX);
   const files = readdirSync(join(daemon.dataDir, "workspaces")).filter((name) => name.endsWith(".db"));
@@ -43,7 +56,6 @@ test("workspaces of an account", async () => {
 
 test("open invitations of a workspace", async () => {
   const path = `/account/workspaces/${owner.workspaceId}/invitations`;
-  const answered = await statuses(OPEN_INVITATIONS_MAX + TOO_MANY, path, { role: "auditor" });
-  expect(answered).toEqual({ 201: OPEN_INVITATIONS_MAX, 403: TOO_MANY });
+  await fill(OPEN_INVITATIONS_MAX, path, { role: "auditor" });
   expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);
 }, 60_000);
