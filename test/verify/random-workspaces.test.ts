@@ -1,7 +1,6 @@
 /** Whatever an agent does, its workspace verifies; whatever somebody else does to the file is found. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
@@ -11,6 +10,7 @@ import { openConnection } from "../../src/store/connection.ts";
 import type { Reader } from "../../src/store/transaction.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
 import { answered } from "../../src/workspace/operation.ts";
+import { inMemory } from "../temporary.ts";
 import { Driver } from "./sample-workspace.ts";
 
 const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 25);
@@ -21,7 +21,7 @@ let directory: string;
 let files = 0;
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "governd-random-"));
+  directory = mkdtempSync(join(inMemory(), "governd-random-"));
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
