@@ -370,6 +370,29 @@ async function secondLife(life: Life): Promise<void> {
   await life.writer.seal();
 }
 
+/**
+ * Opens a workspace as a daemon does, and calls `work` with a function that does some operations in it and seals them.
+ * Each call does others. With `erasing`, every third one erases, which brings the log into the database and empties it.
+ */
+export async function writing(
+  data: DataDirectory,
+  id: string,
+  { erasing }: { erasing: boolean },
+  work: (next: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  await Life.of(data, id, async (life) => {
+    let count = 0;
+    await work(async () => {
+      const agentId = ["alpha", "beta", "gamma"][count++ % 3] as string;
+      await life.write(agentId, `k${count % 5}`, `v${count}`);
+      await life.checkpoint(agentId, `c${count}`);
+      await life.write(agentId, `secret ${count}`, "v");
+      if (erasing && count % 3 === 0) await life.perform("data.erase", { agentId, key: `secret ${count}` });
+      await life.writer.seal();
+    });
+  });
+}
+
 /** The file of a workspace, and its file of seals. */
 export const filesOf = (data: DataDirectory, id: string): { database: string; seals: string } => ({
   database: workspaceFile(data, id),
