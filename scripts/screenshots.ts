@@ -34,7 +34,7 @@ await owner.goto(stage.daemon.ready.sign_up_url as string);
 await owner.locator("h1").waitFor();
 await owner.screenshot({ path: join(OUT, "sign-up.png") });
 const kept = await signUp(owner, stage.daemon.ready.sign_up_url as string);
-const inhabited = await inhabit(stage.daemon, kept);
+const inhabited = await inhabit(stage, kept);
 const storageState = await first.storageState();
 const only = process.argv.slice(2);
 for (const [size, sized] of Object.entries(SIZES)) {

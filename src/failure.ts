@@ -108,3 +108,13 @@ export function readText(code: FailureCode, path: string, what?: string): string
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Returns what `work` returns; null when it throws an error of this class. */
+export function orNull<T>(errors: abstract new (...args: never[]) => Error, work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof errors) return null;
+    throw error;
+  }
+}

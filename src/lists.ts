@@ -44,11 +44,19 @@ export function encodeCursor(filters: JsonObject, position: CursorPosition): str
   return Buffer.concat([digestOf(filters), Buffer.from(JSON.stringify(position), "utf8")]).toString("base64url");
 }
 
-/** Returns the page of a list, of which one more item than `limit` was asked for, and its last item if more follow. */
-export function pageOf<Item>(found: readonly Item[], limit: number): { page: Item[]; last: Item | null } {
-  const page = found.slice(0, limit);
-  return { page, last: found.length > limit ? (page.at(-1) ?? null) : null };
+/** The items of one page of a list, and its last item if more follow. */
+export interface Listed<Item> {
+  items: Item[];
+  last: Item | null;
 }
+
+/** Returns the page of a list, of which one more item than `limit` was asked for. */
+export function pageOf<Item>(found: readonly Item[], limit: number): Listed<Item> {
+  const items = found.slice(0, limit);
+  return { items, last: found.length > limit ? (items.at(-1) ?? null) : null };
+}
+
+export const EMPTY_PAGE: Listed<never> = { items: [], last: null };
 
 /**
  * Returns the body of a list's answer. `items` are the JSON texts of one page, and `next` is the position of the last

@@ -427,6 +427,7 @@ export const OPERATIONS = {
   },
   "account.end_sessions": { ...OWN_ACCOUNT, ocsf: "authentication.logoff", group: "sign_ins", did: "ended sessions" },
   "account.change_password": { ...OWN_ACCOUNT, ocsf: "account.change_password", did: "changed the password" },
+  "account.rename": { ...OWN_ACCOUNT, ocsf: "account.other", did: "changed the name" },
   "account.reset_password": { ...OWN_ACCOUNT, ocsf: "account.reset_password", did: "set a password with a link" },
   "account.begin_totp": { ...OWN_ACCOUNT, ocsf: "account.other", did: "started a second factor" },
   "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },

@@ -82,7 +82,6 @@ export class AnchorQueue implements AsyncDisposable {
     return { sink: this.sink.name, waiting: this.#waiting.size, sinceMs, ...this.#counts };
   }
 
-  /** Returns the waiting seal of a workspace, or null. */
   waitingOf(workspaceId: string): WaitingSeal | null {
     return this.#waiting.get(workspaceId) ?? null;
   }

@@ -31,7 +31,6 @@ export class AnchorReceipts {
 
   constructor(private readonly directory: string) {}
 
-  /** Returns the receipts of a workspace. */
   async of(workspaceId: string): Promise<AnchorReceiptsOf> {
     try {
       return parsed(await readFile(this.#path(workspaceId), "utf8"));

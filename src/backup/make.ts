@@ -26,7 +26,6 @@ import { damagedControl, readControlCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
 export interface BackupWish {
-  /** The data directory to back up. */
   source: DataDirectory;
   /** The directory that holds the backups. */
   destination: string;

@@ -21,7 +21,7 @@ import type { WorkspaceEvent } from "../workspace/contract.ts";
 import { applyChanges, type Change } from "./changes.ts";
 import type { ControlDatabase } from "./database.ts";
 import type { NewWorkspace, WorkspaceJournal } from "./journal.ts";
-import { changedOne } from "./table.ts";
+import { changedOne, Table } from "./table.ts";
 import { findInstallation, installationRecord } from "./workspaces.ts";
 
 /** What settling an act needs. */
@@ -77,6 +77,13 @@ interface Pending extends Entry {
   changes: readonly Change[];
 }
 
+const PENDING = new Table<Pending>("pending_acts", {
+  workspaceId: "workspace_id",
+  event: { column: "event", as: "json" },
+  genesis: { column: "genesis", as: "json" },
+  changes: { column: "changes", as: "json" },
+});
+
 /**
  * Does what `decide` decides. `decide` runs in a transaction of the control database, and no other act can happen
  * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
@@ -97,7 +104,7 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
     });
     const { pending, result, also } = control.transaction((connection) => {
       const decision = decided(parts, place, decide);
-      if (decision.pending !== null) insertPending(connection, decision.pending);
+      if (decision.pending !== null) PENDING.insert(connection, decision.pending);
       return decision;
     });
     if (pending === null) return { ...result, auditId: null };
@@ -156,7 +163,7 @@ export const settleActs = (parts: SettleParts, onError: (workspaceId: string, er
   parts.control.alone(() => settleAll(parts, onError));
 
 async function settleAll(parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> {
-  for (const pending of listPending(parts.control.connection)) {
+  for (const pending of PENDING.list(parts.control.connection)) {
     try {
       // An act is finished when its event was recorded, and dropped otherwise.
       if (await isRecorded(parts.journal, pending)) await finish(parts, pending);
@@ -228,31 +235,8 @@ async function finish({ control, journal }: SettleParts, pending: Pending, also?
   });
 }
 
-function insertPending(connection: Connection, { workspaceId, event, genesis, changes }: Pending): void {
-  connection.run("INSERT INTO pending_acts (workspace_id, event, genesis, changes) VALUES (?, ?, ?, ?)", [
-    workspaceId,
-    JSON.stringify(event),
-    genesis && JSON.stringify(genesis),
-    JSON.stringify(changes),
-  ]);
-}
-
 function deletePending(connection: Connection, { workspaceId }: Pending): void {
   if (!changedOne(connection, "DELETE FROM pending_acts WHERE workspace_id = ?", [workspaceId])) {
     throw new Error("an act was settled twice");
   }
 }
-
-type PendingRow = readonly [workspaceId: string, event: string, genesis: string | null, changes: string];
-
-const PENDING = "SELECT workspace_id, event, genesis, changes FROM pending_acts";
-
-const listPending = (connection: Connection): Pending[] =>
-  connection
-    .all<PendingRow>(PENDING)
-    .map(([workspaceId, event, genesis, changes]) => ({
-      workspaceId,
-      event: JSON.parse(event),
-      genesis: genesis === null ? null : JSON.parse(genesis),
-      changes: JSON.parse(changes),
-    }));

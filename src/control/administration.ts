@@ -6,10 +6,10 @@ import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
 import { findKey, type KeyRecord, type KeyScope, keyState } from "./keys.ts";
 import { digestOf } from "./secret.ts";
-import { nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
+import { findInstallation, nameProblem, requireWorkspace, type WorkspaceRecord } from "./workspaces.ts";
 
-/** The label of the key that is created with a workspace. */
-const FIRST_KEY_LABEL = "first key";
+/** The key that is created with a workspace. */
+const FIRST_KEY = { label: "first key", scope: "full", agents: null, expiresInMs: null } as const;
 /** The format of an agent's id; see the API's documentation. */
 const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 /** The most agents that one key can be limited to. */
@@ -55,8 +55,9 @@ export class Administration {
    */
   async createWorkspace<A>(
     name: string,
-    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown, A>, "changes" | "also" | "trace"> = () => ({
+    more: (workspace: WorkspaceRecord) => Pick<Decision<unknown, A>, "changes" | "also" | "trace"> = (workspace) => ({
       changes: [],
+      ...this.#traceOf(workspace),
     }),
   ): Promise<NewKey & { workspace: WorkspaceRecord } & A> {
     const problem = nameProblem(name);
@@ -65,13 +66,7 @@ export class Administration {
     const id = ids.next("ws");
     return await act(this.options, id, () => {
       const workspace = { id, name, createdAt: clock(), createdBy: actor };
-      const key = this.#newKey({
-        workspaceId: id,
-        label: FIRST_KEY_LABEL,
-        scope: "full",
-        agents: null,
-        expiresInMs: null,
-      });
+      const key = this.#newKey({ ...FIRST_KEY, workspaceId: id });
       const { changes, ...rest } = more(workspace);
       return {
         ...rest,
@@ -81,6 +76,13 @@ export class Administration {
         result: { ...key, workspace },
       };
     });
+  }
+
+  /** What the log of the installation says of a workspace that the operator creates. It begins with the first account. */
+  #traceOf({ id, createdBy: actor }: WorkspaceRecord): Pick<Decision<unknown>, "trace"> {
+    if (findInstallation(this.options.control.connection) === undefined) return {};
+    const details = { account_id: null, created_workspace_id: id };
+    return { trace: { operation: "account.create_workspace", actor, details } };
   }
 
   /** Creates a key. @throws {Failure} `not_found`, `usage`, `busy` */
@@ -156,19 +158,16 @@ export class Administration {
     );
   }
 
-  #newKey(wish: KeyWish): DraftKey {
+  #newKey({ expiresInMs, ...wanted }: KeyWish): DraftKey {
     const { clock, ids, random, actor } = this.options;
     const createdAt = clock();
-    const expiresAt = wish.expiresInMs === null ? null : createdAt + wish.expiresInMs;
+    const expiresAt = expiresInMs === null ? null : createdAt + expiresInMs;
     if (expiresAt !== null && expiresAt > LAST_MOMENT_MS) {
       throw new Failure("usage", "The key would expire after the year 9999: choose a shorter time, or no expiry.");
     }
     const record: KeyRecord = {
+      ...wanted,
       id: ids.next("key"),
-      workspaceId: wish.workspaceId,
-      label: wish.label,
-      scope: wish.scope,
-      agents: wish.agents,
       createdAt,
       createdBy: actor,
       expiresAt,

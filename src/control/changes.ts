@@ -42,6 +42,8 @@ const CHANGES = {
     LINKS.update(connection, { used_at: at, used_by: by }, `id = ? AND ${USABLE}`, [id, at]),
   revokeInvitation: (connection: Connection, { workspaceId, id, at }: Named<{ workspaceId: string; at: number }>) =>
     LINKS.update(connection, { revoked_at: at }, `workspace_id = ? AND id = ? AND ${USABLE}`, [workspaceId, id, at]),
+  renameAccount: (connection: Connection, { id, name }: Named<{ name: string }>) =>
+    ACCOUNTS.update(connection, { name }, "id = ?", [id]),
   setPassword: (connection: Connection, { id, password, at }: Named<{ password: string; at: number }>) =>
     ACCOUNTS.update(connection, { password, password_changed_at: at }, "id = ?", [id]),
   /** Stores the secret of a new second factor. It is not asked for until it is confirmed. */

@@ -20,7 +20,7 @@ export class Table<R extends object> {
   }
 
   /** Returns the records that `rest` selects: a WHERE clause, an ORDER BY clause, or both. */
-  list(connection: Connection, rest: string, parameters: readonly SqlValue[] = []): R[] {
+  list(connection: Connection, rest = "", parameters: readonly SqlValue[] = []): R[] {
     return connection.all<SqlValue[]>(`${this.#select} ${rest}`, parameters).map((row) => this.#decode(row));
   }
 

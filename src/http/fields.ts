@@ -6,7 +6,7 @@
  * and its `description` also tells the caller of an error what to send.
  */
 import { Kind, type SchemaOptions, TypeRegistry, Type as t } from "@sinclair/typebox";
-import type { JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 /** Most characters (code points) of a data key and of a prefix. */
@@ -70,10 +70,6 @@ function plainText(name: string, least: number, most: number, words: string, exa
   return textField(name, schema, (text) => hasCodePoints(text, least, most) && !hasControlCharacter(text));
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
-}
-
 /** Returns the bytes of a value as RFC 8785 writes it, which differs from JSON.stringify only in order. */
 export const canonicalBytes = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value), "utf8");
 
@@ -113,7 +109,7 @@ export const Metadata = field<JsonObject>(
     description: "A free-form object of at most 64 KiB as canonical JSON.",
     examples: [{ source: "crm", confidence: 0.9 }],
   },
-  (value) => isObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
+  (value) => isJsonObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
 );
 
 export const Timestamp = textField(

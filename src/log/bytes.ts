@@ -11,12 +11,10 @@ export class Bytes {
     this.#buffer = Buffer.from(u8.buffer, u8.byteOffset, u8.byteLength);
   }
 
-  /** Returns the ASCII text from `start` to `end`. */
   ascii(start: number, end: number): string {
     return this.#buffer.toString("latin1", start, end);
   }
 
-  /** Returns the UTF-8 text from `start` to `end`. */
   text(start: number, end: number): string {
     return this.#buffer.toString("utf8", start, end);
   }

@@ -3,7 +3,7 @@
  * (state/apply.ts). This file reads an effect from a recorded event and its details: the verifier derives from it
  * which rows must be stored, and the search indexes derive what changed.
  */
-import type { JsonObject, JsonValue } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { EffectKind } from "../operation-facts.ts";
 import { eventFacts } from "../operations.ts";
 import type { AuditEventBody, AuditResult } from "./event.ts";
@@ -92,7 +92,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
       : null,
   add_config: ({ version, config_digest, rolled_back_from }) => configFacts(version, config_digest, rolled_back_from),
   add_checkpoint: ({ checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata }) =>
-    isText(id) && isCount(asOfSeq) && isCount(entryCount) && isTextOrNull(label) && isObject(metadata)
+    isText(id) && isCount(asOfSeq) && isCount(entryCount) && isTextOrNull(label) && isJsonObject(metadata)
       ? { id, asOfSeq, entryCount, label, metadata }
       : null,
   remove_checkpoint: ({ checkpoint_id: id }) => (isText(id) ? { id } : null),
@@ -136,5 +136,3 @@ function configFacts(version: Member, digest: Member, rolledBackFrom: Member = n
 const isText = (value: Member): value is string => typeof value === "string";
 const isTextOrNull = (value: Member): value is string | null => value === null || isText(value);
 const isCount = (value: Member): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-const isObject = (value: Member): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

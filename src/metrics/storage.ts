@@ -54,7 +54,6 @@ const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
 
 /** How long a result is reused. */
 const FRESH_MS = 60_000;
-/** Files that are examined at once. */
 const FILES_AT_ONCE = 64;
 
 /** The data directory, the file of the control database, and the directories of workspaces and seals. */

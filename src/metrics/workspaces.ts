@@ -108,7 +108,6 @@ function total(threads: readonly ThreadGauges[], name: Parameters<ThreadGauges["
   return threads.reduce((sum, thread) => sum + thread.get(name), 0);
 }
 
-/** Merges the transactions of all threads into one histogram. */
 function merged(threads: readonly ThreadGauges[]): Histogram {
   const all = new Histogram(DURATION_BOUNDS);
   for (const { transactions } of threads) all.add(transactions);

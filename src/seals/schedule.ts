@@ -37,7 +37,6 @@ export class SealSchedule {
     return this.#due.has(workspaceId);
   }
 
-  /** Removes a workspace that was sealed. */
   remove(workspaceId: string): void {
     this.#due.delete(workspaceId);
     this.#since.delete(workspaceId);

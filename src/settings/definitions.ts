@@ -32,7 +32,6 @@ export const BACKUP_KEEP_MAX = 10_000;
 export interface World {
   /** The directory in which the command was started. */
   cwd: string;
-  /** The number of processor cores. */
   cores: number;
 }
 

@@ -20,7 +20,6 @@ import { Mistaken } from "./values.ts";
 
 /** All sources of settings. */
 export interface Sources {
-  /** The given flags, by the name of the setting. */
   flags: Readonly<Partial<Record<SettingName, string>>>;
   /** The environment; only `GOVERND_…` is read. */
   environment: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,6 @@
 /** Checkpoints: positions in the log, and the state visible there. */
+import { pageOf } from "../lists.ts";
+import type { Page } from "../operation-facts.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
@@ -43,17 +45,11 @@ export async function findCheckpoint(reader: Reader, id: string): Promise<Checkp
   return row === undefined ? undefined : toCheckpoint(row);
 }
 
-/** Newest first; those made before the event `before` (none: all), skipping `offset`. */
-export async function listCheckpoints(
-  reader: Reader,
-  agent: number,
-  page: { before: number | null; offset: number; limit: number },
-): Promise<Checkpoint[]> {
-  const rows = await reader.all<Tuple>(
-    `${SELECT} WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`,
-    [agent, page.before ?? Number.MAX_SAFE_INTEGER, page.limit, page.offset],
-  );
-  return rows.map(toCheckpoint);
+/** Returns a page of an agent's checkpoints, newest first: those made before the event `after`, or all. */
+export async function listCheckpoints(reader: Reader, agent: number, { after, limit, offset }: Page) {
+  const sql = `${SELECT} WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`;
+  const rows = await reader.all<Tuple>(sql, [agent, Number(after ?? Number.MAX_SAFE_INTEGER), limit + 1, offset]);
+  return pageOf(rows.map(toCheckpoint), limit);
 }
 
 /**

@@ -1,7 +1,9 @@
 /** Versions of an agent's configuration, and the policies in them. */
 import type { JsonObject } from "../json.ts";
+import { pageOf } from "../lists.ts";
 import type { EffectFacts } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
+import type { Page } from "../operation-facts.ts";
 import { type PolicySettings, policiesOf } from "../policy/policies.ts";
 import { RETENTION } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
@@ -54,17 +56,11 @@ export async function readConfigVersion(reader: Reader, agent: number, version: 
   return toConfigVersion(row);
 }
 
-/** Versions newest first, those before `before` (0 for all), skipping `offset`, at most `limit`. */
-export async function listConfigs(
-  reader: Reader,
-  agent: number,
-  page: { before: number; offset: number; limit: number },
-): Promise<ConfigVersion[]> {
-  const rows = await reader.all<ConfigRow>(
-    `${SELECT} WHERE c.agent = ? AND (? = 0 OR c.version < ?) ORDER BY c.version DESC LIMIT ? OFFSET ?`,
-    [agent, page.before, page.before, page.limit, page.offset],
-  );
-  return rows.map(toConfigVersion);
+/** Returns a page of an agent's versions, newest first: those before the version `after`, or all. */
+export async function listConfigs(reader: Reader, agent: number, { after, limit, offset }: Page) {
+  const sql = `${SELECT} WHERE c.agent = ? AND c.version < ? ORDER BY c.version DESC LIMIT ? OFFSET ?`;
+  const rows = await reader.all<ConfigRow>(sql, [agent, Number(after ?? Number.MAX_SAFE_INTEGER), limit + 1, offset]);
+  return pageOf(rows.map(toConfigVersion), limit);
 }
 
 export async function loadConfigInForce(reader: Reader, agent: number): Promise<InForce | null> {

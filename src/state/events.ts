@@ -1,22 +1,12 @@
 /** Reading the audit log: single events, pages of them, and long stretches in order. */
+import { showTime } from "../ids.ts";
+import { pageOf } from "../lists.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
+import type { OperationInputs } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-
-/** What a query of events asks for, newest first. */
-export interface EventQuery {
-  /** Null: the workspace's own events. */
-  agentId: string | null;
-  operations: readonly string[] | null;
-  result: string | null;
-  window: TimeWindow;
-  /** Only events of the chain before this agent_seq. */
-  before: number | null;
-  offset: number;
-  limit: number;
-}
 
 const SELECT = "SELECT seq, body, hash, details, details_salt";
 type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
@@ -45,26 +35,33 @@ export async function findPosition(reader: Reader, id: string) {
   return row && { seq: row[0], agentId: row[1], agentSeq: row[2] };
 }
 
-/** Events of one chain as the API shows them, newest first. Filters are answered by the index alone. */
-export async function listEvents(reader: Reader, query: EventQuery): Promise<{ json: string; agentSeq: number }[]> {
+/**
+ * Returns a page of one chain's events as the API shows them, newest first: those before the number `after`, or all. The
+ * filters are answered by the index alone.
+ * @param agentId null for the workspace's own events
+ */
+export async function listEvents(
+  reader: Reader,
+  agentId: string | null,
+  { operations, result, window, page }: Omit<OperationInputs["audit.query"], "scope">,
+) {
   const conditions = ["agent_id IS ?"];
-  const parameters: SqlValue[] = [query.agentId];
+  const parameters: SqlValue[] = [agentId];
   const where = (condition: string, ...values: SqlValue[]) => {
     conditions.push(condition);
     parameters.push(...values);
   };
-  if (query.before !== null) where("agent_seq < ?", query.before);
-  if (query.operations !== null) {
-    where("operation IN (SELECT value FROM json_each(?))", JSON.stringify(query.operations));
-  }
-  if (query.result !== null) where("result = ?", query.result);
-  if (query.window.startMs !== undefined) where("timestamp >= ?", toTimestamp(query.window.startMs));
-  if (query.window.endMs !== undefined) where("timestamp < ?", toTimestamp(query.window.endMs));
+  if (page.after !== undefined) where("agent_seq < ?", Number(page.after));
+  if (operations !== undefined) where("operation IN (SELECT value FROM json_each(?))", JSON.stringify(operations));
+  if (result !== undefined) where("result = ?", result);
+  if (window.startMs !== undefined) where("timestamp >= ?", showTime(window.startMs));
+  if (window.endMs !== undefined) where("timestamp < ?", showTime(window.endMs));
   const rows = await reader.all<[...EventRow, number]>(
     `${SELECT}, agent_seq FROM events WHERE ${conditions.join(" AND ")} ORDER BY agent_seq DESC LIMIT ? OFFSET ?`,
-    [...parameters, query.limit, query.offset],
+    [...parameters, page.limit + 1, page.offset],
   );
-  return rows.map((row) => ({ json: presentEventJson(toStored(row)), agentSeq: row[5] }));
+  const { items, last } = pageOf(rows, page.limit);
+  return { events: items.map((row) => presentEventJson(toStored(row))), next: last?.[5] ?? null };
 }
 
 /**
@@ -82,7 +79,7 @@ export async function windowLimits(
 ): Promise<{ first: number | null; last: number | null }> {
   const number = agentId === null ? "seq" : "agent_seq";
   const bound: SqlValue[] = agentId === null ? [after, fromSeq] : [agentId, after, fromSeq];
-  bound.push(startMs === undefined ? "" : toTimestamp(startMs), endMs === undefined ? "~" : toTimestamp(endMs));
+  bound.push(startMs === undefined ? "" : showTime(startMs), endMs === undefined ? "~" : showTime(endMs));
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events
      WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,
@@ -91,8 +88,6 @@ export async function windowLimits(
   const [first, last] = limits ?? [null, null];
   return { first, last };
 }
-
-const toTimestamp = (ms: number): string => new Date(ms).toISOString();
 
 /** Returns the event with a number: `seq` in the log, or `agent_seq` in an agent's chain. */
 export async function eventAt(

@@ -1,4 +1,6 @@
 /** Agents as an operator looks over them, and how many events there were when. */
+import { pageOf } from "../lists.ts";
+import type { OperationInputs } from "../operations.ts";
 import { NO_POLICIES, policiesOf } from "../policy/policies.ts";
 import { retentionCutoff } from "../policy/retention.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -32,20 +34,18 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
 
 const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";
 
-/** Agents by id in byte order: those after `after`, with a prefix, skipping `offset`. */
-export async function listOverviews(
-  reader: Reader,
-  page: { prefix: string; after: string; offset: number; limit: number },
-  nowMs: number,
-): Promise<AgentOverview[]> {
+/** Returns a page of the agents with a prefix, by id in byte order: those after the id `after`, or all. */
+export async function listOverviews(reader: Reader, { prefix, page }: OperationInputs["agent.list"], nowMs: number) {
+  const { after = "", limit, offset } = page;
   const rows = await reader.all<AgentRow>(
     `${AGENTS} WHERE agent_id >= ? AND agent_id < ? AND agent_id > ? ORDER BY agent_id LIMIT ? OFFSET ?`,
-    [page.prefix, endOfPrefix(page.prefix), page.after, page.limit, page.offset],
+    [prefix, endOfPrefix(prefix), String(after), limit + 1, offset],
   );
   const blocked = await countBlocked(reader, nowMs, null);
+  const { items, last } = pageOf(rows, limit);
   const overviews: AgentOverview[] = [];
-  for (const row of rows) overviews.push(await overviewOf(reader, row, blocked, nowMs));
-  return overviews;
+  for (const row of items) overviews.push(await overviewOf(reader, row, blocked, nowMs));
+  return { overviews, next: last?.[1] ?? null };
 }
 
 /** One agent; null when it never began. */

@@ -71,7 +71,7 @@ export async function checkFileAside<T>(
   work: (check: () => Promise<FileCheck>) => Promise<T>,
 ): Promise<T> {
   const data = count < 2 ? null : dataOf(connection, patient);
-  const events = connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
+  const events = connection.value<number>("SELECT count(*) FROM events") ?? 0;
   if (data === null || events < CHECK_ASIDE_FROM) return await work(() => checkFile(connection));
   using threads = new PartThreads(1, data);
   const checked = threads.askAll("file");
@@ -92,7 +92,7 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
   const { path, options } = connection.file as NonNullable<Connection["file"]>;
   // Changes with each commit of another connection: https://www.sqlite.org/pragma.html#pragma_data_version
   using witness = openConnection(path, { ...options, keyFits: true });
-  const version = () => witness.get<[number]>("PRAGMA data_version")?.[0];
+  const version = () => witness.value<number>("PRAGMA data_version");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const before = version();
     connection.exec("BEGIN");
@@ -133,7 +133,7 @@ export async function feedInParts(
   { threads, events }: { threads: PartThreads; events: number },
   whole: LogWhole,
   lastSeq: number,
-  onProgress: () => void | Promise<void>,
+  onProgress: () => void | Promise<void> | undefined,
 ): Promise<boolean> {
   if (await hasOthers(whole.reader, lastSeq)) return false;
   for await (const part of threads.verify("log", logRanges(whole, lastSeq, events))) {
@@ -146,7 +146,7 @@ export async function feedInParts(
 /** Whether there are events that no part has. */
 async function hasOthers(reader: Reader, lastSeq: number): Promise<boolean> {
   const sql = "SELECT EXISTS (SELECT 1 FROM events WHERE seq < 0) OR EXISTS (SELECT 1 FROM events WHERE seq > ?)";
-  return (await reader.get<[number]>(sql, [lastSeq]))?.[0] !== 0;
+  return (await reader.value(sql, [lastSeq])) !== 0;
 }
 
 async function* logRanges(whole: LogWhole, lastSeq: number, events: number): AsyncGenerator<LogRange> {
@@ -158,7 +158,7 @@ async function* logRanges(whole: LogWhole, lastSeq: number, events: number): Asy
   }
 }
 
-async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void | Promise<void>): Promise<void> {
+async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void | Promise<void> | undefined) {
   const { verifier, tiles, census, take } = whole;
   const { segment, roots, writes, events } = part;
   const text = new Bytes(writes.bytes);
@@ -201,8 +201,8 @@ export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryC
 async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
   const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
   for (let { after, upTo } = ALL_ENTRIES; ; ) {
-    const [first] = (await reader.get<[number | null]>(sql, [after, upTo])) ?? [null];
-    if (first === null) return;
+    const first = await reader.value<number | null>(sql, [after, upTo]);
+    if (first == null) return;
     const last = Math.min(goOn(after, first) - 1 + IDS_AT_ONCE, upTo);
     yield { after: first - 1, upTo: last };
     after = last;

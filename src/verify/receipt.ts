@@ -1,4 +1,5 @@
 /** Verifies a receipt: one event, its proof, the seal, and the keys that lead to it. */
+import { orNull } from "../failure.ts";
 import { isFingerprint, KeyChainError, readKeyChain, trustedKeys } from "../log/key-chain.ts";
 import { NoteError, type VerifierKey } from "../log/note.ts";
 import { parseReceipt, type Receipt, ReceiptError, receiptProblem } from "../log/receipt.ts";
@@ -55,13 +56,10 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
 /** Returns the log's keys up to the one of the receipt's seal; empty when it names none, null when they were changed. */
 function keysOfReceipt({ keys, seal, event }: Receipt): Uint8Array[] | null {
   if (keys === null) return [];
-  try {
+  return orNull(KeyChainError, () => {
     const found = readKeyChain(event.workspace_id, keys);
     return checkSeal(seal, found.at(-1) as Uint8Array) === "good" ? found : null;
-  } catch (error) {
-    if (error instanceof KeyChainError) return null;
-    throw error;
-  }
+  });
 }
 
 function problemOfReceipt(

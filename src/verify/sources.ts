@@ -47,10 +47,7 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
 }
 
 /** Opens a file and verifies it. `immutable`: no process writes to it, and files beside it are ignored. */
-export async function verifyDatabaseFile(
-  file: { path: string; immutable: boolean },
-  wish: DatabaseWish,
-): Promise<SourceResult> {
+export async function verifyDatabaseFile(file: { path: string; immutable: boolean }, wish: DatabaseWish) {
   try {
     using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
@@ -198,10 +195,7 @@ export interface ExportWish extends PartWish {
 }
 
 /** Verifies an export from its bytes. */
-export async function verifyExport(
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  wish: ExportWish,
-): Promise<SourceResult> {
+export async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wish: ExportWish) {
   const verifier = new ExportVerifier(wish.trust);
   let read = 0;
   for await (const piece of bytes) {

@@ -18,7 +18,7 @@ import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import { addRows, type FileEvent, feedLog, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
+import { addRows, feedLog, pagesOfChain, pagesOfLog } from "./events/log-pages.ts";
 import type { LogVerifier } from "./events/log-verifier.ts";
 import { takePruned } from "./events/pruned.ts";
 import { chunksAhead, eventsOfPart, feedInParts, withThreads } from "./parallel.ts";
@@ -84,15 +84,14 @@ interface Way {
   present: EntryChunks;
 }
 
-async function verifyEverything(
-  reader: Reader,
-  options: WorkspaceVerificationOptions,
-  { feedEvents, present }: Way,
-): Promise<WorkspaceReport | null> {
+async function verifyEverything(reader: Reader, options: WorkspaceVerificationOptions, { feedEvents, present }: Way) {
   const head = await readHead(reader);
+  const workspaceId = head?.workspaceId ?? null;
   const check = await beginCheck(reader, { scope: "workspace" }, options);
   const { verifier, before, tiles } = check;
-  const seals = sealsOf(reader, verifier, head, options);
+  const { anchors = [], sealFile } = options;
+  for (const anchor of anchors) if (sealedWorkspace(anchor) === workspaceId) verifier.seals?.anchor(anchor);
+  const seals = new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile()) : null);
   await seals.upTo(0);
   if (!(await feedEvents({ ...check, seals }, head))) return null;
   await seals.upTo();
@@ -104,7 +103,7 @@ async function verifyEverything(
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
   if (before === 0 || !check.census.replay.overflowed) await check.census.compare(verifier, log);
-  const report = verifier.finish(head?.workspaceId == null ? {} : { workspaceId: head.workspaceId });
+  const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
   const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
   return {
     ...report,
@@ -129,21 +128,15 @@ const feedInTurn =
   (reader: Reader, { onProgress }: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
     const { verifier, before, tiles, seals } = check;
-    const firstSeq = before > 0 ? before : Number.MIN_SAFE_INTEGER + 1;
     if (before > 0) await takePruned(check, before);
-    const total = (head?.seq ?? -1) + 1;
-    await feedLog(
-      reader,
-      verifier,
-      { firstSeq, lastSeq: Number.MAX_SAFE_INTEGER },
-      {
-        before: async (lastSeq) => void (await seals.upTo(lastSeq + 1)),
-        after: async () => {
-          await tiles.compare();
-          await onProgress?.(verifier.eventsChecked, total);
-        },
+    const range = { firstSeq: before > 0 ? before : Number.MIN_SAFE_INTEGER + 1, lastSeq: Number.MAX_SAFE_INTEGER };
+    await feedLog(reader, verifier, range, {
+      before: async (lastSeq) => void (await seals.upTo(lastSeq + 1)),
+      after: async () => {
+        await tiles.compare();
+        await onProgress?.(verifier.eventsChecked, (head?.seq ?? -1) + 1);
       },
-    );
+    });
     return true;
   };
 
@@ -155,10 +148,9 @@ const feedDivided =
     const total = head.seq + 1;
     const { anchors = [], onProgress, division } = options;
     const events = division?.events ?? eventsOfPart(total, count);
-    const anchored = anchors.map(({ size }) => size);
-    return await feedInParts({ threads, events }, { ...check, anchored }, head.seq, async () => {
-      await onProgress?.(check.verifier.eventsChecked, total);
-    });
+    const whole = { ...check, anchored: anchors.map(({ size }) => size) };
+    const progress = () => onProgress?.(check.verifier.eventsChecked, total);
+    return await feedInParts({ threads, events }, whole, head.seq, progress);
   };
 
 /**
@@ -166,10 +158,7 @@ const feedDivided =
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
-export async function verifyDivided(
-  reader: Reader,
-  options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport | null> {
+export async function verifyDivided(reader: Reader, options: WorkspaceVerificationOptions) {
   const { threads, division } = options;
   if (threads === undefined || threads.count < 2) return null;
   if (!(reader instanceof Connection) || reader.inTransaction) return null;
@@ -184,63 +173,29 @@ export async function verifyDivided(
   });
 }
 
-async function verifyAgent(
-  reader: Reader,
-  agentId: string,
-  options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport> {
+async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVerificationOptions) {
   const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
-  const total = await reader.get<[number | null]>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [
-    agentId,
-  ]);
-  const firstSeq = before > 0 ? await lastKept(reader, agentId, before) : undefined;
+  const total = await reader.value<number>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [agentId]);
+  // The last event of the chain that is kept before the position from which there are all.
+  const kept = "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?";
+  const firstSeq = before > 0 ? ((await reader.value<number>(kept, [agentId, before])) ?? before) : undefined;
   const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER, firstSeq);
-  await feed(verifier, chain(), total?.[0] ?? 0, options);
+  for await (const page of chain()) {
+    addRows(verifier, page);
+    await options.onProgress?.(verifier.eventsChecked, total ?? 0);
+  }
   await checkOneAgent(check, agentId);
   if (before === 0) await check.census.compare(verifier, chain);
-  const head = await readHead(reader);
-  const report = verifier.finish(head?.workspaceId == null ? { agentId } : { workspaceId: head.workspaceId, agentId });
+  const { workspaceId = null } = (await readHead(reader)) ?? {};
+  const report = verifier.finish(workspaceId === null ? { agentId } : { workspaceId, agentId });
   return { ...report, prunedBefore: before };
-}
-
-/** The last event of a chain that is kept before the position from which there are all. */
-async function lastKept(reader: Reader, agentId: string, before: number): Promise<number> {
-  const row = await reader.get<[number | null]>("SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?", [
-    agentId,
-    before,
-  ]);
-  return row?.[0] ?? before;
-}
-
-/** The seals that the events are compared with. */
-function sealsOf(
-  reader: Reader,
-  verifier: LogVerifier,
-  head: Head | null,
-  { anchors = [], sealFile }: WorkspaceVerificationOptions,
-): SealFeed {
-  for (const anchor of anchors) if (sealedWorkspace(anchor) === head?.workspaceId) verifier.seals?.anchor(anchor);
-  return new SealFeed(reader, verifier, sealFile ? readSealFile(sealFile()) : null);
-}
-
-async function feed(
-  verifier: LogVerifier,
-  pages: AsyncGenerator<FileEvent[]>,
-  total: number,
-  { onProgress }: Pick<WorkspaceVerificationOptions, "onProgress">,
-): Promise<void> {
-  for await (const page of pages) {
-    addRows(verifier, page);
-    await onProgress?.(verifier.eventsChecked, total);
-  }
 }
 
 /** Rows of no agent were not checked: they are counted here. */
 async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowCounts): Promise<void> {
   for (const table of ["configs", "checkpoints", "entries"] as const) {
-    const row = await reader.get<[number]>(`SELECT count(*) FROM ${table}`);
-    const left = (row?.[0] ?? 0) - met[table];
+    const left = ((await reader.value<number>(`SELECT count(*) FROM ${table}`)) ?? 0) - met[table];
     if (left === 0) continue;
     const message = `${left} rows of ${table} belong to no agent of this workspace`;
     verifier.report("content_orphan", null, null, message, allOf(table));

@@ -6,7 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
-import type { ProblemCode } from "../problem.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -20,6 +20,12 @@ export interface Principal {
   agents: readonly string[] | null;
   /** `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
+}
+
+/** @throws {Problem} `forbidden` when the key is limited to agents and this is none of them */
+export function requireAgentAllowed({ agents }: Principal, agentId: string | null): void {
+  if (agents === null || (agentId !== null && agents.includes(agentId))) return;
+  throw new Problem("forbidden", "This API key is limited to other agents. Use a key that allows this agent.");
 }
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */

@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
 import type { Refused } from "../policy/decide.ts";
-import { Problem, type ProblemCode } from "../problem.ts";
+import type { ProblemCode } from "../problem.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
@@ -129,13 +129,6 @@ export async function subjectOf(reader: Reader, { agents }: Context, input: Oper
   if (!("checkpointId" in input)) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
   return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
-}
-
-/** Refuses when the key is limited to agents and this is none of them. */
-export function requireAgentAllowed(principal: Principal, agentId: string | null): void {
-  if (principal.agents === null) return;
-  if (agentId !== null && principal.agents.includes(agentId)) return;
-  throw new Problem("forbidden", "This API key is limited to other agents. Use a key for this agent.");
 }
 
 /** Returns details with the agent's id if the agent never began: its event is then one of the workspace's own. */

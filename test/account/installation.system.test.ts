@@ -101,6 +101,31 @@ describe("what people do to their accounts is recorded", () => {
     expect(own).toEqual({ account_id: person.accountId, sessions: 1, own: true });
   });
 
+  test("a wrong password in a session, and a changed name", async () => {
+    const { browser, accountId: account_id } = await invited(founder, "member");
+    const wrong = { current_password: "wrong", new_password: `${PASSWORD} 3` };
+    const denied = await onlyEvent("- account.sign_in denied", async () => {
+      expect((await browser.put("/account/password", wrong)).status).toBe(403);
+    });
+    expect(denied).toEqual({
+      ...{ attempts: 1, account_id, unknown_account: 0, reasons: { password_again: 1 } },
+      ...LOCAL,
+    });
+    const named = () => done(browser.put("/account", { name: "Grace" }));
+    expect(await onlyEvent("- account.rename ok", named)).toEqual({ account_id });
+    expect(await appended(named)).toEqual([]);
+    expect((await browser.get("/account")).json.account.name).toBe("Grace");
+  });
+
+  test("a workspace that the operator creates", async () => {
+    let workspaceId = "";
+    const created = await onlyEvent("- account.create_workspace ok", async () => {
+      workspaceId = (await cli("workspace", "create", "--name", "By hand")).json<{ workspace_id: string }>()
+        .workspace_id;
+    });
+    expect(created).toEqual({ account_id: null, created_workspace_id: workspaceId });
+  });
+
   test("a changed password, and one that was set with a link of the command line", async () => {
     const { browser, accountId, email } = await invited(founder, "member");
     const account_id = accountId;

@@ -49,7 +49,9 @@ export interface RunningDaemon extends AsyncDisposable {
   said(): string;
   /** Sends a signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; err: string }>;
-  /** Sends a signal that does not end the process. */
+  /** Waits for the end, when it is near. */
+  ended(): Promise<{ code: number | null; err: string }>;
+  /** Sends a signal, and does not wait for what it does. */
   signal(signal: NodeJS.Signals): void;
   /** Asks the API; the daemon's own authority is trusted. */
   ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;
@@ -82,8 +84,11 @@ export async function startGovernd(
     ready,
     said: () => log.text,
     signal: (signal) => child.kill(signal),
-    async stop(signal = "SIGTERM") {
+    stop(signal = "SIGTERM") {
       child.kill(signal);
+      return daemon.ended();
+    },
+    async ended() {
       await child.exited;
       return { code: child.exitCode, err: await log.whole };
     },

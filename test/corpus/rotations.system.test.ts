@@ -26,7 +26,7 @@ import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.t
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
+import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const OTHER = "ws_01h455vb4pex5vsknk084sn02r";
@@ -325,7 +325,10 @@ beforeAll(async () => {
   }
   invented.close();
 }, 120_000);
-afterAll(() => rmSync(root, { recursive: true }));
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  rmSync(root, { recursive: true });
+});
 
 const givenKey = (who: string): string => {
   if (who === "stranger") return Buffer.from(stranger.publicBytes).toString("hex");
@@ -339,12 +342,11 @@ async function verdictOf(path: string, text: string, publicKeys: string[]) {
   return await verifyExportFile(1, { path, trust });
 }
 
-const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
-const python = Bun.which("python3");
-function verify(publicKeys: readonly string[], paths: readonly string[]) {
+const second = new SecondVerifier();
+
+async function verify(publicKeys: readonly string[], paths: readonly string[]) {
   const options = publicKeys.flatMap((key) => ["--public-key", key]);
-  const said = Bun.spawnSync(["python3", "-B", SCRIPT, "--json", ...options, ...paths]);
-  return (JSON.parse(said.stdout.toString()) as SaidReport).sources;
+  return (await second.run(...options, ...paths)).sources;
 }
 
 describe("evidence from after a rotation of the sealing key", () => {
@@ -363,7 +365,7 @@ describe("evidence from after a rotation of the sealing key", () => {
     expect(wrong).toEqual([]);
   }, 120_000);
 
-  test.skipIf(python === null)(
+  test.skipIf(!HAS_PYTHON)(
     "tools/verify.py says the same",
     async () => {
       const paths = cases.map(({ text }, index) => {
@@ -373,7 +375,7 @@ describe("evidence from after a rotation of the sealing key", () => {
       });
       const wrong: unknown[] = [];
       for (const who of ["0", "3"]) {
-        const said = verify([givenKey(who)], paths);
+        const said = await verify([givenKey(who)], paths);
         for (const [index, { name, text, verdicts }] of cases.entries()) {
           const { report } = await verdictOf(paths[index] as string, text, [givenKey(who)]);
           const [ours, theirs] = [report, said[index]].map((one) =>
@@ -399,7 +401,7 @@ describe("evidence from after a rotation of the sealing key", () => {
         [givenKey("2"), givenKey("fingerprint")],
       ]) {
         expect((await verdictOf(path, text, both)).verdict).toBe("verified");
-        if (python !== null) expect(verify(both, [path])[0]?.verdict).toBe("verified");
+        if (HAS_PYTHON) expect((await verify(both, [path]))[0]?.verdict).toBe("verified");
       }
       for (const [who, words] of [
         ["stranger", "another log's key"],
@@ -407,7 +409,7 @@ describe("evidence from after a rotation of the sealing key", () => {
       ] as const) {
         const { report } = await verdictOf(path, text, [givenKey(who)]);
         expect(report.problems.at(-1)?.message).toContain(words);
-        if (python !== null) expect(verify([givenKey(who)], [path])[0]?.text).toContain(words);
+        if (HAS_PYTHON) expect((await verify([givenKey(who)], [path]))[0]?.text).toContain(words);
       }
     }
   });
@@ -418,7 +420,7 @@ describe("evidence from after a rotation of the sealing key", () => {
         const { publicKeys } = readTrust({ publicKey: [givenKey(who)] });
         const verdict = Number(who) >= 0 ? "verified" : "undetermined";
         expect((await verifyDatabaseFile({ path, immutable: false }, { path, publicKeys })).verdict).toBe(verdict);
-        if (python !== null) expect(verify([givenKey(who)], [path])[0]).toMatchObject({ verdict });
+        if (HAS_PYTHON) expect((await verify([givenKey(who)], [path]))[0]).toMatchObject({ verdict });
       }
     }
   });

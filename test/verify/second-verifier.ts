@@ -18,7 +18,7 @@ for line in sys.stdin:
     report = json.loads(out.getvalue())
     said = "".join(verify.lines_of(report)) if report["sources"] else report["error"]
     codes = [problem["code"] for source in report["sources"] for problem in source["problems"]]
-    print(json.dumps({"code": code, "out": said, "codes": codes}), flush=True)
+    print(json.dumps({"code": code, "out": said, "codes": codes, "sources": report["sources"]}), flush=True)
 `;
 
 /** The exit code of one call, what it prints without `--json`, and the codes of the problems. */
@@ -26,6 +26,7 @@ export interface Said {
   code: number;
   out: string;
   codes: string[];
+  sources: SaidReport["sources"];
 }
 
 /** What verify.py prints with `--json`, as far as tests look at it. */

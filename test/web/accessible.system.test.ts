@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("accessible", () => {
     const context = await person({});
     const page = await context.newPage();
     const kept: Kept = await signUp(page, link);
-    inhabited = await inhabit(stage.daemon, kept);
+    inhabited = await inhabit(stage, kept);
     storageState = await context.storageState();
     await context.close();
   });

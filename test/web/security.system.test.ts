@@ -24,7 +24,7 @@ describe.skipIf(!hasChromium)("secure", () => {
     context = await stage.person();
     page = await context.newPage();
     kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
-    checkpointId = (await inhabit(stage.daemon, kept)).checkpointId;
+    checkpointId = (await inhabit(stage, kept)).checkpointId;
   });
   afterAll(() => stage[Symbol.asyncDispose]());
 

@@ -28,7 +28,6 @@ file is one value.`;
 
 const EXIT_HELP = "\nExit codes: 0 nothing would be blocked, 1 something would, 2 usage or environment.";
 
-/** What `--policy` may name. */
 const NAMES: readonly string[] = [...screeningPolicies(), "all"];
 const CHOICES = `${NAMES.slice(0, -1).join(", ")} or ${NAMES.at(-1)}`;
 

@@ -138,5 +138,4 @@ async function stopInTime(daemon: Daemon, again: Promise<string>): Promise<"stop
   return (await atMost(STOP_WITHIN_MS, ending)) ?? "time is up";
 }
 
-/** Quotes text as one word for a POSIX shell. */
 const shellWord = (text: string): string => (/^[\w./:@~+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

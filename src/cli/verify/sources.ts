@@ -25,7 +25,6 @@ export interface Asked {
   agentId: string | undefined;
   trust: Trust;
   encryptionKey: KeySource;
-  /** The number of threads to use. */
   threads: number;
 }
 

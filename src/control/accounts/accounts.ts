@@ -55,10 +55,6 @@ export function listAccounts(connection: Connection): AccountRecord[] {
   return ACCOUNTS.list(connection, "ORDER BY created_at, id");
 }
 
-export function renameAccount(connection: Connection, id: string, name: string): void {
-  ACCOUNTS.update(connection, { name }, "id = ?", [id]);
-}
-
 /** Stores the time step of an accepted code. Returns false when this or a later step was accepted before. */
 export function takeTotpStep(connection: Connection, id: string, step: number): boolean {
   return ACCOUNTS.update(connection, { totp_step: step }, "id = ? AND totp_step < ?", [id, step]);

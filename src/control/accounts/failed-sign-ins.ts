@@ -16,8 +16,11 @@ const MAX_WINDOWS = 50;
 /** Accounts that one event names. */
 const MAX_ACCOUNTS = 20;
 
-/** Why a sign-in failed: the wrong password or no such account, the wrong code, or too many attempts. */
-export type FailureReason = "password" | "second_factor" | "rate_limited";
+/**
+ * Why it failed: the wrong password or no such account, a wrong password of somebody who was signed in, the wrong code, or
+ * too many attempts.
+ */
+export type FailureReason = "password" | "password_again" | "second_factor" | "rate_limited";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
@@ -48,15 +51,25 @@ export function addressDetails(address: string | null): JsonObject {
 }
 
 /** Failures of one address that are not recorded yet. */
-interface Window {
-  address: string | null;
-  attempts: number;
-  accounts: Set<string>;
-  unknownAccount: number;
-  reasons: Partial<Record<FailureReason, number>>;
-  sinceMs: number;
-  untilMs: number;
-  cancel: () => void;
+class Window {
+  attempts = 0;
+  readonly accounts = new Set<string>();
+  unknownAccount = 0;
+  readonly reasons: Partial<Record<FailureReason, number>> = {};
+  sinceMs = 0;
+  untilMs = 0;
+  cancel = () => {};
+
+  constructor(readonly address: string | null) {}
+
+  count(accountId: string | null, reason: FailureReason, now: number): void {
+    if (this.attempts === 0) this.sinceMs = now;
+    this.untilMs = now;
+    this.attempts += 1;
+    this.reasons[reason] = (this.reasons[reason] ?? 0) + 1;
+    if (accountId !== null && this.accounts.size < MAX_ACCOUNTS) this.accounts.add(accountId);
+    if (accountId === null && reason === "password") this.unknownAccount += 1;
+  }
 }
 
 export interface FailedSignInsOptions {
@@ -83,10 +96,11 @@ export class FailedSignIns implements AsyncDisposable {
     const isCounted = this.#windows.has(network) || this.#windows.size < MAX_WINDOWS;
     const name = isCounted ? network : "";
     const known = this.#windows.get(name);
-    if (known !== undefined) return this.#count(known, accountId, reason);
-    const first = this.#open(isCounted ? address : null);
-    this.#count(first, accountId, reason);
-    const rest = { ...this.#open(first.address), cancel: this.options.timer(WINDOW_MS, () => this.#close(name)) };
+    if (known !== undefined) return known.count(accountId, reason, this.options.clock());
+    const first = new Window(isCounted ? address : null);
+    first.count(accountId, reason, this.options.clock());
+    const rest = new Window(first.address);
+    rest.cancel = this.options.timer(WINDOW_MS, () => this.#close(name));
     this.#windows.set(name, rest);
     try {
       await this.options.record(eventOf(first));
@@ -95,30 +109,6 @@ export class FailedSignIns implements AsyncDisposable {
       if (rest.attempts === 0) this.#close(name);
       throw error;
     }
-  }
-
-  #open(address: string | null): Window {
-    const now = this.options.clock();
-    return {
-      address,
-      attempts: 0,
-      accounts: new Set(),
-      unknownAccount: 0,
-      reasons: {},
-      sinceMs: now,
-      untilMs: now,
-      cancel: () => {},
-    };
-  }
-
-  #count(window: Window, accountId: string | null, reason: FailureReason): void {
-    const now = this.options.clock();
-    if (window.attempts === 0) window.sinceMs = now;
-    window.untilMs = now;
-    window.attempts += 1;
-    window.reasons[reason] = (window.reasons[reason] ?? 0) + 1;
-    if (accountId !== null && window.accounts.size < MAX_ACCOUNTS) window.accounts.add(accountId);
-    if (accountId === null && reason === "password") window.unknownAccount += 1;
   }
 
   #close(name: string): void {

@@ -4,13 +4,14 @@
  */
 import type { RandomPool } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
-import { makeSecret } from "../secret.ts";
 
 /** In code points, after normalisation. */
 export const PASSWORD_MIN_CHARACTERS = 12;
 export const PASSWORD_MAX_CHARACTERS = 1_024;
 
 const OPTIONS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+/** Bytes of a salt, and of a hash. */
+const HASH_BYTES = 32;
 
 /** Hashes that run at once. Each takes a core and its memory for some tens of milliseconds. */
 const MAX_AT_ONCE = 2;
@@ -30,10 +31,12 @@ export class Passwords {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
   /** A hash that no password matches, so that an unknown account takes as long as a known one. */
-  readonly #nobody: Promise<string>;
+  readonly #nobody: string;
 
   constructor(random: RandomPool) {
-    this.#nobody = Bun.password.hash(makeSecret(random).text, OPTIONS);
+    const bytes = () => Buffer.from(random.take(HASH_BYTES)).toString("base64").replace(/=+$/, "");
+    const { memoryCost, timeCost } = OPTIONS;
+    this.#nobody = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${bytes()}$${bytes()}`;
   }
 
   /** Returns the text to store. @throws {Problem} `unavailable` when too many hashes wait */
@@ -44,7 +47,7 @@ export class Passwords {
   /** Reports whether the password matches. For null it takes as long and returns false. */
   verify(password: string, stored: string | null): Promise<boolean> {
     return this.#inTurn(async () => {
-      const right = await Bun.password.verify(normalised(password), stored ?? (await this.#nobody));
+      const right = await Bun.password.verify(normalised(password), stored ?? this.#nobody);
       return right && stored !== null;
     });
   }

@@ -41,6 +41,7 @@ export async function signIn(parts: AccountParts, credentials: Credentials, orig
 /** The refusals that the log of the installation records. */
 const FAILURES: Readonly<Record<string, FailureReason>> = {
   sign_in_failed: "password",
+  password_wrong: "password_again",
   second_factor_failed: "second_factor",
   rate_limited: "rate_limited",
 };
@@ -104,18 +105,31 @@ async function begunFor(parts: AccountParts, account: AccountRecord, { device, f
  * @throws {Problem} `password_wrong`, `rate_limited`, `unavailable`
  */
 export async function confirmPassword(
-  { control, passwords, attempts }: AccountParts,
+  { control, passwords, attempts, failures }: AccountParts,
   session: SessionRecord,
   password: string,
 ): Promise<AccountRecord> {
-  const attempt = attempts.passwordAgain(session.id);
-  const account = findAccount(control.connection, session.accountId);
-  const right = await passwords.verify(password, account?.password ?? null);
-  if (account === undefined || !right) {
-    throw new Problem("password_wrong", "This is not your current password.");
+  const { id, accountId, address } = session;
+  try {
+    const attempt = attempts.passwordAgain(id);
+    const account = findAccount(control.connection, accountId);
+    const right = await passwords.verify(password, account?.password ?? null);
+    if (account === undefined || !right) throw new Problem("password_wrong", "This is not your current password.");
+    attempt.succeeded();
+    return account;
+  } catch (error) {
+    const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
+    if (reason !== undefined) await failures.failed(address, accountId, reason);
+    throw error;
   }
-  attempt.succeeded();
-  return account;
+}
+
+/** Changes the name that other members see. */
+export function rename(parts: AccountParts, id: string, name: string): Promise<Recorded<string | null>> {
+  return act(parts, INSTALLATION, () => {
+    if (findAccount(parts.control.connection, id)?.name === name) return { event: null };
+    return { event: ownEvent("account.rename", id), changes: [["renameAccount", { id, name }]] };
+  });
 }
 
 /** Changes the password and ends all other sessions. */

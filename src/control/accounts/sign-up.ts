@@ -104,16 +104,11 @@ function admit({ control, clock, attempts, signup }: AccountParts, token: string
 const closed = (detail: string) => new Problem("sign_up_closed", detail);
 
 /** Decides on a new account. Returns the changes that create it and use up its link. */
-function added(
-  { control, clock }: AccountParts,
-  account: AccountRecord,
-  link: LinkRecord | null,
-  token: string | null,
-): Change[] {
+function added({ control, clock }: AccountParts, { account, link, wish }: AdmittedSignUp): Change[] {
   const { connection } = control;
   if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
-  if (link === null || token === null) return [["addAccount", account]];
-  if (findUsableLink(connection, digestOf(token), clock()) === undefined) throw linkNotFound();
+  if (link === null || wish.token === null) return [["addAccount", account]];
+  if (findUsableLink(connection, digestOf(wish.token), clock()) === undefined) throw linkNotFound();
   return [
     ["takeLink", { id: link.id, by: account.id, at: account.createdAt }],
     ["addAccount", account],
@@ -130,13 +125,13 @@ const traceOf = ({ account, link, origin }: AdmittedSignUp, workspaceId: string)
 
 /** Creates an account with its own workspace. */
 async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<SignedUp> {
-  const { account, link, wish, origin } = signUp;
+  const { account, wish, origin } = signUp;
   const { workspace, record, apiKey, begun, auditId } = await administrationOf(parts, account.id).createWorkspace(
     wish.workspaceName ?? ownWorkspaceName(account.name),
     ({ id: workspaceId }) => ({
       trace: traceOf(signUp, workspaceId),
       changes: [
-        ...added(parts, account, link, wish.token),
+        ...added(parts, signUp),
         ["addMember", { workspaceId, accountId: account.id, role: "owner", joinedAt: account.createdAt }],
       ],
       also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
@@ -152,7 +147,7 @@ function ownWorkspaceName(name: string): string {
 
 /** Creates an account that joins the workspace of an invitation. */
 async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: LinkRecord }): Promise<SignedUp> {
-  const { account, link, wish, origin } = signUp;
+  const { account, link, origin } = signUp;
   const accountId = account.id;
   const workspaceId = link.workspaceId as string;
   const role = link.role as Role;
@@ -160,7 +155,7 @@ async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: Li
   const { begun, auditId } = await act(parts, workspaceId, () => ({
     event: ownEvent("member.join", accountId, { invitation_id: link.id, role, joined_at: showTime(joinedAt) }),
     trace: traceOf(signUp, workspaceId),
-    changes: [...added(parts, account, link, wish.token), ["addMember", { workspaceId, accountId, role, joinedAt }]],
+    changes: [...added(parts, signUp), ["addMember", { workspaceId, accountId, role, joinedAt }]],
     also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
   }));
   return { account, begun, workspace: requireMembership(parts, accountId, workspaceId), key: null, auditId };

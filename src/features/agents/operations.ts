@@ -1,12 +1,13 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject } from "../../json.ts";
-import { listBody, pageOf } from "../../lists.ts";
+import { listBody } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
 import { decide } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { requireAgentAllowed } from "../../workspace/contract.ts";
 import {
   answered,
   type Context,
@@ -17,7 +18,6 @@ import {
   type Outcome,
   refused,
   refusedByPolicy,
-  requireAgentAllowed,
   subjectOf,
 } from "../../workspace/operation.ts";
 
@@ -43,12 +43,9 @@ function showAgent(overview: AgentOverview): JsonObject {
 }
 
 const listAgents = inquiry("agent.list", {
-  async query(reader, { nowMs }, { prefix, page }) {
-    const { limit, offset, after } = page;
-    const wanted = { prefix, after: after === undefined ? "" : String(after), offset, limit: limit + 1 };
-    const found = await listOverviews(reader, wanted, nowMs);
-    const { page: agents, last } = pageOf(found, limit);
-    return { agents: agents.map((agent) => JSON.stringify(showAgent(agent))), next: last?.agentId ?? null };
+  async query(reader, { nowMs }, input) {
+    const { overviews, next } = await listOverviews(reader, input, nowMs);
+    return { agents: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
   async record(_tx, _context, input, { agents, next }) {
     const details = { prefix: input.prefix, count: agents.length };

@@ -3,8 +3,8 @@ import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { StreamPlan } from "../../workspace/contract.ts";
-import { finished, notFound, type Operation, requireAgentAllowed } from "../../workspace/operation.ts";
+import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
+import { finished, notFound, type Operation } from "../../workspace/operation.ts";
 import { agentIdOf, subjectOf } from "./scope.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;

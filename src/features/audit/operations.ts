@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { listBody, pageOf } from "../../lists.ts";
+import { listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
@@ -20,20 +20,7 @@ import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 const queryAudit = inquiry("audit.query", {
   /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */
-  async query(reader, _context, { scope, operations, result, window, page }) {
-    const { limit, offset, after } = page;
-    const rows = await listEvents(reader, {
-      agentId: agentIdOf(scope),
-      operations: operations ?? null,
-      result: result ?? null,
-      window,
-      before: after === undefined ? null : Number(after),
-      offset,
-      limit: limit + 1,
-    });
-    const shown = pageOf(rows, limit);
-    return { events: shown.page.map(({ json }) => json), next: shown.last?.agentSeq ?? null };
-  },
+  query: (reader, _context, { scope, ...wanted }) => listEvents(reader, agentIdOf(scope), wanted),
   async record(_reader, context, input, { events, next }) {
     const { agent, asked } = await subjectOf(context, input.scope);
     const filters: JsonObject = windowDetails(input.window);

@@ -18,15 +18,8 @@ import { readEvent } from "../../state/events.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { Answer } from "../../workspace/contract.ts";
-import {
-  answered,
-  type Context,
-  finished,
-  notFound,
-  type Operation,
-  requireAgentAllowed,
-} from "../../workspace/operation.ts";
+import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
+import { answered, type Context, finished, notFound, type Operation } from "../../workspace/operation.ts";
 import { announcedKeys } from "./announced-keys.ts";
 
 const PLAIN_TEXT = "text/plain; charset=utf-8";

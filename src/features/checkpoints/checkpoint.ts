@@ -8,14 +8,8 @@ import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/c
 import { readConfigVersion, showVersion } from "../../state/configs.ts";
 import { countExpired, type EntryRow } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { StreamPlan } from "../../workspace/contract.ts";
-import {
-  type Context,
-  notFound,
-  type Outcome,
-  type ProblemAnswer,
-  requireAgentAllowed,
-} from "../../workspace/operation.ts";
+import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
+import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../workspace/operation.ts";
 
 const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 

@@ -1,5 +1,5 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
-import { listBody, pageOf } from "../../lists.ts";
+import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { decide } from "../../policy/decide.ts";
 import { retentionCutoff } from "../../policy/retention.ts";
@@ -49,34 +49,27 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
 
 const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const { limit, offset, after } = input.page;
-  const before = after === undefined ? null : Number(after);
-  const found =
-    agent === null ? [] : await listCheckpoints(reader, agent.firstSeq, { before, offset, limit: limit + 1 });
-  const { page, last } = pageOf(found, limit);
-  const items = page.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
-  const details = naming(agent, input.agentId, { count: page.length });
-  return answered(agent, details, listBody("checkpoint.list", input, items, last?.eventSeq ?? null));
+  const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input.page);
+  const shown = items.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
+  const details = naming(agent, input.agentId, { count: items.length });
+  return answered(agent, details, listBody("checkpoint.list", input, shown, last?.eventSeq ?? null));
 };
 
 const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
   const { checkpoint, agent, agentId } = found;
-  return finished(
-    agent,
-    { checkpoint_id: checkpoint.id },
-    {
-      kind: "stream",
-      contentType: "application/json",
-      body: {
-        kind: "checkpoint",
-        checkpointId: checkpoint.id,
-        head: showCheckpoint(agentId, checkpoint).slice(0, -1),
-        cutoffMs: retentionCutoff(agent.policies, context.nowMs),
-      },
+  const details = { checkpoint_id: checkpoint.id };
+  return finished(agent, details, {
+    kind: "stream",
+    contentType: "application/json",
+    body: {
+      kind: "checkpoint",
+      checkpointId: checkpoint.id,
+      head: showCheckpoint(agentId, checkpoint).slice(0, -1),
+      cutoffMs: retentionCutoff(agent.policies, context.nowMs),
     },
-  );
+  });
 };
 
 export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {

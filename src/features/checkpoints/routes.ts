@@ -7,13 +7,6 @@ import { Deleted, object } from "../../http/shapes.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { Checkpoint, CheckpointList, CheckpointWithState, RestoreResult } from "./schema.ts";
 
-function nothingToRestore(configWanted: boolean): Problem {
-  if (configWanted) {
-    return new Problem("forbidden", 'A key of scope "agent" restores data only. Use a key of scope "full".');
-  }
-  return invalid("Nothing is left to restore. Set restore_config or restore_data to true.", "restore_data");
-}
-
 export const checkpointRoutes = [
   route({
     operation: "checkpoint.create",
@@ -57,10 +50,13 @@ export const checkpointRoutes = [
     bodyOptional: true,
     unfindable: "checkpoint_not_found",
     input: ({ params, body, principal }) => {
-      const restoreConfig = (body.restore_config ?? true) && principal.scope !== "agent";
-      const restoreData = body.restore_data ?? true;
-      if (!restoreConfig && !restoreData) throw nothingToRestore(body.restore_config ?? true);
-      return { checkpointId: params.id, restoreConfig, restoreData };
+      const { restore_config: wantsConfig = true, restore_data: restoreData = true } = body;
+      const restoreConfig = wantsConfig && principal.scope !== "agent";
+      if (restoreConfig || restoreData) return { checkpointId: params.id, restoreConfig, restoreData };
+      if (!wantsConfig) {
+        throw invalid("Nothing is left to restore. Set restore_config or restore_data to true.", "restore_data");
+      }
+      throw new Problem("forbidden", 'A key of scope "agent" restores data only. Use a key of scope "full".');
     },
     summary: "Restore a checkpoint",
     description:

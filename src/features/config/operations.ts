@@ -1,6 +1,6 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
 import type { JsonObject } from "../../json.ts";
-import { listBody, pageOf } from "../../lists.ts";
+import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
@@ -59,15 +59,10 @@ async function findVersion(context: Context, agentId: string, text: string | nul
 
 const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const { limit, offset, after } = input.page;
-  const found =
-    agent === null
-      ? []
-      : await listConfigs(reader, agent.firstSeq, { before: Number(after ?? 0), offset, limit: limit + 1 });
-  const { page, last } = pageOf(found, limit);
-  const items = page.map((version) => JSON.stringify(showListed(input.agentId, version)));
-  const details = naming(agent, input.agentId, { count: page.length });
-  return answered(agent, details, listBody("config.list_versions", input, items, last?.version ?? null));
+  const { items, last } = agent === null ? EMPTY_PAGE : await listConfigs(reader, agent.firstSeq, input.page);
+  const shown = items.map((version) => JSON.stringify(showListed(input.agentId, version)));
+  const details = naming(agent, input.agentId, { count: items.length });
+  return answered(agent, details, listBody("config.list_versions", input, shown, last?.version ?? null));
 };
 
 function showListed(agentId: string, version: ConfigVersion): JsonObject {

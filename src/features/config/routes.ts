@@ -8,7 +8,7 @@ import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { route } from "../../http/route.ts";
 import { exampleOf, object } from "../../http/shapes.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
@@ -40,7 +40,7 @@ const version = (description: string, changes: JsonObject = {}) => ({
  */
 function explainConfig(config: JsonObject): Problem | null {
   const { policies } = config;
-  if (policies === null || typeof policies !== "object" || Array.isArray(policies)) return null;
+  if (!isJsonObject(policies)) return null;
   for (const [name, value] of Object.entries(policies)) {
     const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
     if (schema === undefined) {

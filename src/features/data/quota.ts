@@ -10,16 +10,8 @@ import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasEntry } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { Answer } from "../../workspace/contract.ts";
-import {
-  type Context,
-  naming,
-  type Operation,
-  type Outcome,
-  refused,
-  requireAgentAllowed,
-  subjectOf,
-} from "../../workspace/operation.ts";
+import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
+import { type Context, naming, type Operation, type Outcome, refused, subjectOf } from "../../workspace/operation.ts";
 
 /** What one workspace may hold; 0 for no limit. */
 export interface Quota {

@@ -1,5 +1,5 @@
 /** The routes for the account that is signed in. */
-import { type AccountRecord, findAccount, renameAccount } from "../../control/accounts/accounts.ts";
+import { type AccountRecord, findAccount } from "../../control/accounts/accounts.ts";
 import { acceptInvitation } from "../../control/accounts/membership.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import {
@@ -10,7 +10,7 @@ import {
 } from "../../control/accounts/second-factor.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { listSessions } from "../../control/accounts/sessions.ts";
-import { changePassword, confirmPassword, endSessions } from "../../control/accounts/sign-in.ts";
+import { changePassword, confirmPassword, endSessions, rename } from "../../control/accounts/sign-in.ts";
 import { Problem } from "../../problem.ts";
 import { clearSession } from "../pipeline/session.ts";
 import { Count, listWithoutPages, object } from "../shapes.ts";
@@ -41,10 +41,11 @@ export const selfActions = [
     body: object({ name: schema.Name }),
     summary: "Change the name",
     description: "The name that other members see.",
+    recordedAs: ["account.rename"],
     response: { description: "The account.", schema: schema.AccountShape },
-    run({ body, signedIn }, { parts }) {
-      parts.control.change((connection) => renameAccount(connection, signedIn.accountId, body.name));
-      return { body: showAccount(parts, accountOf(parts, signedIn)) };
+    async run({ body, signedIn }, { parts }) {
+      const { auditId } = await rename(parts, signedIn.accountId, body.name);
+      return { body: showAccount(parts, accountOf(parts, signedIn)), auditId };
     },
   }),
 

@@ -2,7 +2,14 @@
 import type { JsonObject } from "../../json.ts";
 import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
-import type { Bytes, OperationRequest, Principal, Reply, WorkspaceClient } from "../../workspace/contract.ts";
+import {
+  type Bytes,
+  type OperationRequest,
+  type Principal,
+  type Reply,
+  requireAgentAllowed,
+  type WorkspaceClient,
+} from "../../workspace/contract.ts";
 import { hasControlCharacter } from "../fields.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
@@ -12,7 +19,7 @@ import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { watched } from "./live.ts";
 import { parseQuery, shortName } from "./query.ts";
-import { checkAgent, checkScope } from "./scopes.ts";
+import { checkScope } from "./scopes.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -63,7 +70,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const params = checkParams(route, routed.params);
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
-  if (pathAgent !== undefined) checkAgent(principal, pathAgent);
+  if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
   const body = route.body === null ? EMPTY : await takeBody(route, request, deps);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
@@ -77,7 +84,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const inputAgent = agentOf(input);
   exchange.agentId ??= inputAgent;
   // The agents of checkpoints and events are checked when found.
-  if (pathAgent === undefined && inputAgent !== null) checkAgent(principal, inputAgent);
+  if (pathAgent === undefined && inputAgent !== null) requireAgentAllowed(principal, inputAgent);
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
   const operation = { name, input, principal, isAbandoned };
   const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);

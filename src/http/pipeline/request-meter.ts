@@ -26,10 +26,6 @@ export interface MeteredRoute {
   readonly route: string;
   /** The time from the request to the start of its response, seconds. */
   readonly durations: Histogram;
-  readonly byStatus: ReadonlyMap<number, number>;
-}
-
-interface Counted extends MeteredRoute {
   readonly byStatus: Map<number, number>;
 }
 
@@ -44,7 +40,7 @@ export interface MeteredDecision {
 }
 
 export class RequestMeter {
-  readonly #routes = new Map<string, Map<string, Counted>>();
+  readonly #routes = new Map<string, Map<string, MeteredRoute>>();
   readonly #decisions = new Map<string, Map<string, MeteredDecision>>();
   readonly #problems = new Map<string, number>();
 
@@ -78,8 +74,8 @@ export class RequestMeter {
     return [...FAILED_AUTHENTICATION].map((code) => [code, this.#problems.get(code) ?? 0]);
   }
 
-  #route(route: string, method: string): Counted {
-    const byMethod = this.#routes.getOrInsertComputed(route, newMap<Counted>);
+  #route(route: string, method: string): MeteredRoute {
+    const byMethod = this.#routes.getOrInsertComputed(route, newMap<MeteredRoute>);
     const name = METHODS.has(method) ? method : OTHER_METHOD;
     const known = byMethod.get(name);
     if (known !== undefined) return known;

@@ -18,12 +18,6 @@ export function checkScope(principal: Principal, operation: OperationName): void
   );
 }
 
-/** @throws {Problem} `forbidden` when the key is limited to agents and this is none of them. */
-export function checkAgent(principal: Principal, agentId: string): void {
-  if (principal.agents === null || principal.agents.includes(agentId)) return;
-  throw new Problem("forbidden", "This key is limited to other agents. Use a key that allows this agent.");
-}
-
 /** @throws {Problem} `forbidden` when the key is limited to agents, since this is about all of them. */
 export function checkWorkspaceWide(principal: Principal): void {
   if (principal.agents === null) return;

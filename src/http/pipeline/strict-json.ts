@@ -8,7 +8,7 @@
  * - lone surrogates: the decoded text has none, so only a `\u` escape can make one;
  * - numbers that a double does not hold, and nesting: in one walk over the value.
  */
-import type { JsonObject, JsonValue } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { countColons, stringEnd } from "../../log/json-scan.ts";
 
 /** Deepest nesting of a body; the body itself is level 1. */
@@ -31,9 +31,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function parseStrictJson(bytes: Uint8Array): JsonObject {
   const text = decode(bytes);
   const value = parse(text);
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new JsonProblem("The body must be a JSON object.");
-  }
+  if (!isJsonObject(value)) throw new JsonProblem("The body must be a JSON object.");
   const walk = new Walk(text.includes("\\u"));
   walk.object(value, 1);
   if (walk.hugeNumbers && hasHugeInteger(text)) throw new JsonProblem(INTEGER_PROBLEM);

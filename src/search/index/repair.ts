@@ -25,7 +25,6 @@ export interface FormMatch {
  * bits. A slip changes at most two of them, so one population count rules out nearly all words, and no index is needed.
  */
 export class SpellingRepair {
-  /** The words among the forms, their letters and their lengths. */
   readonly #words = { form: new Uint32Array(0), letters: new Uint32Array(0), length: new Uint8Array(0) };
   #count = 0;
   /** How many forms were read so far. */

@@ -29,7 +29,6 @@ export class SpellingTable {
     return this.#hashes.byteLength + this.#places.byteLength;
   }
 
-  /** Returns the spelling with this number. */
   spelling(number: number): string {
     return this.#spellings[number] as string;
   }

@@ -1,5 +1,5 @@
+import { HASH_START, hashUnit } from "../../fnv.ts";
 import type { FormList } from "../index/growable.ts";
-import { HASH_START, hashUnit } from "./fnv.ts";
 import { isAscii } from "./fold.ts";
 import { lowerAscii } from "./spelling-table.ts";
 import { appendChunk, MAX_TOKEN_LENGTH, tokenize } from "./tokenize.ts";

@@ -1,6 +1,6 @@
 import { stemmer } from "stemmer";
+import { hashOf } from "../../fnv.ts";
 import { bytesOf, growColumns } from "../index/growable.ts";
-import { hashOf } from "./fnv.ts";
 import { lowerAscii, SpellingTable } from "./spelling-table.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 

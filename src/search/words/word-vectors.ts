@@ -12,7 +12,7 @@
  * A word's vector is weight × row. Its frequency is in the weight: a text's vector is the plain sum
  * of its words' vectors (smooth inverse frequency, Arora et al. 2017).
  */
-import { hashOf, hashOfBytes } from "./fnv.ts";
+import { hashOf, hashOfBytes } from "../../fnv.ts";
 
 export const MAGIC = "GVWORDS1";
 export const HEADER_BYTES = 20;

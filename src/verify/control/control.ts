@@ -179,12 +179,7 @@ function finishPending(
 }
 
 /** The rows that a log leaves; with what was recorded since it was read, if the rows do not agree without it. */
-async function expectedNow(
-  log: ControlLog,
-  lag: Lag,
-  stored: ReadonlyMap<string, StoredRow>,
-  { again }: ControlWish,
-): Promise<Map<string, ExpectedRow>> {
+async function expectedNow(log: ControlLog, lag: Lag, stored: ReadonlyMap<string, StoredRow>, { again }: ControlWish) {
   const rows = expectedRows(log, lag);
   const agrees =
     [...rows].every(([name, row]) => problemOf(row, stored.get(name)) === null) &&
@@ -236,10 +231,7 @@ function addedProblem({ table, id, workspaceId }: StoredRow): Problem {
 }
 
 /** Why a row that no event names is not a problem; null when it is one. An empty text needs no mention. */
-function whyUncovered(
-  { table, workspaceId, columns }: StoredRow,
-  logs: ReadonlyMap<string, ControlLog | null>,
-): string | null {
+function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: ReadonlyMap<string, ControlLog | null>) {
   if (table === "links" && columns.kind !== "invitation") return "";
   if (table === "links" && (columns.created_by === "cli" || columns.created_by === "system")) return "";
   const log = logs.get(workspaceId);

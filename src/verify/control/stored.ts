@@ -169,6 +169,7 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
   replaceKey: (rows, { id, by, expiresAt }) => set(rows, "api_keys", id, { replaced_by: by, expires_at: expiresAt }),
   revokeKey: (rows, { id, at, by }) => set(rows, "api_keys", id, { revoked_at: at, revoked_by: by }),
   addAccount: uncovered,
+  renameAccount: uncovered,
   setPassword: uncovered,
   beginTotp: uncovered,
   confirmTotp: uncovered,

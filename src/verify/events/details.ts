@@ -2,6 +2,7 @@
  * What is stored beside an event: its hash, its number and its details. Details may be gone: every erasure names the
  * positions whose details it destroyed; details that are missing anywhere else were removed by somebody else.
  */
+import { orNull } from "../../failure.ts";
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
 import { effectKind, recordedEffect, type SeqRange } from "../../log/effects.ts";
 import { type AuditEventBody, genesisProblem } from "../../log/event.ts";
@@ -44,13 +45,8 @@ export function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: s
 }
 
 function isCanonicalObject(text: string): boolean {
-  try {
-    const value = parseCanonicalJson(text);
-    return value !== null && typeof value === "object" && !Array.isArray(value);
-  } catch (error) {
-    if (error instanceof CanonicalJsonError) return false;
-    throw error;
-  }
+  const value = orNull(CanonicalJsonError, () => parseCanonicalJson(text));
+  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** An event without details. */

@@ -122,12 +122,7 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
 }
 
 /** Takes the restores of the log, which an export that does not hold all events shows beside them. */
-function takeRestores(
-  verifier: LogVerifier,
-  header: BoundExportHeader,
-  shown: ExportRestores,
-  seal: Seal | null,
-): void {
+function takeRestores(verifier: LogVerifier, header: BoundExportHeader, shown: ExportRestores, seal: Seal | null) {
   let lastSeq = -1;
   const restores = shown.map(({ event: one, path }) => {
     const stored = storedFromPresented(one);

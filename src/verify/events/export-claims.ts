@@ -7,6 +7,7 @@
  * In the older format nothing binds the header: only that a whole export begins at the first event and ends at the last
  * one under its seal, and that the times of the first and the last event of a window are in it.
  */
+import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { parseEvent } from "../../log/event.ts";
 import { type ExportBinding, readBinding } from "../../log/export-binding.ts";
@@ -33,13 +34,7 @@ export const isBound = (header: ExportHeader): header is BoundExportHeader => he
 
 /** The size of an export's seal; null when it has none that can be read. */
 export function sealedSize({ seal }: ExportHeader): number | null {
-  if (seal === null) return null;
-  try {
-    return parseSeal(seal).size;
-  } catch (error) {
-    if (error instanceof NoteError) return null;
-    throw error;
-  }
+  return seal === null ? null : orNull(NoteError, () => parseSeal(seal).size);
 }
 
 /** Whether an export without events can be right. */

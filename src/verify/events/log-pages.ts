@@ -80,11 +80,8 @@ export async function feedLog(
 
 /** Returns the number of the first event after `last`; null when there is none up to `lastSeq`. */
 async function nextSeq(reader: Reader, last: number, lastSeq: number): Promise<number | null> {
-  const row = await reader.get<[number | null]>("SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?", [
-    last,
-    lastSeq,
-  ]);
-  return row?.[0] ?? null;
+  const sql = "SELECT min(seq) FROM events WHERE seq > ? AND seq <= ?";
+  return (await reader.value<number>(sql, [last, lastSeq])) ?? null;
 }
 
 async function readPage(reader: Reader, first: number, last: number): Promise<StoredPage | "nothing" | "unclear"> {
@@ -148,11 +145,7 @@ const COLUMNS = `seq,
   CAST(coalesce(body, '') || coalesce(hash, '') || coalesce(details, '') || coalesce(details_salt, '') AS BLOB)`;
 
 /** Every event from position `firstSeq` up to position `lastSeq`, in order of the rows' numbers. */
-export async function* pagesOfLog(
-  reader: Reader,
-  lastSeq: number,
-  firstSeq = Number.MIN_SAFE_INTEGER + 1,
-): AsyncGenerator<FileEvent[]> {
+export async function* pagesOfLog(reader: Reader, lastSeq: number, firstSeq = Number.MIN_SAFE_INTEGER + 1) {
   const sql = `SELECT ${COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${EVENTS_AT_ONCE}`;
   const read = (after: number) => reader.all<Row>(sql, [after, lastSeq]);
   for await (const rows of pages(firstSeq - 1, EVENTS_AT_ONCE, read, ([seq]) => seq)) yield rows.map(toEvent);

@@ -107,8 +107,7 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
 }
 
 async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {
-  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
-  const hashes = row?.[0];
+  const hashes = await reader.value("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
   return hashes instanceof Uint8Array && hashes.length === TILE_WIDTH * HASH_BYTES ? hashes : null;
 }
 

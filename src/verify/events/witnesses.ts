@@ -1,4 +1,5 @@
 /** The witnesses that have cosigned seals of a log. */
+import { orNull } from "../../failure.ts";
 import { NoteError, type VerifierKey } from "../../log/note.ts";
 import type { Seal } from "../../log/seal.ts";
 import { cosignedAt } from "../../log/witness.ts";
@@ -31,15 +32,11 @@ export class WitnessedSeals {
 
   /** Notes which witnesses have cosigned a seal of the log. False when a cosignature is wrong. */
   note(seal: Seal): boolean {
-    try {
-      for (const found of witnessesOf(seal, this.witnesses)) {
-        if (found.through >= (this.#found.get(found.name)?.through ?? 0)) this.#found.set(found.name, found);
-      }
-      return true;
-    } catch (error) {
-      if (error instanceof NoteError) return false;
-      throw error;
+    const witnesses = orNull(NoteError, () => witnessesOf(seal, this.witnesses));
+    for (const found of witnesses ?? []) {
+      if (found.through >= (this.#found.get(found.name)?.through ?? 0)) this.#found.set(found.name, found);
     }
+    return witnesses !== null;
   }
 
   /** The witnesses that have cosigned a seal; null when none was given. */

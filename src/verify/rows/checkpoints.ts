@@ -1,5 +1,5 @@
 /** The checkpoints of one agent against the events that made them, and against the entries that each of them sees. */
-import type { JsonObject } from "../../json.ts";
+import { orNull } from "../../failure.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
@@ -97,7 +97,8 @@ function statedBy({ event, effect }: NamedEvent) {
     return { ...effect.safety, asOfSeq: seq - 1, label: null, metadata: "{}", configVersion };
   }
   if (effect.kind !== "add_checkpoint" || effect.asOfSeq !== seq) return null;
-  return { ...effect, metadata: canonical(effect.metadata), configVersion };
+  const metadata = orNull(CanonicalJsonError, () => canonicalJson(effect.metadata));
+  return { ...effect, metadata, configVersion };
 }
 
 function agrees(checkpoint: StoredCheckpoint, stated: NonNullable<ReturnType<typeof statedBy>>): boolean {
@@ -113,16 +114,6 @@ function agrees(checkpoint: StoredCheckpoint, stated: NonNullable<ReturnType<typ
 
 const versionOf = ({ config_version: version }: StoredCheckpoint): string | null =>
   version === null ? null : `v${version}`;
-
-/** Null for a value without a canonical form. */
-function canonical(value: JsonObject): string | null {
-  try {
-    return canonicalJson(value);
-  } catch (error) {
-    if (error instanceof CanonicalJsonError) return null;
-    throw error;
-  }
-}
 
 /**
  * How many entries each checkpoint of one agent sees, counted in one pass over the entries. It holds a few numbers for
@@ -156,18 +147,15 @@ export class Visibility {
     return true;
   }
 
-  /** Compares the counts with those of the events. @param lastRemoval the newest event that removed entries from checkpoints */
+  /** Compares the counts with those of the events. `lastRemoval`: the newest event that removed entries from checkpoints. */
   check(lastRemoval: number, report: Report): void {
     let counted = 0;
     for (const [index, { id, asOfSeq, expected }] of this.checkpoints.entries()) {
       counted += this.#counts[index] as number;
-      const differs = (code: "content_mismatch" | "content_missing", than: string) =>
-        report(
-          code,
-          asOfSeq,
-          `a checkpoint sees ${than} entries than there were when it was made`,
-          allOf("checkpoints", id),
-        );
+      const differs = (code: "content_mismatch" | "content_missing", than: "more" | "fewer") => {
+        const message = `a checkpoint sees ${than} entries than there were when it was made`;
+        report(code, asOfSeq, message, allOf("checkpoints", id));
+      };
       if (counted > expected) differs("content_mismatch", "more");
       else if (counted < expected && lastRemoval < asOfSeq) differs("content_missing", "fewer");
     }

@@ -51,11 +51,7 @@ const ENDED: Walk = {
 };
 
 /** At most `most` of the next present versions of a range, and the id of the last; null when nothing follows. */
-export async function presentPage(
-  reader: Reader,
-  range: EntryRange,
-  most: number,
-): Promise<{ entries: EntryOfFile[]; last: number | null }> {
+export async function presentPage(reader: Reader, range: EntryRange, most: number) {
   const rows = await readRows(reader, presentWalk(range), boundOf(range, range.after), most);
   return { entries: rows.map((row) => toEntry(row, true)), last: rows.at(-1)?.[1] ?? null };
 }
@@ -78,12 +74,7 @@ async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], 
 }
 
 /** How many of the next rows are read together; sizes are known without reading the values. */
-async function rowsThatFit(
-  reader: Reader,
-  { from, condition, order }: Walk,
-  bound: readonly SqlValue[],
-  most: number,
-): Promise<number> {
+async function rowsThatFit(reader: Reader, { from, condition, order }: Walk, bound: readonly SqlValue[], most: number) {
   const sizes = await reader.all<[number | null]>(
     `SELECT octet_length(e.value) + octet_length(e.metadata) FROM ${from} WHERE ${condition} ${order} LIMIT ?`,
     [...bound, most],

@@ -84,11 +84,7 @@ const pageOf = ({ from, condition, order }: Walk): string =>
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 
 /** Reads at most `limit` entries of a range. `last` is the id of the last one. Null: take the plain path. */
-export async function readEntryPart(
-  reader: Reader,
-  range: EntryRange,
-  limit = Number.MAX_SAFE_INTEGER,
-): Promise<{ entries: PackedEntries; last: number } | null> {
+export async function readEntryPart(reader: Reader, range: EntryRange, limit = Number.MAX_SAFE_INTEGER) {
   const packer = new EntryPacker(range.after);
   const page = pageOf(presentWalk(range));
   while (packer.count < limit) {

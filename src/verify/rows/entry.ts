@@ -1,5 +1,6 @@
 /** Compares one stored version of an entry with the events that it names. Pure. */
 
+import { orNull } from "../../failure.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { CanonicalJsonError } from "../../log/jcs.ts";
 import { RowForm, type RowOf } from "../columns.ts";
@@ -89,14 +90,8 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
 
 /** The digest of what a row holds, hex; null when its key has none. */
 // The hashed text is put together from the columns as they stand, so each byte of them counts.
-export function digestOf(row: StoredRow): string | null {
-  try {
-    return valueDigest(row.key, row.metadata, row.value);
-  } catch (error) {
-    if (error instanceof CanonicalJsonError) return null;
-    throw error;
-  }
-}
+export const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
+  orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
 
 /** The one way to cut the hashed text elsewhere leaves metadata that is no JSON. */
 export function isJson(text: string): boolean {

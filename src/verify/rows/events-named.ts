@@ -1,4 +1,5 @@
 /** Events that stored rows name, joined to these rows and read with them, and events that problems name. */
+import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
@@ -31,25 +32,16 @@ export type EventColumns = [bodyLength: number | null, bodyAndDetails: Buffer | 
 /** The event in its two columns; null when there is none, or it is no event. */
 export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | null {
   if (length === null || bytes === null) return null;
-  let event: AuditEventBody;
-  try {
-    event = parseEvent(bytes.toString("latin1", 0, length));
-  } catch (error) {
-    if (error instanceof EventFormatError) return null;
-    throw error;
-  }
+  const event = orNull(EventFormatError, () => parseEvent(bytes.toString("latin1", 0, length)));
+  if (event === null) return null;
   const details = readDetails(bytes.subarray(length));
   return { event, details, effect: recordedEffect(event, details), timeMs: Date.parse(event.timestamp) };
 }
 
 function readDetails(bytes: Buffer): JsonObject | null {
   const text = decodeText(bytes);
-  if (text === null || text === "") return null;
-  try {
-    return JSON.parse(text) as JsonObject;
-  } catch {
-    return null; // the log's own verification reports it
-  }
+  // The log's own verification reports what is not JSON.
+  return text === null || text === "" ? null : orNull(SyntaxError, () => JSON.parse(text) as JsonObject);
 }
 
 /** Adds to each problem with a position, but without an event, what the event of that position says of itself. */

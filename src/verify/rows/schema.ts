@@ -138,7 +138,7 @@ async function integrityMessages(reader: Reader): Promise<string[]> {
 async function tableOf(reader: Reader, object: string): Promise<string> {
   const [type = "", name = ""] = object.split(" ");
   const sql = "SELECT tbl_name FROM sqlite_schema WHERE type = ? AND name = ?";
-  return (await reader.get<[string]>(sql, [type, name]))?.[0] ?? name;
+  return (await reader.value<string>(sql, [type, name])) ?? name;
 }
 
 function objectOf(message: string): string | null {

@@ -3,6 +3,7 @@
  * so memory does not grow with them.
  */
 
+import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
@@ -24,18 +25,16 @@ type SealRow = [id: number, size: number | null, note: Buffer | null];
 
 /** Gives a verifier the seals to expect, a little ahead of the events. */
 export class SealFeed {
-  readonly #reader: Reader;
-  readonly #verifier: LogVerifier;
   readonly #stored: AsyncGenerator<Seal>;
-  #filed: AsyncIterator<FiledSeal, Buffer> | null;
   #nextStored: Seal | null = null;
   #nextFiled: Seal | null = null;
 
   /** @param filed the seals of the workspace's file of seals, when there is one */
-  constructor(reader: Reader, verifier: LogVerifier, filed: AsyncIterator<FiledSeal, Buffer> | null) {
-    this.#reader = reader;
-    this.#verifier = verifier;
-    this.#filed = filed;
+  constructor(
+    private readonly reader: Reader,
+    private readonly verifier: LogVerifier,
+    private filed: AsyncIterator<FiledSeal, Buffer> | null,
+  ) {
     this.#stored = this.#readStored();
   }
 
@@ -51,14 +50,14 @@ export class SealFeed {
       if (next === null || next.size > size) return sizes;
       if (next === stored) this.#nextStored = null;
       else this.#nextFiled = null;
-      this.#verifier.expectSeals([next]);
+      this.verifier.expectSeals([next]);
       sizes.push(next.size);
     }
   }
 
   async *#readStored(): AsyncGenerator<Seal> {
     const sql = `SELECT id, ${integer("size")}, ${textBytes("note")} FROM seals WHERE id > ? ORDER BY id LIMIT ${SEALS_AT_ONCE}`;
-    const read = (after: number) => this.#reader.all<SealRow>(sql, [after]);
+    const read = (after: number) => this.reader.all<SealRow>(sql, [after]);
     for await (const rows of pages(Number.MIN_SAFE_INTEGER, SEALS_AT_ONCE, read, ([id]) => id)) {
       for (const [, size, note] of rows) {
         const seal = this.#parse(decodeText(note), size);
@@ -71,20 +70,20 @@ export class SealFeed {
     try {
       const seal = parseSeal(note ?? "");
       if (seal.size === size) return seal;
-      this.#verifier.report("seal_invalid", null, null, "a stored seal's size is not that of its note", SEALS);
+      this.verifier.report("seal_invalid", null, null, "a stored seal's size is not that of its note", SEALS);
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
-      this.#verifier.report("seal_invalid", null, null, `a stored seal is not in order: ${error.message}`, SEALS);
+      this.verifier.report("seal_invalid", null, null, `a stored seal is not in order: ${error.message}`, SEALS);
     }
     return null;
   }
 
   /** Ends the reading of the file. @param rest what follows its last whole record */
   async #endFiled(rest: Buffer): Promise<null> {
-    this.#filed = null;
+    this.filed = null;
     const sql = "SELECT 1 FROM seals WHERE substr(CAST(note AS BLOB), 1, ?) = ?";
     // A crash may cut the last record. It is stored, too, because a seal is stored before it is filed.
-    if (rest.length > 0 && (await this.#reader.get(sql, [rest.length, rest])) === undefined) {
+    if (rest.length > 0 && (await this.reader.get(sql, [rest.length, rest])) === undefined) {
       throw new NoteError("its end is no seal, and not the beginning of a stored one");
     }
     return null;
@@ -92,13 +91,13 @@ export class SealFeed {
 
   /** The next seal of the file that is not stored in the workspace as well. */
   async #readFiled(): Promise<Seal | null> {
-    if (this.#filed === null) return null;
+    if (this.filed === null) return null;
     try {
       for (;;) {
-        const { value, done } = await this.#filed.next();
+        const { value, done } = await this.filed.next();
         if (done) return await this.#endFiled(value);
         const { seal } = value;
-        const known = await this.#reader.get("SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?", [
+        const known = await this.reader.get("SELECT 1 FROM seals WHERE size = ? AND substr(note, 1, length(?)) = ?", [
           seal.size,
           seal.note.text,
           seal.note.text,
@@ -107,21 +106,15 @@ export class SealFeed {
       }
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
-      this.#verifier.report("seal_invalid", null, null, `the file of seals is not in order: ${error.message}`);
+      this.verifier.report("seal_invalid", null, null, `the file of seals is not in order: ${error.message}`);
       return null;
     }
   }
 }
 
-interface NamingEvent {
-  seq: number;
-  fingerprint: unknown;
-  origin: unknown;
-}
-
 /** Compares the stored sealing keys with the events that name them. */
 export class KeyCheck {
-  readonly #named: NamingEvent[] = [];
+  readonly #named: { seq: number; fingerprint: unknown; origin: unknown }[] = [];
 
   /** Takes every event; details are null where erased or not genuine. */
   add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
@@ -149,25 +142,11 @@ export class KeyCheck {
   }
 }
 
-interface StoredKey {
-  announcedSeq: number;
-  /** Null when it is out of form. */
-  key: VerifierKey | null;
-}
-
-/** The stored sealing keys; they count only where the log names them. */
-export async function readKeys(reader: Reader): Promise<StoredKey[]> {
-  const rows = await reader.all<[number, Buffer | null]>(
-    `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`,
-  );
-  return rows.map(([announcedSeq, bytes]) => ({ announcedSeq, key: parseKey(decodeText(bytes)) }));
-}
-
-function parseKey(text: string | null): VerifierKey | null {
-  try {
-    return text === null ? null : parseVerifierKey(text);
-  } catch (error) {
-    if (error instanceof NoteError) return null;
-    throw error;
-  }
+/** The stored sealing keys, null where they are out of form; they count only where the log names them. */
+export async function readKeys(reader: Reader): Promise<{ announcedSeq: number; key: VerifierKey | null }[]> {
+  const sql = `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`;
+  return (await reader.all<[number, Buffer | null]>(sql)).map(([announcedSeq, bytes]) => {
+    const key = orNull(NoteError, () => parseVerifierKey(decodeText(bytes) ?? ""));
+    return { announcedSeq, key };
+  });
 }

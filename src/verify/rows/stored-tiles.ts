@@ -21,23 +21,21 @@ export async function isStoredTile(
   reader: Reader,
   { level, tile, hashes }: { level: number; tile: number; hashes: Uint8Array },
 ): Promise<boolean> {
-  const row = await reader.get<[unknown]>("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [level, tile]);
-  return row?.[0] instanceof Uint8Array && sameHash(row[0], hashes);
+  const stored = await reader.value("SELECT hashes FROM tiles WHERE level = ? AND tile = ?", [level, tile]);
+  return stored instanceof Uint8Array && sameHash(stored, hashes);
 }
 
 export class TileCheck {
-  readonly #reader: Reader;
-  readonly #verifier: LogVerifier;
   readonly #rows: Row[] = [];
   /** Tiles that are full and not compared yet. */
   readonly #full: { level: number; row: Row }[] = [];
   #met = 0;
   #wrong: number | null = null;
 
-  constructor(reader: Reader, verifier: LogVerifier) {
-    this.#reader = reader;
-    this.#verifier = verifier;
-  }
+  constructor(
+    private readonly reader: Reader,
+    private readonly verifier: LogVerifier,
+  ) {}
 
   /** Takes a full tile of leaves and the root over it, in order. */
   add(tile: number, hashes: Uint8Array, root: Uint8Array): void {
@@ -68,11 +66,11 @@ export class TileCheck {
     for (const [level, row] of this.#rows.entries()) {
       if (level > 0 && row.count > 0) await this.#compare(level, row);
     }
-    const stored = (await this.#reader.get<[number]>("SELECT count(*) FROM tiles"))?.[0] ?? 0;
+    const stored = (await this.reader.value<number>("SELECT count(*) FROM tiles")) ?? 0;
     if (this.#wrong !== null) {
-      this.#verifier.report("row_mismatch", null, this.#wrong, "the stored tree is not the one of the events", TILES);
+      this.verifier.report("row_mismatch", null, this.#wrong, "the stored tree is not the one of the events", TILES);
     } else if (stored > this.#met) {
-      this.#verifier.report("row_mismatch", null, null, "a part of a tree is stored that the log does not have", TILES);
+      this.verifier.report("row_mismatch", null, null, "a part of a tree is stored that the log does not have", TILES);
     }
   }
 
@@ -91,7 +89,7 @@ export class TileCheck {
   async #compare(level: number, { hashes, count, tile }: Row): Promise<void> {
     this.#met += 1;
     const expected = hashes.subarray(0, count * HASH_BYTES);
-    if (await isStoredTile(this.#reader, { level, tile, hashes: expected })) return;
+    if (await isStoredTile(this.reader, { level, tile, hashes: expected })) return;
     this.#wrong ??= tile * TILE_WIDTH ** (level + 1);
   }
 }

@@ -92,7 +92,6 @@ interface DialogButtonProps extends Omit<ButtonProps, "onClick" | "action"> {
   onClosed?(): void;
 }
 
-/** A button that opens a dialog. */
 export function DialogButton({ dialog, onClosed, ...button }: DialogButtonProps) {
   const [open, setOpen] = useState(false);
   const close = () => {

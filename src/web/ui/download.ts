@@ -56,7 +56,6 @@ export function submitForDownload(
   form.remove();
 }
 
-/** Returns the problem in the text of a response. */
 function problemIn(text: string): ApiProblem {
   try {
     const document = JSON.parse(text) as JsonObject;

@@ -24,7 +24,6 @@ export function ResultBadge({ result }: { result: AuditOutcome }) {
   return <Badge tone={RESULT_TONES[result] ?? "plain"}>{result.replace("_", " ")}</Badge>;
 }
 
-/** The policies in force, as badges. */
 export function PolicyBadges({ policies }: { policies: Policies }) {
   const inForce = allPolicies().filter(([name, { off }]) => (policies[name] ?? off) !== off);
   if (inForce.length === 0) return <span class="faint">none</span>;

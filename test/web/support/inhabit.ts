@@ -1,13 +1,17 @@
 /** Fills a workspace with what a team would have in it after a while. */
-import type { RunningDaemon } from "../../cli/governd-process.ts";
-import type { Kept } from "./people.ts";
+import { join } from "node:path";
+import { governdProcess } from "../../cli/governd-process.ts";
+import type { Stage } from "./browser.ts";
+import { type Kept, OWNER } from "./people.ts";
 
 export interface Inhabited extends Kept {
   checkpointId: string;
   blockedEventId: string;
+  /** The log of the installation, which the owner may read as an operator. */
+  installationId: string;
 }
 
-export async function inhabit(daemon: RunningDaemon, kept: Kept): Promise<Inhabited> {
+export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise<Inhabited> {
   const send = async (path: string, body?: unknown, method = body === undefined ? "GET" : "POST") => {
     const init = { method, apiKey: kept.apiKey, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     const response = await daemon.ask(path, init);
@@ -54,5 +58,18 @@ export async function inhabit(daemon: RunningDaemon, kept: Kept): Promise<Inhabi
   await write("research", "sources/1", "Annual report, chapter 3.");
   const blocked = await send(`/v1/audit?agent_id=${bot}&result=blocked`);
   const [event] = blocked.data as { id: string }[];
-  return { ...kept, checkpointId: checkpoint.id as string, blockedEventId: event?.id ?? "" };
+  const checkpointId = checkpoint.id as string;
+  return { ...kept, checkpointId, blockedEventId: event?.id ?? "", installationId: await makeOperator(directory) };
+}
+
+/** Makes the owner an operator. Returns the id of the log of the installation. */
+async function makeOperator(directory: string): Promise<string> {
+  const command = async (...words: string[]) => {
+    const { code, err, json } = await governdProcess([...words, "--json", "--data-dir", join(directory, "data")]);
+    if (code !== 0) throw new Error(`${words.join(" ")}: ${err}`);
+    return json<{ data: { workspace_id: string }[] }>();
+  };
+  await command("account", "operator", "--email", OWNER.email);
+  const { data } = await command("audit", "--installation", "--limit", "1");
+  return data[0]?.workspace_id ?? "";
 }

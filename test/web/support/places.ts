@@ -8,7 +8,7 @@ export interface Place {
   act?: (page: Page) => Promise<void>;
 }
 
-export function places({ workspaceId, checkpointId, blockedEventId }: Inhabited): Place[] {
+export function places({ workspaceId, checkpointId, blockedEventId, installationId }: Inhabited): Place[] {
   const room = `/workspaces/${workspaceId}`;
   const agent = `${room}/agents/support-bot`;
   return [
@@ -37,6 +37,8 @@ export function places({ workspaceId, checkpointId, blockedEventId }: Inhabited)
     { name: "key-create", path: `${room}/keys`, act: press("New key") },
     { name: "members", path: `${room}/members` },
     { name: "invite", path: `${room}/members`, act: press("Invite …") },
+    { name: "installation", path: `/workspaces/${installationId}/trail` },
+    { name: "installation-proof", path: `/workspaces/${installationId}/proof` },
     { name: "settings", path: "/settings" },
     { name: "totp", path: "/settings", act: press("Turn on …") },
     { name: "nowhere", path: "/workspaces/none/of/yours" },

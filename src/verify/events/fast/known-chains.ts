@@ -4,6 +4,7 @@
  * Accepted events are counted here, and brought into the verifier's own state only when that is asked for.
  */
 import { SHA256 } from "bun";
+import { hashOfBytes } from "../../../fnv.ts";
 import { Bytes, copy, isHex, isHexOf, readHex, same } from "../../../log/bytes.ts";
 import { CanonicalScan } from "../../../log/canonical-scan.ts";
 import { type AuditEventBody, parseEvent } from "../../../log/event.ts";
@@ -78,7 +79,7 @@ export class KnownChains {
   #last: KnownChain | null = null;
   #shapes = 0;
 
-  /** A chain by the hash of its agent's id (agentHash); it may be another agent's. */
+  /** A chain by the hash of its agent's id; it may be another agent's, which takes the plain path. */
   find(hash: number): KnownChain | undefined {
     return this.#byHash.get(hash);
   }
@@ -134,15 +135,7 @@ export class KnownChains {
    * @param body a text with the event's canonical bytes from `start` to `end`, and a zero byte before them
    * @param shape the number of the event's shape among the chain's
    */
-  accept(
-    chain: KnownChain,
-    shape: number,
-    text: Bytes,
-    body: Bytes,
-    start: number,
-    end: number,
-    leaf: Uint8Array,
-  ): boolean {
+  accept(chain: KnownChain, shape: number, text: Bytes, body: Bytes, start: number, end: number, leaf: Uint8Array) {
     const { accepted } = this;
     if (!same(text, accepted.linkAt, chain.hash, 0, HASH_CHARS)) return false;
     SHA256.hash(body.u8.subarray(start - 1, end), leaf);
@@ -199,7 +192,7 @@ export class KnownChains {
     };
     this.#byAgent.set(agentId, chain);
     const id = Buffer.from(agentId ?? "", "latin1");
-    this.#byHash.set(agentHash(id, 0, id.length), chain);
+    this.#byHash.set(hashOfBytes(id, 0, id.length), chain);
     return chain;
   }
 
@@ -237,20 +230,10 @@ function moveToFront(shapes: Shape[], index: number): void {
 
 const QUOTE = 0x22;
 
-/** {@link agentHash} of the agent's id that stands at `at`, in quotes; of the workspace itself for anything else. */
+/** The hash of the agent's id that stands at `at`, in quotes; of the workspace itself for anything else. */
 export function agentHashAt(text: Uint8Array, at: number, limit: number): number {
-  if (text[at] !== QUOTE) return agentHash(text, at, at);
+  if (text[at] !== QUOTE) return hashOfBytes(text, at, at);
   let end = at + 1;
   while (end < limit && text[end] !== QUOTE) end++;
-  return agentHash(text, at + 1, end);
-}
-
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a. When two agents share a hash, one of them takes the plain path. */
-function agentHash(text: Uint8Array, start: number, end: number): number {
-  let hash = FNV_OFFSET | 0;
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (text[at] as number), FNV_PRIME);
-  return hash;
+  return hashOfBytes(text, at + 1, end);
 }

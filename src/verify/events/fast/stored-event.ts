@@ -42,14 +42,7 @@ export function storedPage(bytes: Uint8Array, firstSeq: number, count: number): 
  * hash, its salt in hex and its details with PART_END between them, and a zero byte before. Then `leaf` is its
  * hash, and `known.accepted` says what it is. False says nothing about the event.
  */
-export function takeStored(
-  known: KnownChains,
-  text: Bytes,
-  start: number,
-  end: number,
-  seq: number,
-  leaf: Uint8Array,
-): boolean {
+export function takeStored(known: KnownChains, text: Bytes, start: number, end: number, seq: number, leaf: Uint8Array) {
   const chain = known.find(agentHashOfBody(text.u8, start, end));
   if (chain === undefined) return false;
   for (let index = 0; index < chain.shapes.length; index++) {

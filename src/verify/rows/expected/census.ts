@@ -1,4 +1,5 @@
 /** The stored entries as a whole against the log as a whole: the two sums of {@link Replay}. */
+import { orNull } from "../../../failure.ts";
 import { recordedEffect } from "../../../log/effects.ts";
 import { EventFormatError, parseEvent } from "../../../log/event.ts";
 import type { FileEvent } from "../../events/log-pages.ts";
@@ -63,11 +64,7 @@ export class Census {
 }
 
 function addTo(replay: Replay, { canonical, details }: FileEvent): void {
-  try {
-    const event = parseEvent(canonical);
-    replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
-  } catch (error) {
-    // The verification of the log reported it.
-    if (!(error instanceof EventFormatError)) throw error;
-  }
+  // The verification of the log reported what is no event.
+  const event = orNull(EventFormatError, () => parseEvent(canonical));
+  if (event !== null) replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
 }

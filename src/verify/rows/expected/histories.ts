@@ -54,11 +54,7 @@ async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string
 }
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
-async function loadSweeps(
-  reader: Reader,
-  wanted: Wanted,
-  retention: ReadonlyMap<string | null, Retention>,
-): Promise<Map<string | null, number>> {
+async function loadSweeps(reader: Reader, wanted: Wanted, retention: ReadonlyMap<string | null, Retention>) {
   const swept = new Map<string | null, number>();
   if (retention.size === 0) return swept;
   // Sweeps, and restores: these end expired entries without counting them. An index alone has these events.

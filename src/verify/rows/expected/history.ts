@@ -35,11 +35,7 @@ export function cutoffAt(retention: Retention, configVersion: string | null, tim
 }
 
 /** {@link cutoffAt} at an event; a restore goes by the config before it and by the one after it. */
-export function cutoffOf(
-  retention: Retention,
-  { config_version, timestamp }: AuditEventBody,
-  effect: RecordedEffect,
-): number {
+export function cutoffOf(retention: Retention, { config_version, timestamp }: AuditEventBody, effect: RecordedEffect) {
   if (retention.size === 0) return -1;
   const timeMs = Date.parse(timestamp);
   const after = effect.kind === "restore" ? (effect.config?.version ?? null) : null;

@@ -64,7 +64,6 @@ function PasswordSection() {
   );
 }
 
-/** Returns the usual name of a browser, from its User-Agent. */
 function browserName(userAgent: string): string {
   if (userAgent === "") return "Unknown browser";
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)/.exec(userAgent)?.[1] ?? "Other client";
