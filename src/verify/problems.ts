@@ -83,39 +83,26 @@ export const MAX_REPORTED_PROBLEMS = 1000;
 /** Collects problems in bounded memory. */
 export class ProblemList {
   readonly reported: Problem[] = [];
-  #count = 0;
-  #first: FirstInvalid | null = null;
-
   /** How many were found, reported or not. */
-  get count(): number {
-    return this.#count;
-  }
-
+  count = 0;
   /** The problem with the lowest seq; null when no problem has one. */
-  get first(): FirstInvalid | null {
-    return this.#first;
-  }
+  first: FirstInvalid | null = null;
 
   add(problem: Problem): void {
-    this.#count += 1;
-    if (this.reported.length < MAX_REPORTED_PROBLEMS) this.reported.push(problem);
-    if (problem.seq !== null && (this.#first === null || problem.seq < this.#first.seq)) {
-      this.#first = { seq: problem.seq, id: problem.id, reason: problem.message };
-    }
+    const { seq, id, message: reason } = problem;
+    this.addAll({ reported: [problem], count: 1, first: seq === null ? null : { seq, id, reason } });
   }
 
   /** Adds what another list holds. */
-  addAll({ reported, count, first }: ReturnType<ProblemList["toPlain"]>): void {
-    this.#count += count;
+  addAll({ reported, count, first }: ProblemsFound): void {
+    this.count += count;
     this.reported.push(...reported.slice(0, MAX_REPORTED_PROBLEMS - this.reported.length));
-    if (first !== null && (this.#first === null || first.seq < this.#first.seq)) this.#first = first;
-  }
-
-  /** The list as plain data. */
-  toPlain(): { reported: Problem[]; count: number; first: FirstInvalid | null } {
-    return { reported: this.reported, count: this.#count, first: this.#first };
+    if (first !== null && (this.first === null || first.seq < this.first.seq)) this.first = first;
   }
 }
+
+/** A list as plain data, which can be sent to another thread. */
+export type ProblemsFound = Pick<ProblemList, "reported" | "count" | "first">;
 
 /** What a verification establishes. Tampering that was found outranks what could not be established. */
 export type Verdict = "verified" | "tampered" | "undetermined";

@@ -21,7 +21,7 @@ import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "
 import { nameEvents } from "./rows/events-named.ts";
 import { hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
-import { verifyWorkspace, type WorkspaceReport } from "./workspace.ts";
+import { verifyWorkspace, type WorkspaceReport, withProblems } from "./workspace.ts";
 
 /** What is asked of a workspace file. */
 export interface DatabaseWish extends WorkspaceVerificationOptions {
@@ -76,9 +76,10 @@ function whyNotWorkspace(connection: Connection): Obstacle | null {
 }
 
 async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
-  const source = { path: wish.path, kind: "workspace" } as const;
-  const changes = schemaChangesOf(connection);
-  if (changes.length > 0) return changedSchema(source, changes);
+  const changed = schemaChangesOf(connection).map(({ message, table }) => {
+    return schemaProblem({ message: `${message}; nothing more was looked at`, table });
+  });
+  if (changed.length > 0) return tampered(wish.path, "workspace", changed);
   // Seals cover the whole log, so comparing them takes all of it.
   const { publicKeys = [], anchors = [], witnesses = [] } = wish;
   const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
@@ -91,6 +92,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     if (damage !== null) obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
     const report = withProblems(found, all);
     const controlLog = whole ? await readControlLog(connection) : null;
+    const source = { path: wish.path, kind: "workspace" } as const;
     const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
     await nameEvents(connection, result.report.problems);
     if (found.prunedBefore > 0) result.report.prunings = await pruningsOf(connection);
@@ -137,10 +139,8 @@ export const schemaProblem = ({ message, table }: { message: string; table?: str
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Obstacle[] {
   const { agentId } = wish;
   const known = agentId === undefined || found.agents.some(({ agent_id }) => agent_id === agentId);
-  if (found.eventsChecked > 0 && known) return [];
-  if (!known) {
-    return [{ code: "agent_unknown", message: "this workspace has no events of that agent" }];
-  }
+  if (!known) return [{ code: "agent_unknown", message: "this workspace has no events of that agent" }];
+  if (found.eventsChecked > 0) return [];
   return [{ code: "log_empty", message: "the log is empty, and without a seal nothing says what it held" }];
 }
 
@@ -150,21 +150,6 @@ function otherWorkspace({ workspaceId }: VerificationReport, wish: DatabaseWish)
   return [{ code: "wrong_workspace", seq: null, id: null, message }];
 }
 
-function withProblems(found: WorkspaceReport, problems: readonly Problem[]): WorkspaceReport {
-  if (problems.length === 0) return found;
-  return {
-    ...found,
-    valid: false,
-    problems: [...problems, ...found.problems],
-    problemCount: found.problemCount + problems.length,
-  };
-}
-
-function changedSchema(source: { path: string; kind: "workspace" }, changes: readonly SchemaChange[]): SourceResult {
-  const all = changes.map(({ message, table }) => ({ message: `${message}; nothing more was looked at`, table }));
-  return tampered(source.path, source.kind, all.map(schemaProblem));
-}
-
 const DAMAGE = {
   not_a_database: "this file is no database, or its beginning is damaged",
   corrupt: "the database is damaged or cut off: it cannot be read to its end",
@@ -172,16 +157,10 @@ const DAMAGE = {
 
 /** The failure as what is wrong with the file. @throws what it is when it is no matter of the file */
 export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown): SourceResult {
-  const message = whyUnreadable(error);
+  const damage = damageOf(error);
+  const message = error instanceof EncryptionMismatch ? error.advice : damage && DAMAGE[damage];
   if (message === null) throw error;
   return obstacle(path, "unknown", "evidence_unreadable", message);
-}
-
-/** What a failure says of the file; null when it is no matter of the file. */
-function whyUnreadable(error: unknown): string | null {
-  if (error instanceof EncryptionMismatch) return error.advice;
-  const damage = damageOf(error);
-  return damage === null ? null : DAMAGE[damage];
 }
 
 /** What is asked of an export. */

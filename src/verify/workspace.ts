@@ -105,10 +105,17 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   if (before === 0 || !check.census.replay.overflowed) await check.census.compare(verifier, log);
   const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
   const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
+  return withProblems({ ...report, prunedBefore: before }, problem === null ? [] : [problem]);
+}
+
+/** Returns a report with further problems. */
+export function withProblems(found: WorkspaceReport, problems: readonly Problem[]): WorkspaceReport {
+  if (problems.length === 0) return found;
   return {
-    ...report,
-    ...(problem !== null && { valid: false, problems: [problem], problemCount: 1 }),
-    prunedBefore: before,
+    ...found,
+    valid: false,
+    problems: [...problems, ...found.problems],
+    problemCount: found.problemCount + problems.length,
   };
 }
 

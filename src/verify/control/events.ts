@@ -6,8 +6,8 @@ import { LOG_RESTORE } from "../../log/seal.ts";
 import { CONTROL_EVENT_NAMES } from "../../operations.ts";
 import { prunedBefore } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { integer, textBytes } from "../columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../rows/events-named.ts";
+import { readHead } from "../rows/head.ts";
 
 /** An event about rows of the control database, or a declared restore. */
 export interface ControlEvent {
@@ -36,10 +36,8 @@ const NAMES = [...CONTROL_EVENT_NAMES, LOG_RESTORE];
 
 /** Reads the events in the order of the log. Returns null when the file does not name its workspace. */
 export async function readControlLog(reader: Reader): Promise<ControlLog | null> {
-  const head = await reader.get<[Buffer | null, number | null]>(
-    `SELECT ${textBytes("workspace_id")}, ${integer("seq")} FROM head`,
-  );
-  if (head?.[0] == null || head[1] === null) return null;
+  const head = await readHead(reader);
+  if (head?.workspaceId == null || head.seq === null) return null;
   const rows = await reader.all<EventColumns>(
     `SELECT ${eventColumns("e")} FROM events e
      WHERE e.agent_id IS NULL AND e.operation IN (${NAMES.map(() => "?").join(", ")}) ORDER BY e.seq`,
@@ -58,5 +56,5 @@ export async function readControlLog(reader: Reader): Promise<ControlLog | null>
     ];
     return [{ seq, agent_seq, id, operation, timestamp, actor, details, changes, restore }];
   });
-  return { workspaceId: head[0].toString(), headSeq: head[1], prunedBefore: await prunedBefore(reader), events };
+  return { workspaceId: head.workspaceId, headSeq: head.seq, prunedBefore: await prunedBefore(reader), events };
 }

@@ -136,11 +136,6 @@ export class Blanks {
     return true;
   }
 
-  /** Both as plain data. */
-  toPlain(): Pick<Blanks, "blanks" | "erasures"> {
-    return { blanks: this.blanks, erasures: this.erasures };
-  }
-
   /** Appends those of the events that come next. */
   append({ blanks, erasures }: Pick<Blanks, "blanks" | "erasures">): void {
     for (const blank of blanks) this.blanks.push(blank);

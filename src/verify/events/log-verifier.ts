@@ -181,10 +181,11 @@ export class LogVerifier {
       last: this.last,
       events: this.#events,
       intact: this.#intact,
-      problems: this.#problems.toPlain(),
+      problems: { ...this.#problems },
       ...(this.#tree?.toPlain() ?? { tree: null, marks: [], keys: [] }),
       restores: this.restores,
-      ...this.blanks.toPlain(),
+      blanks: this.blanks.blanks,
+      erasures: this.blanks.erasures,
     };
   }
 

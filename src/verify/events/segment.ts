@@ -6,7 +6,7 @@
 import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange } from "../../log/merkle.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
-import type { FirstInvalid, Problem } from "../problems.ts";
+import type { FirstInvalid, ProblemsFound } from "../problems.ts";
 import type { Blank, Erasure } from "./details.ts";
 import type { NamedKey } from "./epochs.ts";
 
@@ -62,7 +62,7 @@ export interface Segment {
   events: number;
   intact: boolean;
   chains: ChainState[];
-  problems: { reported: Problem[]; count: number; first: FirstInvalid | null };
+  problems: ProblemsFound;
   /** The leaves, when the tree was asked for, and the same up to each tree size that was marked. */
   tree: PlainRange | null;
   marks: PlainRange[];

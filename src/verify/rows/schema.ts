@@ -66,10 +66,6 @@ export function schemaChanges(connection: Connection, migrations: readonly Migra
   return changes;
 }
 
-/** True when the file's schema is what these migrations make. */
-export const hasSchemaOf = (connection: Connection, migrations: readonly Migration[]): boolean =>
-  schemaChanges(connection, migrations).length === 0;
-
 /** Whether a table of that name is there. */
 export const hasTable = (connection: Connection, name: string): boolean => has(connection, "table", name);
 

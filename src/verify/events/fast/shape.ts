@@ -14,10 +14,8 @@ export const ID_CHARS = 26;
 export const TIME_CHARS = 24;
 
 /** The members that make a shape. */
-export type Shaped = Pick<
-  AuditEventBody,
-  "actor" | "agent_id" | "blocked_by" | "config_version" | "operation" | "result" | "workspace_id"
->;
+const SHAPED = ["actor", "agent_id", "blocked_by", "config_version", "operation", "result", "workspace_id"] as const;
+export type Shaped = Pick<AuditEventBody, (typeof SHAPED)[number]>;
 
 /** Pieces of text that stand between the parts that differ from event to event. */
 class Pieces {
@@ -75,16 +73,7 @@ export class Shape {
 
   /** Whether an event has this shape. */
   fits(event: Shaped): boolean {
-    const own = this.event;
-    return (
-      own.operation === event.operation &&
-      own.result === event.result &&
-      own.config_version === event.config_version &&
-      own.blocked_by === event.blocked_by &&
-      own.actor === event.actor &&
-      own.agent_id === event.agent_id &&
-      own.workspace_id === event.workspace_id
-    );
+    return SHAPED.every((member) => this.event[member] === event[member]);
   }
 }
 
@@ -121,13 +110,8 @@ export class Draft {
       places.push(at);
       at += gap;
     }
-    const place = (index: number): number => places[index] as number;
-    this.agentSeqAt = place(0);
-    this.commitmentAt = place(1);
-    this.idAt = place(2);
-    this.linkAt = place(3);
-    this.seqAt = place(4);
-    this.timeAt = place(5);
+    [this.agentSeqAt = 0, this.commitmentAt = 0, this.idAt = 0, this.linkAt = 0, this.seqAt = 0, this.timeAt = 0] =
+      places;
   }
 }
 

@@ -99,7 +99,12 @@ export class AgentHistory {
         // The keys that it ended were erased with the prefix.
         if (effect.kind !== kind) this.#lostPrefix = true;
         else
-          this.bulkChanges.push({ kind: "prefix", seq, prefix: effect.prefix, cutoffMs: this.#cutoff(event, effect) });
+          this.bulkChanges.push({
+            kind: "prefix",
+            seq,
+            prefix: effect.prefix,
+            cutoffMs: cutoffOf(this.facts.retention, event, effect),
+          });
         return;
       case "expire":
         this.#sweep(seq);
@@ -171,10 +176,6 @@ export class AgentHistory {
     return retention.size === 0 ? -1 : cutoffAt(retention, configVersion, timeMs);
   }
 
-  #cutoff(event: AuditEventBody, effect: RecordedEffect): number {
-    return cutoffOf(this.facts.retention, event, effect);
-  }
-
   /** @param id null when the event's details are erased */
   #addCheckpoint(id: string | null, asOf: number): void {
     this.checkpoints += 1;
@@ -206,7 +207,7 @@ export class AgentHistory {
       // What a restore does depends on the entries before it: after one that is not known, none is.
       const follows = asOf !== undefined && asOf >= this.prunedBefore && this.#unknown.length === 0;
       if (!follows) this.#unknown.push(seq);
-      const cutoffMs = this.#cutoff(event, effect);
+      const cutoffMs = cutoffOf(this.facts.retention, event, effect);
       this.bulkChanges.push({ kind: "restore", seq, cutoffMs, asOf: follows ? asOf : null });
     }
     this.#addCheckpoint(known?.safety.id ?? null, seq - 1);
