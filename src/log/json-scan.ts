@@ -63,6 +63,17 @@ export function parseStrictJson(text: string): JsonValue {
   return value;
 }
 
+/** Reports whether a text is JSON. */
+export function isJson(text: string): boolean {
+  if (text === "{}") return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Reports whether an object in `text`, which is the JSON of `value`, has the same member twice. */
 export function hasRepeatedMember(text: string, value: JsonValue): boolean {
   // JSON.parse keeps the last one of a repeated member, so there is a colon too many.

@@ -1,7 +1,7 @@
 /** What an auditor brings to a verification: the public key, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
-import { Failure, readText } from "../failure.ts";
+import { Failure, orNull, readText } from "../failure.ts";
 import { NoteError, parseVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
@@ -33,12 +33,8 @@ export function readTrust(options: {
 
 function readWitnesses(given: readonly string[]): VerifierKey[] {
   const witnesses = given.map((one) => {
-    try {
-      const key = parseVerifierKey((existsSync(one) ? readText("usage", one) : one).trim());
-      if (key.type === SIGNATURE_COSIGNATURE_V1) return key;
-    } catch (error) {
-      if (!(error instanceof NoteError)) throw error;
-    }
+    const key = orNull(NoteError, () => parseVerifierKey(textOf(one)));
+    if (key?.type === SIGNATURE_COSIGNATURE_V1) return key;
     const message =
       "--witness-key is neither the verifier key of a witness (name+hash+key, of type 4) nor a file with one.";
     throw new Failure("usage", message);
@@ -50,16 +46,16 @@ function readWitnesses(given: readonly string[]): VerifierKey[] {
   return witnesses;
 }
 
+/** The text of a file, or what was given instead of a file. */
+const textOf = (given: string): string => (existsSync(given) ? readText("usage", given) : given).trim();
+
 /** A verifier key, a PEM, or the 64 hex digits of a raw key; or a file with one of them. */
 function readPublicKey(given: string): Uint8Array {
-  const text = (existsSync(given) ? readText("usage", given) : given).trim();
-  try {
-    if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
-    if (text.startsWith("-----BEGIN PUBLIC KEY-----")) return rawPublicKey(createPublicKey(text));
-    return parseVerifierKey(text).publicKey;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-  }
+  const text = textOf(given);
+  if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
+  const isPem = text.startsWith("-----BEGIN PUBLIC KEY-----");
+  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : parseVerifierKey(text).publicKey));
+  if (key !== null) return key;
   throw new Failure(
     "usage",
     "--public-key is neither an Ed25519 public key (PEM, or name+hash+key) nor a file with one: `governd key-info` prints it.",

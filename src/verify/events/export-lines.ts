@@ -2,6 +2,7 @@
  * The lines of an export: as text, one event fed to the verifier, and a part of the lines verified by itself, for one of
  * several threads.
  */
+import { orNull } from "../../failure.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
 import { EventFormatError } from "../../log/event.ts";
@@ -61,24 +62,9 @@ export function unreadable(error: unknown): string {
   throw error;
 }
 
-/** Whether a text is JSON. */
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Whether a first line is that of an ndjson export, or meant to be. */
-export function isNdjsonHeader(line: string): boolean {
-  try {
-    return Object.hasOwn(asObject(JSON.parse(line) as JsonValue, "the first line"), "type");
-  } catch {
-    return false;
-  }
-}
+export const isNdjsonHeader = (line: string): boolean =>
+  orNull(Error, () => Object.hasOwn(asObject(JSON.parse(line) as JsonValue, "the first line"), "type")) ?? false;
 
 /** @throws ExportFormatError, or `refusal`, when a value is no object */
 export function asObject(value: JsonValue, what: string, refusal = ExportFormatError): JsonObject {
@@ -180,11 +166,8 @@ export class ExportPart {
 }
 
 /** A line as text and as an object; null when it is not one. */
-function read(line: Uint8Array): { text: string; value: JsonObject } | null {
-  try {
+const read = (line: Uint8Array): { text: string; value: JsonObject } | null =>
+  orNull(Error, () => {
     const text = decode(line);
     return { text, value: asObject(JSON.parse(text) as JsonValue, "a line") };
-  } catch {
-    return null;
-  }
-}
+  });

@@ -2,18 +2,9 @@
 import { Bytes } from "../../log/bytes.ts";
 import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
 import { asHeader, asTrailer } from "../../log/export-schema.ts";
-import { parseJson, parseStrictJson } from "../../log/json-scan.ts";
+import { isJson, parseJson, parseStrictJson } from "../../log/json-scan.ts";
 import { DocumentReader } from "./export-document.ts";
-import {
-  asObject,
-  decode,
-  type ExportTarget,
-  isBlank,
-  isJson,
-  isNdjsonHeader,
-  joined,
-  NEW_LINE,
-} from "./export-lines.ts";
+import { asObject, decode, type ExportTarget, isBlank, isNdjsonHeader, joined, NEW_LINE } from "./export-lines.ts";
 import { LINE_LEAD } from "./fast/shown-event.ts";
 
 /** Feed with {@link push} as the file is read, then call {@link end} once. */

@@ -15,7 +15,7 @@ import { type DeclaredRestore, declaredRestore, restoreProblem } from "../../log
 import { canonicalText, type StoredEvent } from "../../log/rows.ts";
 import type { Seal } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
-import { breaksChain, ProblemList, type ProblemRow } from "../problems.ts";
+import { breaksChain, type Problem, ProblemList, type ProblemRow } from "../problems.ts";
 import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
 import { Blanks, detailsProblem, NO_ERASURE, rowProblems } from "./details.ts";
@@ -46,7 +46,7 @@ export class LogVerifier {
   #intact = true;
 
   constructor(options: VerifierOptions) {
-    const { scope, start, seals, marks = [], onTile } = options;
+    const { scope, start, seals } = options;
     const single = scope === "agent";
     this.#options = options;
     this.#startSeq = typeof start === "object" ? start.seq : 0;
@@ -55,8 +55,8 @@ export class LogVerifier {
     this.#chains = new ChainSet({ single, whole: start === "beginning" }, (code, event, message, since) =>
       this.#problem(code, event, message, since),
     );
-    const tree = seals && { seals, start: this.#nextSeq, grows: !single, marks, onTile };
-    this.#tree = tree ? new SealedTree(tree, (problem) => this.#problems.add(problem)) : null;
+    const report = (problem: Problem) => this.#problems.add(problem);
+    this.#tree = seals ? new SealedTree(options, seals, this.#nextSeq, report) : null;
   }
 
   /** How many events were fed; for progress. */

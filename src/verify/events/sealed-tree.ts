@@ -4,36 +4,30 @@ import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
 import { namesSealKey, type Seal } from "../../log/seal.ts";
 import type { Problem } from "../problems.ts";
-import type { SealAuditOptions } from "./contract.ts";
+import type { SealAuditOptions, VerifierOptions } from "./contract.ts";
 import type { NamedKey } from "./epochs.ts";
-import { LeafRun, type OnTile } from "./leaf-run.ts";
+import { LeafRun } from "./leaf-run.ts";
 import { SealAudit } from "./seal-audit.ts";
 import { grown, type PlainRange, plainRange, type Segment } from "./segment.ts";
 
-export interface TreeOptions {
-  seals: SealAuditOptions;
-  /** The number of the first leaf; null when the first event tells it. */
-  start: number | null;
-  /** Whether every event is a leaf. The chain of one agent has no tree. */
-  grows: boolean;
-  /** See {@link VerifierOptions}. */
-  marks: readonly number[];
-  onTile: OnTile | undefined;
-}
-
 export class SealedTree {
   readonly audit: SealAudit;
-  readonly #options: TreeOptions;
-  readonly #report: (problem: Problem) => void;
+  /** Whether every event is a leaf. The chain of one agent has no tree. */
+  readonly #grows: boolean;
   readonly #marks: PlainRange[] = [];
   readonly #keys: Segment["keys"] = [];
   #run: LeafRun | null = null;
 
-  constructor(options: TreeOptions, report: (problem: Problem) => void) {
-    this.audit = new SealAudit(options.seals, report);
-    this.#options = options;
-    this.#report = report;
-    if (options.start !== null) this.#run = new LeafRun(options.start, options.onTile);
+  /** @param start the number of the first leaf; null when the first event tells it */
+  constructor(
+    private readonly options: VerifierOptions,
+    seals: SealAuditOptions,
+    start: number | null,
+    private readonly report: (problem: Problem) => void,
+  ) {
+    this.audit = new SealAudit(seals, report);
+    this.#grows = options.scope === "workspace";
+    if (start !== null) this.#run = new LeafRun(start, options.onTile);
   }
 
   /** The leaves so far; null before the first one is known. */
@@ -43,7 +37,7 @@ export class SealedTree {
 
   /** Where the fast path writes the next leaf, which counts with {@link accept}; null where it cannot yet. */
   get slot(): Uint8Array | null {
-    if (!this.#options.grows) return this.#noLeaf;
+    if (!this.#grows) return this.#noLeaf;
     return this.#run?.slot ?? null;
   }
 
@@ -52,17 +46,17 @@ export class SealedTree {
   /** Adds the leaf in {@link slot}. */
   accept(workspaceId: string | null): void {
     const run = this.#run;
-    if (run === null || !this.#options.grows) return;
+    if (run === null || !this.#grows) return;
     run.grow();
     if (Math.min(this.audit.nextSize, this.#nextMark ?? this.audit.nextSize) <= run.end) this.check(workspaceId);
   }
 
   /** Adds a leaf by its hash in hex. @param seq the number of its event; null when it is not an event */
   append(hash: string, seq: number | null): void {
-    if (!this.#options.grows) return;
+    if (!this.#grows) return;
     if (this.#run === null) {
       if (seq === null) return; // the start of the run is not known yet
-      this.#run = new LeafRun(seq, this.#options.onTile);
+      this.#run = new LeafRun(seq, this.options.onTile);
     }
     this.#run.append(Buffer.from(hash, "hex"));
   }
@@ -84,7 +78,7 @@ export class SealedTree {
     const late = seals.filter(({ size }) => size < (this.#run?.end ?? 0));
     for (const { size } of late) {
       const message = `a stored seal covers ${size} events and stands behind one that covers more`;
-      this.#report({ code: "seal_invalid", seq: size > 0 ? size - 1 : null, id: null, message });
+      this.report({ code: "seal_invalid", seq: size > 0 ? size - 1 : null, id: null, message });
     }
     this.audit.expect(seals.filter((seal) => !late.includes(seal)));
   }
@@ -130,7 +124,7 @@ export class SealedTree {
   }
 
   get #nextMark(): number | undefined {
-    return this.#options.marks[this.#marks.length];
+    return this.options.marks?.[this.#marks.length];
   }
 
   #checkEmpty(workspaceId: string): void {

@@ -5,8 +5,8 @@
  */
 import { SHA256 } from "bun";
 import { Bytes, copy, enlarged } from "../../log/bytes.ts";
+import { isJson } from "../../log/json-scan.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { isJson } from "./entry.ts";
 
 /** Present entries of the file with ids after `after` up to `upTo`. */
 export interface EntryRange {

@@ -3,6 +3,7 @@
 import { orNull } from "../../failure.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { CanonicalJsonError } from "../../log/jcs.ts";
+import { isJson } from "../../log/json-scan.ts";
 import { RowForm, type RowOf } from "../columns.ts";
 import type { Finding } from "../problems.ts";
 import { kindOf, type NamedEvent } from "./events-named.ts";
@@ -52,6 +53,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): Finding | n
   }
   const { effect } = written;
   const isSame = effect.kind === "put" && effect.key === row.key && effect.digest === digestOf(row);
+  // The one way to cut the hashed text elsewhere leaves metadata that is no JSON.
   if (!isSame || !isJson(row.metadata)) {
     return mismatch("a stored entry is not what its event says was written");
   }
@@ -92,17 +94,6 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
 // The hashed text is put together from the columns as they stand, so each byte of them counts.
 export const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
   orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
-
-/** The one way to cut the hashed text elsewhere leaves metadata that is no JSON. */
-export function isJson(text: string): boolean {
-  if (text === "{}") return true;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>
   kindOf(named) === "put" && named.event.agent_id === agentId;

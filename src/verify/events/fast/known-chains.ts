@@ -54,16 +54,17 @@ export class Accepted {
 }
 
 /** What is known of a chain, ready to be compared. */
-export interface KnownChain {
-  state: ChainState;
-  shapes: Shape[];
-  agentSeq: number;
+export class KnownChain {
+  shapes: Shape[] = [];
+  agentSeq = 0;
   /** The hash of the last event, hex. */
-  hash: Bytes;
+  hash = new Bytes(new Uint8Array(HASH_CHARS));
   /** Events accepted since `state` was brought up to date, and where the text of the last of them is. */
-  pending: number;
-  text: string | null;
-  place: { bytes: Bytes; start: number; end: number } | null;
+  pending = 0;
+  text: string | null = null;
+  place: { bytes: Bytes; start: number; end: number } | null = null;
+
+  constructor(public state: ChainState) {}
 }
 
 export class KnownChains {
@@ -181,15 +182,7 @@ export class KnownChains {
       return known;
     }
     if (this.#shapes >= MAX_SHAPES) this.#forget();
-    const chain: KnownChain = {
-      state,
-      shapes: [],
-      agentSeq: 0,
-      hash: new Bytes(new Uint8Array(HASH_CHARS)),
-      pending: 0,
-      text: null,
-      place: null,
-    };
+    const chain = new KnownChain(state);
     this.#byAgent.set(agentId, chain);
     const id = Buffer.from(agentId ?? "", "latin1");
     this.#byHash.set(hashOfBytes(id, 0, id.length), chain);
