@@ -33,9 +33,8 @@ export class Session {
 }
 
 /** Adds `--json`, `--config` and the flags of the named settings, or of every setting when none is named. */
-export function addCommonOptions(command: Command, names?: readonly SettingName[]): Command {
-  return addSettingOptions(command.option("--json", "print JSON"), names);
-}
+export const addCommonOptions = (command: Command, names?: readonly SettingName[]): Command =>
+  addSettingOptions(command.option("--json", "print JSON"), names);
 
 /** Adds `--config` and the flags of the named settings, or of every setting when none is named. */
 export function addSettingOptions(command: Command, names?: readonly SettingName[]): Command {

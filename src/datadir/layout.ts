@@ -53,9 +53,8 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
 export const foldersOf = ({ workspaces, seals, keys, tls }: DataDirectory): string[] => [workspaces, seals, keys, tls];
 
 /** Returns the path of a workspace's database. */
-export function workspaceFile(directory: DataDirectory, workspaceId: string): string {
-  return join(directory.workspaces, `${workspaceId}${DATABASE_SUFFIX}`);
-}
+export const workspaceFile = (directory: DataDirectory, workspaceId: string): string =>
+  join(directory.workspaces, `${workspaceId}${DATABASE_SUFFIX}`);
 
 /** Returns the ids of the workspaces whose databases exist, in no order. @throws when their directory is missing */
 export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
@@ -66,6 +65,5 @@ export function presentWorkspaces({ workspaces }: DataDirectory): string[] {
 }
 
 /** Returns the path of a workspace's seal file, which is append-only. */
-export function sealFile(directory: DataDirectory, workspaceId: string): string {
-  return join(directory.seals, `${workspaceId}.log`);
-}
+export const sealFile = (directory: DataDirectory, workspaceId: string): string =>
+  join(directory.seals, `${workspaceId}.log`);

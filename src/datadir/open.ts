@@ -81,9 +81,8 @@ function refuseUnfinished(directory: DataDirectory): void {
 }
 
 /** Reports whether a path does not exist, or is a directory as empty as a new volume. */
-export function isEmptyDirectory(path: string): boolean {
-  return !existsSync(path) || readdirSync(path).every((name) => HARMLESS.has(name));
-}
+export const isEmptyDirectory = (path: string): boolean =>
+  !existsSync(path) || readdirSync(path).every((name) => HARMLESS.has(name));
 
 /** Refuses a directory with foreign files: a typing error must not turn a home directory into a data directory. */
 function refuseForeign(directory: DataDirectory): void {

@@ -8,9 +8,8 @@ export const PRIVATE_FILE_MODE = 0o600;
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 
 /** Creates a directory and its parents. Returns false when it already existed. */
-export function makePrivateDirectory(path: string): boolean {
-  return mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE }) !== undefined;
-}
+export const makePrivateDirectory = (path: string): boolean =>
+  mkdirSync(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE }) !== undefined;
 
 /**
  * Creates a file unless it exists. Reports whether it created one. Of several concurrent processes one succeeds, and

@@ -44,9 +44,8 @@ export function newSealKey(): string {
 }
 
 /** Returns the public key in PEM, the form that auditors get. */
-export function publicPem({ publicKey }: SealKey): string {
-  return publicKey.export({ format: "pem", type: "spki" }).toString();
-}
+export const publicPem = ({ publicKey }: SealKey): string =>
+  publicKey.export({ format: "pem", type: "spki" }).toString();
 
 /**
  * Creates the key pair unless it exists. Of several processes, the first one creates it and the others find it.
@@ -81,9 +80,8 @@ export function readSealKey(source: SealKeySource): SealKey {
 }
 
 /** Returns the private key in PEM, unchecked. @throws {Failure} `data_directory_unusable` when it cannot be read */
-export function sealKeyPem(source: SealKeySource): string {
-  return source.kind === "pem" ? source.pem : readText("data_directory_unusable", source.path, "the sealing key");
-}
+export const sealKeyPem = (source: SealKeySource): string =>
+  source.kind === "pem" ? source.pem : readText("data_directory_unusable", source.path, "the sealing key");
 
 function parsePrivateKey(pem: string, where: string): KeyObject {
   try {

@@ -42,9 +42,8 @@ export function detailsCommitment(salt: Uint8Array | string, details: string): s
 }
 
 /** Reports whether this is a salt that {@link detailsCommitment} accepts. */
-export function isSalt(salt: Uint8Array | string): boolean {
-  return typeof salt === "string" ? SALT_HEX.test(salt) : salt.length === SALT_BYTES;
-}
+export const isSalt = (salt: Uint8Array | string): boolean =>
+  typeof salt === "string" ? SALT_HEX.test(salt) : salt.length === SALT_BYTES;
 
 const SALT_HEX = new RegExp(`^[0-9a-f]{${2 * SALT_BYTES}}$`);
 
@@ -64,6 +63,5 @@ function hashAfter(prefix: number, rest: string | Uint8Array): string {
  * JSON texts.
  * @throws CanonicalJsonError when the key holds a lone surrogate
  */
-export function valueDigest(key: string, metadata: string, value: string): string {
-  return sha256Hex(`{"key":${canonicalString(key)},"metadata":${metadata},"value":${value}}`);
-}
+export const valueDigest = (key: string, metadata: string, value: string): string =>
+  sha256Hex(`{"key":${canonicalString(key)},"metadata":${metadata},"value":${value}}`);

@@ -67,9 +67,8 @@ export function verifierKey(name: string, publicKey: Uint8Array, type = SIGNATUR
 }
 
 /** The text form of a verifier key: `name+hexkeyid+base64(type ‖ key)`. */
-export function formatVerifierKey({ name, keyId: id, type, publicKey }: VerifierKey): string {
-  return `${name}+${hexId(id)}+${Buffer.from([type, ...publicKey]).toString("base64")}`;
-}
+export const formatVerifierKey = ({ name, keyId: id, type, publicKey }: VerifierKey): string =>
+  `${name}+${hexId(id)}+${Buffer.from([type, ...publicKey]).toString("base64")}`;
 
 /** Reads a verifier key. @throws NoteError when it is none, or its id is not that of its name and key */
 export function parseVerifierKey(text: string): VerifierKey {
@@ -117,9 +116,8 @@ export function signNote(text: string, signers: readonly NoteSigner[]): string {
 }
 
 /** Returns the text form of a note. */
-export function formatNote({ text, signatures }: SignedNote): string {
-  return `${text}\n${signatures.map(formatSignature).join("")}`;
-}
+export const formatNote = ({ text, signatures }: SignedNote): string =>
+  `${text}\n${signatures.map(formatSignature).join("")}`;
 
 /** Returns one signature line, with its newline. */
 export function formatSignature({ name, keyId: id, signature }: NoteSignature): string {

@@ -74,9 +74,8 @@ export function renderEvent(stored: StoredEvent & { canonical: string }, hash: s
 }
 
 /** {@link presentEventJson} as an object. */
-export function presentEvent(stored: StoredEvent): PresentedEvent {
-  return JSON.parse(presentEventJson(stored)) as PresentedEvent;
-}
+export const presentEvent = (stored: StoredEvent): PresentedEvent =>
+  JSON.parse(presentEventJson(stored)) as PresentedEvent;
 
 /**
  * Turns a shown event back into the stored form, canonical bytes included.

@@ -21,6 +21,5 @@ export function canonicalText({ canonical }: StoredEvent): string {
 }
 
 /** Returns the lower-case hex of bytes, or text unchanged. */
-export function hexOf(value: string | Uint8Array): string {
-  return typeof value === "string" ? value : Buffer.from(value).toString("hex");
-}
+export const hexOf = (value: string | Uint8Array): string =>
+  typeof value === "string" ? value : Buffer.from(value).toString("hex");

@@ -28,9 +28,8 @@ export interface TileReader {
 }
 
 /** Returns how many hashes the last tile of a level has in a tree of `size` leaves; 0 when it is full. */
-export function partialWidth(level: number, size: number): number {
-  return Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
-}
+export const partialWidth = (level: number, size: number): number =>
+  Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
 
 /**
  * Adds leaves to a tree kept in tiles, and says which tiles to store. One is made for each batch from

@@ -25,9 +25,8 @@ export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[],
 }
 
 /** Returns the message that a `cosignature/v1` signs: the time, POSIX seconds, and the seal's three lines. */
-export function cosignedText(seal: Seal, timestamp: bigint): string {
-  return `cosignature/v1\ntime ${timestamp}\n${seal.note.text}`;
-}
+export const cosignedText = (seal: Seal, timestamp: bigint): string =>
+  `cosignature/v1\ntime ${timestamp}\n${seal.note.text}`;
 
 /**
  * Returns the time of a witness's cosignature, POSIX seconds; null when the line has no valid cosignature of this key.

@@ -47,9 +47,8 @@ const PATHS: Readonly<Record<string, (answers: MetricsAnswers) => Promise<Respon
   },
 };
 
-function text(status: number, body: string, headers: Record<string, string> = {}): Response {
-  return new Response(body, { status, headers: { ...headersOf("text/plain; charset=utf-8"), ...headers } });
-}
+const text = (status: number, body: string, headers: Record<string, string> = {}): Response =>
+  new Response(body, { status, headers: { ...headersOf("text/plain; charset=utf-8"), ...headers } });
 
 function headersOf(contentType: string): Record<string, string> {
   return { "content-type": contentType, "cache-control": "no-store", "x-content-type-options": "nosniff" };

@@ -110,9 +110,8 @@ export class StorageMeter {
 /** Returns the size of a database including its write-ahead log. */
 export const databaseBytes = (path: string): Promise<number> => bytesOf([path, `${path}-wal`, `${path}-shm`]);
 
-async function bytesIn(directory: string): Promise<number> {
-  return bytesOf((await readdir(directory)).map((name) => join(directory, name)));
-}
+const bytesIn = async (directory: string): Promise<number> =>
+  bytesOf((await readdir(directory)).map((name) => join(directory, name)));
 
 /** Returns the total size of files. A file that no longer exists, such as a write-ahead log, counts 0. */
 async function bytesOf(paths: readonly string[]): Promise<number> {

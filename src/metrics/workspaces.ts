@@ -104,9 +104,8 @@ function sealFamilies(families: Families, { pool, tally, clock }: WorkspaceSourc
 
 const seconds = (ms: number): number => ms / 1_000;
 
-function total(threads: readonly ThreadGauges[], name: Parameters<ThreadGauges["get"]>[0]): number {
-  return threads.reduce((sum, thread) => sum + thread.get(name), 0);
-}
+const total = (threads: readonly ThreadGauges[], name: Parameters<ThreadGauges["get"]>[0]): number =>
+  threads.reduce((sum, thread) => sum + thread.get(name), 0);
 
 function merged(threads: readonly ThreadGauges[]): Histogram {
   const all = new Histogram(DURATION_BOUNDS);

@@ -31,11 +31,9 @@ export interface WithRetention {
 }
 
 /** Returns the time (ms) before which entries last written are expired; -1 when nothing expires. */
-export function retentionCutoff({ [RETENTION]: days }: WithRetention, nowMs: number): number {
-  return days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
-}
+export const retentionCutoff = ({ [RETENTION]: days }: WithRetention, nowMs: number): number =>
+  days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
 
 /** When an entry that was last written at `updatedAt` expires, ms; null when it does not expire. */
-export function retentionEnd({ [RETENTION]: days }: WithRetention, updatedAt: number): number | null {
-  return days === null ? null : updatedAt + days * DAY_MS;
-}
+export const retentionEnd = ({ [RETENTION]: days }: WithRetention, updatedAt: number): number | null =>
+  days === null ? null : updatedAt + days * DAY_MS;

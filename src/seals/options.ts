@@ -36,6 +36,5 @@ export function newOrigin(hostnames: readonly string[], workspaceId: string): st
 }
 
 /** Returns the path of a workspace's seal file. */
-export function sealFilePath({ sealsDir }: Pick<SealingOptions, "sealsDir">, workspaceId: string): string {
-  return join(sealsDir, `${workspaceId}.log`);
-}
+export const sealFilePath = ({ sealsDir }: Pick<SealingOptions, "sealsDir">, workspaceId: string): string =>
+  join(sealsDir, `${workspaceId}.log`);

@@ -178,9 +178,8 @@ export const DEFINITIONS: readonly Definition[] = Object.entries(SETTINGS).map((
 }));
 
 /** Returns the default value of a setting. */
-export function defaultOf({ fallback }: Definition, world: World): unknown {
-  return typeof fallback === "function" ? fallback(world) : fallback;
-}
+export const defaultOf = ({ fallback }: Definition, world: World): unknown =>
+  typeof fallback === "function" ? fallback(world) : fallback;
 
 /** Returns the flag of a setting: `--data-dir` for `data_dir`. */
 export const flagOf = (name: SettingName): string => `--${name.replaceAll("_", "-")}`;

@@ -159,9 +159,8 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
 }
 
 /** Returns the settings in their order, as a person writes them. Secrets are masked. */
-export function showSettings(settings: Settings, origins: Origins) {
-  return DEFINITIONS.map(({ name, kind }) => ({ name, value: kind.show(settings[name]), origin: origins[name] }));
-}
+export const showSettings = (settings: Settings, origins: Origins) =>
+  DEFINITIONS.map(({ name, kind }) => ({ name, value: kind.show(settings[name]), origin: origins[name] }));
 
 /** Returns the settings as lines for `governd.toml`, each with a comment that says where its value came from. */
 export function settingsAsToml(shown: ReturnType<typeof showSettings>): string {

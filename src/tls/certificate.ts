@@ -48,9 +48,8 @@ export function readClientAuthorities(path: string): string {
 }
 
 /** Returns all certificates of a PEM text, at least one. */
-function certificatesOf(pem: string, path: string): X509Certificate[] {
-  return (pem.match(PEM_CERTIFICATE) ?? [pem]).map((text) => parseCertificate(text, path));
-}
+const certificatesOf = (pem: string, path: string): X509Certificate[] =>
+  (pem.match(PEM_CERTIFICATE) ?? [pem]).map((text) => parseCertificate(text, path));
 
 /** Returns the first certificate of a PEM text. */
 export function parseCertificate(pem: string, path: string): X509Certificate {

@@ -115,9 +115,8 @@ function randomSerial(): string {
 const pem = (certificate: X509Certificate): string => `${certificate.toString("pem")}\n`;
 
 /** PKCS #8 in PEM (RFC 7468). */
-async function exportKey(key: CryptoKey): Promise<string> {
-  return KeyObject.from(key).export({ format: "pem", type: "pkcs8" }).toString();
-}
+const exportKey = async (key: CryptoKey): Promise<string> =>
+  KeyObject.from(key).export({ format: "pem", type: "pkcs8" }).toString();
 
 function importKey(pem: string): Promise<CryptoKey> {
   const der = createPrivateKey(pem).export({ format: "der", type: "pkcs8" });

@@ -48,6 +48,5 @@ function readGiven({ tls_cert: cert, tls_key: key }: TlsSettings): ServerCertifi
   return readServerCertificate(cert, key);
 }
 
-function withClientCa({ client_ca: ca }: TlsSettings, certificate: ServerCertificate): ServerCertificate {
-  return ca === null ? certificate : { ...certificate, clientCa: readClientAuthorities(ca) };
-}
+const withClientCa = ({ client_ca: ca }: TlsSettings, certificate: ServerCertificate): ServerCertificate =>
+  ca === null ? certificate : { ...certificate, clientCa: readClientAuthorities(ca) };

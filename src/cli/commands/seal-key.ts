@@ -173,6 +173,5 @@ async function announceEverywhere(
   return announced;
 }
 
-function workspaceIds(options: object): string[] {
-  return consult(options, ({ connection }) => listLogs(connection).map(({ id }) => id));
-}
+const workspaceIds = (options: object): string[] =>
+  consult(options, ({ connection }) => listLogs(connection).map(({ id }) => id));

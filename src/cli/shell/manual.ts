@@ -66,9 +66,8 @@ function ofCommand({ path, usage, description, after, options }: CommandNode): s
   ].join("\n");
 }
 
-function flagsOf({ flags, value }: CommandOption): string {
-  return value === null ? flags.join(", ") : `${flags.join(", ")} <${value.name}>`;
-}
+const flagsOf = ({ flags, value }: CommandOption): string =>
+  value === null ? flags.join(", ") : `${flags.join(", ")} <${value.name}>`;
 
 const item = (term: string, meaning: string): string => `.TP\n.B ${quoted(term)}\n${escaped(meaning)}`;
 

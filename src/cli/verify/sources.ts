@@ -94,9 +94,8 @@ async function verifyControlFile(
 }
 
 /** Returns when a backup began to be made; null for a directory that is none. */
-function backupTime(root: string): string | null {
-  return existsSync(join(root, MANIFEST_FILE)) ? readManifest(root).manifest.created_at : null;
-}
+const backupTime = (root: string): string | null =>
+  existsSync(join(root, MANIFEST_FILE)) ? readManifest(root).manifest.created_at : null;
 
 /** Opens evidence for reading. @throws {EncryptionMismatch} when it is encrypted with another key */
 function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource): Connection {
@@ -197,9 +196,8 @@ async function verifyWorkspaceFile(
   return obstacle(wish.path, "unknown", "evidence_unreadable", message);
 }
 
-async function isReceipt(path: string): Promise<boolean> {
-  return (await Bun.file(path).slice(0, RECEIPT_HEAD.length).text()) === RECEIPT_HEAD;
-}
+const isReceipt = async (path: string): Promise<boolean> =>
+  (await Bun.file(path).slice(0, RECEIPT_HEAD.length).text()) === RECEIPT_HEAD;
 
 function missingWorkspace(path: string, workspaceId: string): SourceResult {
   const message = "the data directory knows this workspace, but its file is missing";

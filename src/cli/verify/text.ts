@@ -173,9 +173,8 @@ function consequenceText({ consequence_codes: codes }: ReportedProblem): string 
     .join(", ");
 }
 
-function eventName({ seq, id }: { seq: number | null; id: string | null }): string {
-  return id === null ? `event ${seq}` : `event ${seq} (${id})`;
-}
+const eventName = ({ seq, id }: { seq: number | null; id: string | null }): string =>
+  id === null ? `event ${seq}` : `event ${seq} (${id})`;
 
 const rangeText = (range: SourceResult["range"]): string =>
   range === null ? "" : ` (${range.first} to ${range.last})`;

@@ -184,9 +184,8 @@ function labelledAddress(clear: boolean): Check {
 }
 
 /** A number and a name in capitals, without the words that follow other numbers. */
-function isStreetLike(value: string): boolean {
-  return /\p{Lu}\p{L}{2,}/u.test(value) && !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value);
-}
+const isStreetLike = (value: string): boolean =>
+  /\p{Lu}\p{L}{2,}/u.test(value) && !/\b(?:bytes|bits|items|times|days|hours|minutes|percent|0x)\b/i.test(value);
 
 function isUpper(text: string, at: number): boolean {
   const char = text[at] as string;

@@ -93,9 +93,8 @@ export function iban(text: string, at: number): Hit | null {
  * Some countries allow letters and digits in any order, so that a random identifier can have a valid check number.
  * With small letters and several runs of digits it is taken for one.
  */
-function isMixedIdentifier(written: string): boolean {
-  return /[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS;
-}
+const isMixedIdentifier = (written: string): boolean =>
+  /[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS;
 
 const MANY_DIGIT_RUNS = 3;
 

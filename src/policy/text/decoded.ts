@@ -110,9 +110,8 @@ function entityEscape(text: string, at: number): Escape | null {
   return plain === undefined ? null : { plain, end: ENTITY.lastIndex };
 }
 
-function character(code: number): string | undefined {
-  return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
-}
+const character = (code: number): string | undefined =>
+  code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : undefined;
 
 /** The escaped byte at `at`, or the escaped bytes of one character in UTF-8; `mark` is what each begins with. */
 function bytesAt(text: string, at: number, mark: string): Escape | null {

@@ -10,9 +10,8 @@ export interface Section {
 }
 
 /** The lines of a file without comments and empty ones. */
-export function linesOf(text: string): string[] {
-  return text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-}
+export const linesOf = (text: string): string[] =>
+  text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
 /** @throws {Error} when a line stands before the first heading */
 export function sectionsOf(text: string): Section[] {

@@ -45,9 +45,8 @@ export interface Candidate {
  * best `CANDIDATES` by BM25 suffice. They are letters and digits with punctuation inside, never empty, and
  * must be quoted for the full-text search.
  */
-export function searchTerms(query: string): string[] {
-  return [...new Set(contentTokens(queryTokens(query)))].slice(0, MAX_QUERY_TERMS);
-}
+export const searchTerms = (query: string): string[] =>
+  [...new Set(contentTokens(queryTokens(query)))].slice(0, MAX_QUERY_TERMS);
 
 /**
  * Ranks entries that are not in memory, as an `AgentIndex` of the whole agent would. Words weigh by their

@@ -21,9 +21,8 @@ export function growColumns(columns: Record<string, Growable>, rows: number): vo
 }
 
 /** Returns the memory of all columns of a table in bytes. */
-export function bytesOf(columns: Record<string, Growable>): number {
-  return Object.values(columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
-}
+export const bytesOf = (columns: Record<string, Growable>): number =>
+  Object.values(columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 /** A list of forms that reuses its memory for the next text. */
 export class FormList {

@@ -73,6 +73,5 @@ function readTensor(view: DataView, start: number, name: string, entry: Entry): 
 }
 
 /** Reports whether this is a list of non-negative integers. */
-function isWhole(list: unknown): list is number[] {
-  return Array.isArray(list) && list.every((number) => Number.isSafeInteger(number) && number >= 0);
-}
+const isWhole = (list: unknown): list is number[] =>
+  Array.isArray(list) && list.every((number) => Number.isSafeInteger(number) && number >= 0);

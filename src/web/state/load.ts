@@ -55,9 +55,8 @@ export function useAsk<T>(path: string, request: Ask = {}): Loaded<T> {
 }
 
 /** Loads a list that has no pages. */
-export function useItems<T>(path: string): Loaded<T[]> {
-  return useLoad<T[]>(path, async (signal) => (await ask<{ data: T[] }>(path, { signal })).data);
-}
+export const useItems = <T>(path: string): Loaded<T[]> =>
+  useLoad<T[]>(path, async (signal) => (await ask<{ data: T[] }>(path, { signal })).data);
 
 /** A list that grows page by page. */
 export interface LoadedList<T> extends Loaded<T[]> {
