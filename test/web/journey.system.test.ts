@@ -176,6 +176,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.goto(room("/proof"));
     await page.getByRole("button", { name: "Verify the whole workspace" }).click();
     await page.getByText("Everything holds.").waitFor();
+    await page.getByText(/^Complete through event [0-9,]+: a seal covers all of it\.$/).waitFor();
     await page.getByText(/^The first \d+ events are covered by a seal that was taken away/).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),

@@ -88,6 +88,7 @@ function Verdict({ result }: { result: Verification }) {
           {control?.verdict === "verified" && <>, and keys and members are what the log says</>}. Checked{" "}
           <Time at={verified_at} />.
         </p>
+        <p>{completenessOf(result)}</p>
         {chain_end !== null && (
           <p class="small">
             Newest event {count(chain_end.seq)}, hash <Digest text={chain_end.hash} label="newest hash" />
@@ -118,6 +119,13 @@ function Verdict({ result }: { result: Verification }) {
       </p>
     </div>
   );
+}
+
+/** Says whether an event may be missing. */
+function completenessOf({ completeness, complete_through }: Verification): string {
+  if (complete_through !== null) return `Complete through event ${count(complete_through)}: a seal covers all of it.`;
+  if (completeness === "partial") return "A part of the log: events before it were pruned, and are in an export.";
+  return "Whether an event is missing cannot be established: no seal covers the log yet.";
 }
 
 function NewestSeal() {
