@@ -1640,8 +1640,9 @@ def read_log(db, trust, head):
         if operation in ("workspace.create", "seal.rotate_key") or (operation == "log.restore" and "origin" in said):
             log.keys.append((seq, said))
         if operation == "audit.prune":
-            prunings.append(said["before_seq"])
-            trust.prunings.append((said["before_seq"], said["export_digest"]))
+            prunings.append(said.get("before_seq", 0))
+            if is_hash(said.get("export_digest")):
+                trust.prunings.append((said["before_seq"], said["export_digest"]))
     require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
     log.first_seq = log.pruned
     log.check_blanks()

@@ -148,6 +148,7 @@ test("a pruned workspace verifies, whatever was done before and after", async ()
       for (const agentId of AGENTS) reports.push(await verifyWorkspace(reader, { agentId }));
       reader.close();
       expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
+      if (HAS_PYTHON) expect((await second.run(path)).codes).toEqual([]);
     }),
     { numRuns: Math.ceil(RUNS / 3) },
   );
