@@ -32,8 +32,8 @@ export interface Cause {
   keys: string[];
   /** How many problems of each code follow from it. */
   consequences: Map<ProblemCode, number>;
-  /** The positions of events whose problems follow from it: rows that name one of them do, too. */
-  places: Set<number>;
+  /** The positions, both ends included, of events whose problems follow from it: rows that name one of them do, too. */
+  places: [first: number, last: number][];
 }
 
 /** How many keys of wrong rows are named. */
@@ -127,7 +127,7 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   tiles: (_, cause) => changesLeaves(cause, null) || rankOf(cause) === "log",
   row(problem, cause, { places }) {
     const names = problem.row?.names ?? [];
-    if (names.some((seq) => places.has(seq))) return true;
+    if (names.some((seq) => places.some(([first, last]) => first <= seq && seq <= last))) return true;
     if (cause.row?.table === "agents" && problem.row?.table !== "agents") return ofOneAgent(problem, cause);
     if (isOfEvent(cause)) return names.some((seq) => from(cause) <= seq && seq <= to(cause));
     return (
@@ -167,7 +167,7 @@ export function alone(problem: Problem): Cause {
     rows: new Set([nameOf(problem)]),
     keys: key === null ? [] : [key],
     consequences: new Map(),
-    places: new Set(),
+    places: [],
   };
 }
 
@@ -195,7 +195,10 @@ export function causesOf(problems: readonly Problem[]): Cause[] {
 function explain({ consequences, places }: Cause, problem: Problem): void {
   const { code, seq } = problem;
   consequences.set(code, (consequences.get(code) ?? 0) + 1);
-  if (rankOf(problem) === "event" && seq !== null) places.add(seq);
+  if (seq === null) return;
+  if (code === "seq_gap") places.push([from(problem), seq - 1]);
+  else if (code === "seal_beyond_log") places.push([seq, Number.POSITIVE_INFINITY]);
+  else if (rankOf(problem) === "event") places.push([seq, seq]);
 }
 
 function takeRow({ rows, keys }: Cause, problem: Problem): void {

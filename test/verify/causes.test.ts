@@ -41,6 +41,21 @@ test("a gap explains every link over it, and rows that name a missing event", ()
   expect(short(gap, ...links, entry("content_orphan", "a", [6]), at("head_mismatch", 12))).toEqual(["seq_gap@9+4"]);
 });
 
+test("rows that name a position without its event follow from what took the event away", () => {
+  // An event of another log is in the place of event 7.
+  const foreign = at("wrong_workspace", 2, { agentId: "gamma" });
+  const gap = at("seq_gap", 8, { since: 7 });
+  expect(short(foreign, gap, entry("content_mismatch", "a", [7]), entry("content_mismatch", "b", [8]))).toEqual([
+    "wrong_workspace@2+2",
+    "content_mismatch@8+0",
+  ]);
+  // The end is missing, too.
+  const [hole, beyond] = [at("seq_gap", 4, { since: 1 }), at("seal_beyond_log", 9)];
+  expect(short(hole, at("head_mismatch", 12), beyond, entry("content_orphan", "a", [12], "beta"))).toEqual([
+    "seq_gap@4+3",
+  ]);
+});
+
 test("what is found elsewhere is a cause of its own", () => {
   expect(short(at("hash_mismatch", 3), at("hash_mismatch", 4), entry("content_mismatch", "a", [8]))).toEqual([
     "hash_mismatch@3+0",
