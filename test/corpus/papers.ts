@@ -135,7 +135,7 @@ export function* linesEdited(text: string, donor: string): Generator<Edited> {
     const to = `line ${index}`;
     const other = others[index];
     const kinds: [string, string[]][] = [
-      ["changed", lines.with(index, line === "" ? "x" : line.replace(/[^=](=*)$/, (end) => other0(end)))],
+      ["changed", lines.with(index, line === "" ? "x" : line.replace(/[^=](=*)$/, (end) => otherEnd(end)))],
       ["blanked", lines.with(index, "")],
       ["removed", lines.toSpliced(index, 1)],
       ["duplicated", lines.toSpliced(index, 0, line)],
@@ -149,4 +149,5 @@ export function* linesEdited(text: string, donor: string): Generator<Edited> {
   }
 }
 
-const other0 = (end: string): string => (end.startsWith("A") ? "B" : "A") + end.slice(1);
+/** Another end of a base64 text that is canonical, however long it is. */
+const otherEnd = (end: string): string => (end.startsWith("A") ? "Q" : "A") + end.slice(1);

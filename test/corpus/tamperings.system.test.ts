@@ -4,7 +4,8 @@
  * are alike one is changed; with GOVERND_TEST_LONG=1 at all.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dataDirectory } from "../../src/datadir/layout.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { effort } from "../effort.ts";
@@ -16,7 +17,7 @@ import { DIFFERENCES } from "./differences.ts";
 import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
 import { attacked, attacksOn } from "./files.ts";
 import { expectRight, type Form, Judge, type Words } from "./judge.ts";
-import { exportEdited, receiptEdited } from "./papers.ts";
+import { exportEdited, linesEdited, receiptEdited } from "./papers.ts";
 
 setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
 
@@ -161,6 +162,12 @@ const exitOfExport = (kind: string, to: string): 0 | 1 | 2 => {
   return UNREADABLE.some((form) => form.test(what)) ? 2 : 1;
 };
 
+/** A seal in a file of seals, with the empty line behind it, and its line with the signature. */
+const LINES_OF_SEAL = 6;
+const SIGNATURE_LINE = 4;
+const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
+const SEAL_EDITS = effort({ usual: 31, long: 1 });
+
 /** One in so many of the edits of a text, in turn. */
 const EDITS = effort({ usual: 8, long: 1 });
 
@@ -201,6 +208,41 @@ describe("a receipt", () => {
     for (const [name] of RECEIPTS.slice(0, 3)) {
       expectRight(await flipped("receipt", name, Buffer.from(named(made.receipts, name))));
     }
+  });
+});
+
+describe("seals", () => {
+  test("in the file of seals of a directory", async () => {
+    const copy = dataDirectory(directory.join("resealed"));
+    cpSync(made.data.root, copy.root, { recursive: true });
+    const { seals } = filesOf(copy, made.main);
+    const original = readFileSync(seals, "utf8");
+    const wrong: unknown[] = [];
+    let index = 0;
+    for (const { kind, to, text } of linesEdited(original, readFileSync(filesOf(copy, made.pruned).seals, "utf8"))) {
+      const line = Number(to.split(" ")[1]);
+      // Of the last record, a crash may have left a part.
+      if (index++ % SEAL_EDITS !== 0 || line > original.split("\n").length - LINES_OF_SEAL - 2) continue;
+      writeFileSync(seals, text);
+      // The same seal is stored, with its signature.
+      const exit = line % LINES_OF_SEAL === SIGNATURE_LINE && OTHER_SIGNATURE.test(kind) ? 0 : 1;
+      wrong.push(await judge.wrong({ form: "seals", kind, to: `the file, ${to}`, exit }, copy.root, words));
+    }
+    expectRight(wrong);
+  });
+
+  test("that an auditor kept", async () => {
+    const [first = "", last = ""] = [made.kept[0], made.kept.at(-1)];
+    const { database } = filesOf(made.data, made.main);
+    const wrong: unknown[] = [];
+    for (const { kind, to, text } of linesEdited(readFileSync(last, "utf8"), readFileSync(first, "utf8"))) {
+      // A kept seal is the auditor's own. A signature by a key that was not given says nothing of it.
+      const same = to === `line ${SIGNATURE_LINE}` && OTHER_SIGNATURE.test(kind);
+      const given = { ...words, seals: [judge.paper(text)] };
+      const tampering = { form: "seals", kind, to: `kept, ${to}`, exit: same ? 0 : "refused" } as const;
+      wrong.push(await judge.wrong(tampering, database, given));
+    }
+    expectRight(wrong);
   });
 });
 

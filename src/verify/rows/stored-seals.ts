@@ -106,6 +106,8 @@ export class SealFeed {
       }
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
+      // Nothing is read after a record that is no seal.
+      this.filed = null;
       this.verifier.report("seal_invalid", null, null, `the file of seals is not in order: ${error.message}`);
       return null;
     }
