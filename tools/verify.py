@@ -1372,8 +1372,9 @@ def read_receipt(text):
             value = sha256(b"\0", leaf)
         else:
             leaf, details, salt, value = stored(extra)
-        good = is_hash(value) and check_event(load_json(leaf)) == leaf
-        require(good and type(details) in (str, type(None)) and type(salt) in (str, type(None)), "not_evidence", "not a receipt")
+        good = isinstance(value, str) and check_event(load_json(leaf)) == leaf
+        good = good and (salt is None or re.fullmatch("[0-9a-f]{32}", salt)) and type(details) in (str, type(None))
+        require(good, "not_evidence", "not a receipt")
     except (Problem, ValueError, TypeError, AttributeError, RecursionError):
         raise Undetermined("not_evidence", "the receipt is not in order") from None
     return (leaf, details, salt, value), chain, int(lines[2][6:]), path, seal
@@ -2588,7 +2589,9 @@ def check_file(path, trust):
     if data.startswith(b"SQLite format 3\0"):
         return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
     text = data.decode(errors="surrogateescape")  # bytes after the end need not be text
-    return check_receipt(text, trust) if text.startswith("c2sp.org/tlog-proof@v1\n") else check_export(text, trust)
+    if text.startswith("c2sp.org/tlog-proof@v1\n"):
+        return check_receipt(data.decode(errors="replace"), trust)
+    return check_export(text, trust)
 
 
 def check(path, trust):
