@@ -46,7 +46,7 @@ const CHANGES = {
     ACCOUNTS.update(connection, { name }, "id = ?", [id]),
   setPassword: (connection: Connection, { id, password, at }: Named<{ password: string; at: number }>) =>
     ACCOUNTS.update(connection, { password, password_changed_at: at }, "id = ?", [id]),
-  /** Stores the secret of a new second factor. It is not asked for until it is confirmed. */
+  /** Stores the encrypted secret of a new second factor. It is not asked for until it is confirmed. */
   beginTotp: (connection: Connection, { id, secret }: Named<{ secret: string }>) =>
     ACCOUNTS.update(connection, { ...NO_TOTP, totp_secret: secret }, "id = ?", [id]),
   confirmTotp: (connection: Connection, { id, at }: Named<{ at: number }>) =>

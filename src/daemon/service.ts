@@ -1,6 +1,7 @@
 /** The part of the daemon that handles requests: the workspaces on their threads, and the HTTP application. */
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
+import { encryptStoredSecrets, FactorKey } from "../control/accounts/factor-key.ts";
 import { FailedSignIns } from "../control/accounts/failed-sign-ins.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
@@ -129,6 +130,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
+  encryptSecrets(accounts.parts, logger);
   const deps = appDeps(parts, monitored, accounts);
   const held = stack.move();
   return {
@@ -217,11 +219,22 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { 
       random,
       passwords: new Passwords(random),
       attempts: new Attempts(() => performance.now()),
+      factorKey: new FactorKey(directory),
       signup: settings.signup,
     },
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
     quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
   };
+}
+
+/** Encrypts what an earlier version stored in plain text. */
+function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Logger): void {
+  try {
+    const secrets = encryptStoredSecrets(control, factorKey);
+    if (secrets > 0) logger.info("secrets of second factors that were stored in plain text are encrypted", { secrets });
+  } catch (error) {
+    logger.error("secrets of second factors stay in plain text", { reason: messageOf(error) });
+  }
 }
 
 /** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */

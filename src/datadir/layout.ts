@@ -39,6 +39,8 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     keys,
     sealKey: join(keys, "seal.key"),
     sealPublicKey: join(keys, "seal.pub"),
+    /** Encrypts the secrets of authenticators. Created with the first one. */
+    factorKey: join(keys, "second-factor.key"),
     tls,
     /** The certificate of the daemon's own authority, which clients must trust. */
     authority: join(tls, "ca.crt"),

@@ -2,6 +2,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
+import { FactorKey } from "../../src/control/accounts/factor-key.ts";
 import { createLink } from "../../src/control/accounts/links.ts";
 import {
   acceptInvitation,
@@ -47,6 +48,7 @@ export async function withParts<T>(
   return await work({
     ...{ control, clock: systemClock, ids: new IdSource(systemClock, random), random },
     ...{ journal: wrap(fileJournal(directory)), passwords: unused, attempts: unused, failures: unused, signup: "open" },
+    factorKey: new FactorKey(directory),
   });
 }
 

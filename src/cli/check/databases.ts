@@ -1,5 +1,6 @@
 /** `governd check`: checks every database file without changing a byte of it. */
 import { existsSync } from "node:fs";
+import { FactorKey } from "../../control/accounts/factor-key.ts";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
@@ -49,9 +50,16 @@ export async function checkDatabases(
   onProgress: (done: number, total: number) => Promise<void>,
 ): Promise<DatabasesChecked> {
   const named = new Set<string>();
+  let unreadable = 0;
   const control = await checkFile(directory.control, directory, NEWEST_CONTROL, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
+    // Older schemas have no accounts, or no encrypted secrets.
+    if (schemaVersion(connection) === NEWEST_CONTROL) unreadable = new FactorKey(directory).unreadable(connection);
   });
+  if (unreadable > 0) {
+    const message = `the key does not decrypt the authenticator's secret of ${count(unreadable, "account")}: restore the key from a backup`;
+    control.findings.push(finding("second_factor", "problem", message, directory.factorKey));
+  }
   const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
   const ids = [...named.union(new Set(present))].sort();
   const sealingKeys = new Map<string, Uint8Array>();

@@ -8,6 +8,7 @@ type CheckName =
   | "daemon"
   | "permissions"
   | "seal_key"
+  | "second_factor"
   | "certificate"
   | "disk"
   | "database"

@@ -16,6 +16,7 @@ export interface AccountRecord {
   name: string;
   /** PHC string, Argon2id. */
   password: string;
+  /** The encrypted secret of the authenticator; see `factor-key.ts`. */
   totpSecret: string | null;
   /** Null while the account has no second factor, or has not confirmed it. */
   totpSince: number | null;

@@ -5,6 +5,7 @@ import type { ActParts } from "../acts.ts";
 import { Administration } from "../administration.ts";
 import type { WorkspaceEvent } from "../journal.ts";
 import type { Attempts } from "./attempts.ts";
+import type { FactorKey } from "./factor-key.ts";
 import type { FailedSignIns } from "./failed-sign-ins.ts";
 import { requireOwner } from "./members.ts";
 import type { Passwords } from "./passwords.ts";
@@ -17,6 +18,7 @@ export interface AccountParts extends ActParts {
   failures: FailedSignIns;
   passwords: Passwords;
   attempts: Attempts;
+  factorKey: FactorKey;
   signup: SignupMode;
 }
 

@@ -28,7 +28,7 @@ export const hasSecondFactor = (account: AccountRecord): boolean => account.totp
 
 /**
  * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
- * @throws {Problem} `second_factor_failed`, `rate_limited`
+ * @throws {Problem} `second_factor_failed`, `rate_limited`, `unavailable`
  */
 export function takeCode(parts: AccountParts, account: AccountRecord, code: string): "totp" | "recovery_code" {
   const attempt = parts.attempts.code(account.id);
@@ -41,9 +41,9 @@ export function takeCode(parts: AccountParts, account: AccountRecord, code: stri
 
 const isCode = (code: string): boolean => /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
 
-function takeTotp({ control, clock }: AccountParts, account: AccountRecord, code: string): boolean {
+function takeTotp({ control, clock, factorKey }: AccountParts, account: AccountRecord, code: string): boolean {
   if (account.totpSecret === null) return false;
-  const step = totpStep(account.totpSecret, code, clock());
+  const step = totpStep(factorKey.decrypt(account.id, account.totpSecret), code, clock());
   return step !== null && control.change((connection) => takeTotpStep(connection, account.id, step));
 }
 
@@ -60,7 +60,7 @@ export async function beginSecondFactor(parts: AccountParts, account: AccountRec
     if (hasSecondFactor(now)) {
       throw new Problem("totp_on", "There is already a second factor. Disable it before you start another one.");
     }
-    return [["beginTotp", { id: now.id, secret }]];
+    return [["beginTotp", { id: now.id, secret: parts.factorKey.encrypt(parts.control.connection, now.id, secret) }]];
   });
   // An authenticator reads the URI from a QR code.
   return { secret, uri: generator(key, account.email).toString(), auditId };
