@@ -12,6 +12,7 @@ const options = workerData as ThreadOptions;
 
 const thread = new WorkspaceThread(options, {
   clock: () => systemClock() + options.clockOffsetMs,
+  monotonicMs: () => performance.now(),
   timer: systemTimer,
   random: new RandomPool(),
   post: (text) => parentPort?.postMessage(text),

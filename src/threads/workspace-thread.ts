@@ -22,6 +22,7 @@ import { type Job, recordingJob } from "../workspace/job.ts";
 import { WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { TimeSlice } from "../workspace/time-slice.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
@@ -56,6 +57,8 @@ const PROBE_INTERVAL_MS = 1_000;
 /** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
 export interface Surroundings {
   clock: Clock;
+  /** Time that is never set back, ms. */
+  monotonicMs(): number;
   timer: Timer;
   random: RandomPool;
   /** Sends a message to the main thread: a {@link FromWriter} as JSON, or replies (reply-text.ts). */
@@ -166,7 +169,7 @@ export class WorkspaceThread {
   }
 
   #openWorkspace(workspaceId: string): OpenWriter {
-    const { clock, random, openFile } = this.around;
+    const { clock, monotonicMs, random, openFile } = this.around;
     const path = this.#workspaces.path(workspaceId);
     const file = identityOf(path);
     if (file !== null && this.#overwritten.get(workspaceId) === file) throw new ReplacedWorkspace(OVERWRITTEN);
@@ -185,8 +188,8 @@ export class WorkspaceThread {
     try {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
-      const giveWay = () => this.#giveWay();
-      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, giveWay, sealer, onHead });
+      const slice = new TimeSlice(monotonicMs, () => this.#giveWay());
+      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, slice, sealer, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
@@ -222,7 +225,8 @@ export class WorkspaceThread {
   /** Runs what waits on other workspaces, in the middle of an operation that takes long, for as long as a turn. */
   async #giveWay(): Promise<void> {
     await nextTurn();
-    for (const end = performance.now() + TURN_MS; performance.now() < end; ) {
+    const { monotonicMs } = this.around;
+    for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) {
       const next = this.#batches.take(this.#busy);
       if (next === null) return;
       await this.#serveBatch(next.workspaceId, next.group);
@@ -230,11 +234,11 @@ export class WorkspaceThread {
   }
 
   async #serveBatch(workspaceId: string, group: readonly Message[]): Promise<void> {
-    const beganMs = performance.now();
+    const beganMs = this.around.monotonicMs();
     this.#busy.add(workspaceId);
     const replies = await this.#runGroup(workspaceId, group);
     this.#busy.delete(workspaceId);
-    this.#batches.spent(workspaceId, performance.now() - beganMs);
+    this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
     const ids = group.map(({ id }) => id);
     this.around.post(writeReplies(ids, replies));
   }

@@ -25,6 +25,9 @@ export interface Job<Prepared = unknown> {
   run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome<Answer> | null>;
 }
 
+/** What a job's `prepare` returned, or the job's result when it threw. */
+export type Preparation = { prepared: unknown } | { failure: Reply };
+
 /** A job failed after it had written; the transaction that it was in must not be committed. */
 export class JobFailed extends Error {
   constructor(readonly reply: Reply) {

@@ -19,11 +19,10 @@ import { appendEvent } from "./append.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
 import { type Head, readHead } from "./head.ts";
-import { type Job, JobFailed } from "./job.ts";
+import { type Job, JobFailed, type Preparation } from "./job.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure, whyUnavailable } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
-import { Timestamps } from "./timestamps.ts";
 
 /** The job found nothing to do, and nothing was recorded. */
 const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
@@ -35,22 +34,21 @@ export interface WriterOptions {
   sealer?: WorkspaceSealer;
   /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
   onFailure?: (operation: string, error: unknown) => void;
-  /** Lets the other workspaces of the thread have their turn. */
-  giveWay?: () => Promise<void>;
+  /** Its turns of the thread; endless without others on it. */
+  slice?: TimeSlice;
   /** Told of the head of the log when it has moved and is on disk. */
   onHead?: (head: Head) => void;
 }
 
-/** What a job's `prepare` returned, or the job's result when it threw. */
-type Preparation = { prepared: unknown } | { failure: Reply };
-
 export class WorkspaceWriter {
   readonly #agents: AgentDirectory;
-  readonly #timestamps = new Timestamps();
+  /** The moment of the transaction, and as events show it. Operations share it: what has expired for one has for all. */
+  #nowMs = 0;
+  #timestamp = "";
   readonly #clock: Clock;
   readonly #random: RandomPool;
   readonly #ids: IdSource;
-  readonly #slice = new TimeSlice(() => this.options.giveWay?.());
+  readonly #slice: TimeSlice;
   readonly workspaceId: string;
   #head: Head;
   /** Something was erased, and the write-ahead log may still hold it. */
@@ -67,6 +65,7 @@ export class WorkspaceWriter {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? new RandomPool();
     this.#ids = new IdSource(this.#clock, this.#random);
+    this.#slice = options.slice ?? TimeSlice.endless();
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
     connection.own?.watch("head", this.#head.hash);
   }
@@ -163,6 +162,8 @@ export class WorkspaceWriter {
     let done: T;
     try {
       this.#slice.begin();
+      this.#nowMs = this.#clock();
+      this.#timestamp = new Date(this.#nowMs).toISOString();
       this.connection.exec("BEGIN IMMEDIATE");
       this.#catchUp();
       const start = this.#head;
@@ -261,12 +262,11 @@ export class WorkspaceWriter {
   }
 
   #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
-    const nowMs = this.#clock();
     return {
       workspaceId: this.workspaceId,
       principal,
-      nowMs,
-      timestamp: this.#timestamps.of(nowMs),
+      nowMs: this.#nowMs,
+      timestamp: this.#timestamp,
       seq: this.#head.seq + 1,
       auditId: auditId ?? this.#ids.next("aud"),
       ids: this.#ids,

@@ -79,6 +79,9 @@ export async function simulate(options: SimulationOptions): Promise<Counts> {
   }
 }
 
+/** How often another process tries to write beside a transaction of the thread. */
+const MAX_TRIES = 1_000;
+
 class Simulation {
   readonly trace: string[] = [];
   readonly #steps: number;
@@ -207,7 +210,7 @@ class Simulation {
 
   #changeSpace(): void {
     this.#space.free = this.#random.pick([0, 2 ** 24, 2 ** 40]);
-    this.#space.isFull = this.#random.chance(0.3);
+    this.#space.isFull = this.#random.chance(0.1);
   }
 
   #ask(count: number): void {
@@ -272,23 +275,22 @@ class Simulation {
 
   /** Another process writes to the file, as the command line does. */
   async #writeBeside(): Promise<void> {
-    // Between two transactions of the thread: it would wait for the end of one, and here nothing can end meanwhile.
-    await new Promise((resolve) => setImmediate(resolve));
     const workspace = this.#random.pick(this.#workspaces);
     const actor = `usr_${String(++this.#operations).padStart(26, "0")}`;
     const event = { operation: "member.join", actor, details: { beside: true } } as const;
     workspace.asked.set(actor, { event });
     this.#note(`another process writes as ${this.#operations}`);
-    const connection = openWorkspaceFile(join(this.#disk.directory, `${workspace.id}.db`));
-    try {
+    // A transaction of the thread gives way in its middle, and can end only while nobody waits for it.
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      using connection = openWorkspaceFile(join(this.#disk.directory, `${workspace.id}.db`));
+      connection.exec("PRAGMA busy_timeout = 0");
       const random = new RandomPool((bytes) => this.#random.fill(bytes));
       const writer = new WorkspaceWriter(connection, { clock: this.#time.clock, random });
       const [settled] = await writer.perform([recordingJob(workspace.id, event)]);
-      if (settled === undefined || settled.auditId === null) throw new Error("the other process could not write");
-      this.#tell(workspace, actor, settled);
-    } finally {
-      connection.close();
+      if (settled !== undefined && settled.auditId !== null) return this.#tell(workspace, actor, settled);
     }
+    throw new Error("the other process could not write");
   }
 
   /** Lets messages arrive, and the thread go on to where it waits for the event loop. */

@@ -21,6 +21,7 @@ export class SimulatedThreads implements Spawning {
   readonly #disk: SimulatedDisk;
   readonly #random: Seeded;
   readonly #channel: Channel;
+  #workedMs = 0;
   #toThread: string[] = [];
   #toMain: string[] = [];
   #thread: WorkspaceThread | null = null;
@@ -60,6 +61,11 @@ export class SimulatedThreads implements Spawning {
     const isCurrent = () => this.#thread === thread;
     const thread: WorkspaceThread = new WorkspaceThread(own, {
       clock: this.#time.clock,
+      // Work takes time now and then, so that others have their turn in its middle.
+      monotonicMs: () => {
+        if (this.#random.chance(0.1)) this.#workedMs += 6;
+        return this.#workedMs;
+      },
       timer: (ms, work) => {
         const cancel = this.#time.timer(ms, () => isCurrent() && work());
         cancels.push(cancel);
