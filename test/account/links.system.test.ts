@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { governd } from "../cli/governd.ts";
+import type { Answered } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
-import { Browser, PASSWORD, signUp, tokenOf } from "./browser.ts";
+import { Browser, freshEmail, PASSWORD, signUp, tokenOf } from "./browser.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -108,4 +109,30 @@ test("a key is rotated on the command line", async () => {
   expect((await daemon.client(api_key).get("/v1/agents")).status).toBe(401);
   expect((await daemon.client(rotated.api_key).get("/v1/agents")).status).toBe(200);
   expect((await governd(words)).code).toBe(2);
+});
+
+test("a common password is refused wherever one is set, and never repeated", async () => {
+  const { token } = await link();
+  const email = freshEmail();
+  const commons = ["qwertyqwerty", "Password1234", "governd-governd", email];
+  const signUpWith = (password: string) => new Browser(daemon).post("/account/sign-up", { token, email, password });
+  const person = { email, browser: new Browser(daemon) };
+  const refusedAt = async (param: string, send: (password: string) => Promise<Answered>) => {
+    for (const password of commons) {
+      const { status, json, text } = await send(password);
+      expect([status, json.code, json.param]).toEqual([400, "invalid_request", param]);
+      expect(text.toLowerCase()).not.toContain(password.toLowerCase());
+    }
+  };
+  await refusedAt("password", signUpWith);
+  expect((await person.browser.post("/account/sign-up", { token, email, password: PASSWORD })).status).toBe(201);
+  await refusedAt("new_password", (next) =>
+    person.browser.put("/account/password", { current_password: PASSWORD, new_password: next }),
+  );
+  const reset = (await link("--email", email)).token;
+  const resetTo = (next: string) =>
+    new Browser(daemon).post("/account/password/reset", { token: reset, new_password: next });
+  await refusedAt("new_password", resetTo);
+  expect((await person.browser.get("/account")).status).toBe(200);
+  expect((await resetTo(`${PASSWORD}, another one`)).status).toBe(204);
 });

@@ -4,6 +4,7 @@
  */
 import type { RandomPool } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
+import { refuseCommonPassword } from "./common-passwords.ts";
 
 /** In code points, after normalisation. */
 export const PASSWORD_MIN_CHARACTERS = 12;
@@ -39,8 +40,13 @@ export class Passwords {
     this.#nobody = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$${bytes()}$${bytes()}`;
   }
 
-  /** Returns the text to store. @throws {Problem} `unavailable` when too many hashes wait */
-  hash(password: string): Promise<string> {
+  /**
+   * Returns the text to store of a new password.
+   * @param param the field of the request that has it
+   * @throws {Problem} `invalid_request` when the password is a common one, `unavailable` when too many hashes wait
+   */
+  async hash(password: string, email: string, param: string): Promise<string> {
+    refuseCommonPassword(password, email, param);
     return this.#inTurn(() => Bun.password.hash(normalised(password), OPTIONS));
   }
 

@@ -132,14 +132,17 @@ export function rename(parts: AccountParts, id: string, name: string): Promise<R
   });
 }
 
-/** Changes the password and ends all other sessions. */
+/**
+ * Changes the password and ends all other sessions.
+ * @throws {Problem} `invalid_request` for a common password, `password_wrong`, `rate_limited`, `unavailable`
+ */
 export async function changePassword(
   parts: AccountParts,
   session: SessionRecord,
   wish: { current: string; next: string },
 ): Promise<Recorded> {
   const account = await confirmPassword(parts, session, wish.current);
-  const password = await parts.passwords.hash(wish.next);
+  const password = await parts.passwords.hash(wish.next, account.email, "new_password");
   const { id } = account;
   return act(parts, INSTALLATION, () => ({
     event: ownEvent("account.change_password", id),
@@ -173,7 +176,7 @@ export function endSessions(
 
 /**
  * Sets a password with a link of the command line and ends all sessions.
- * @throws {Problem} `link_not_found`, `rate_limited`, `unavailable`
+ * @throws {Problem} `invalid_request` for a common password, `link_not_found`, `rate_limited`, `unavailable`
  */
 export async function resetPassword(parts: AccountParts, wish: { token: string; next: string }, origin: Origin) {
   const { control, clock, passwords } = parts;
@@ -182,7 +185,8 @@ export async function resetPassword(parts: AccountParts, wish: { token: string; 
   const accountId = link?.accountId ?? null;
   if (link === undefined || accountId === null) throw linkNotFound();
   attempt.succeeded();
-  const password = await passwords.hash(wish.next);
+  const email = findAccount(control.connection, accountId)?.email ?? "";
+  const password = await passwords.hash(wish.next, email, "new_password");
   return act(parts, INSTALLATION, () => {
     const at = clock();
     if (findUsableLink(control.connection, digestOf(wish.token), at) === undefined) throw linkNotFound();

@@ -52,7 +52,7 @@ const emailTaken = () =>
     { param: "email" },
   );
 
-/** @throws {Problem} `sign_up_closed`, `link_not_found`, `email_taken`, `rate_limited`, `unavailable` */
+/** @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`, `rate_limited`, `unavailable` */
 export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Origin): Promise<SignedUp> {
   const { control, clock, ids, passwords } = parts;
   const link = admit(parts, wish.token, origin);
@@ -64,7 +64,7 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
     id: ids.next("usr"),
     email,
     name: wish.name ?? (email.split("@")[0] as string),
-    password: await passwords.hash(wish.password),
+    password: await passwords.hash(wish.password, email, "password"),
     totpSecret: null,
     totpSince: null,
     totpStep: 0,

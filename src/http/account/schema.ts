@@ -27,7 +27,7 @@ export const NewPassword = textField(
   {
     minLength: PASSWORD_MIN_CHARACTERS,
     maxLength: PASSWORD_MAX_CHARACTERS,
-    description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters. There are no other rules.`,
+    description: `A password of ${PASSWORD_MIN_CHARACTERS} to ${PASSWORD_MAX_CHARACTERS} characters, which is not a common one. There are no other rules.`,
     examples: ["another long password"],
   },
   isPassword,
