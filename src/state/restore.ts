@@ -3,6 +3,7 @@
  * key, so a restore costs what changed since, not what the agent holds.
  */
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { pages } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import { countExpired, type Moment } from "./entries.ts";
 
@@ -28,22 +29,67 @@ export const staysPresent = (
   wanted: number | undefined,
 ): boolean => present.timeMs >= cutoffMs && wanted === present.written;
 
-type PastRow = [id: number, key: string, writtenSeq: number];
+/** Rows that are read at once, and entries that are looked at for them. */
+const ROWS_AT_ONCE = 500;
+const LOOKED_AT_ONCE = 2_000;
+
+type PastRow = [id: number, key: string, writtenSeq: number, liveTo: number];
 type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number];
 
+/** Pages of the versions that were visible at `asOfSeq` and are not any more, in the order of their ends. */
+function pastVersions(reader: Reader, agent: number, asOfSeq: number, cutoffMs: number) {
+  const read = (sql: string, parameters: number[], limit: number) =>
+    reader.all<PastRow>(
+      `SELECT id, key, written_seq, live_to FROM entries
+       WHERE agent = ? AND live_to ${sql} AND live_from <= ? AND updated_at >= ? ORDER BY live_to, id LIMIT ?`,
+      [agent, ...parameters, asOfSeq, cutoffMs, limit],
+    );
+  // In two steps, since SQLite does not use the index for both members of a row value.
+  const page = async ([liveTo, id]: readonly [number, number]) => {
+    const same = await read("= ? AND id > ?", [liveTo, id], ROWS_AT_ONCE);
+    return [...same, ...(await read("> ?", [liveTo], ROWS_AT_ONCE - same.length))];
+  };
+  return pages(
+    [asOfSeq, Number.MAX_SAFE_INTEGER] as const,
+    ROWS_AT_ONCE,
+    page,
+    ([id, , , liveTo]) => [liveTo, id] as const,
+  );
+}
+
+/** Pages of the present versions that came after `asOfSeq`, by key. A page looks at a bounded number of entries. */
+async function* presentVersions(reader: Reader, agent: number, asOfSeq: number): AsyncGenerator<PresentRow[]> {
+  const LIVE = "FROM entries WHERE agent = ? AND live_to IS NULL AND key > ?";
+  for (let after: string | undefined = ""; after !== undefined; ) {
+    const sql = `SELECT key ${LIVE} ORDER BY key LIMIT 1 OFFSET ?`;
+    const last: string | undefined = await reader.value<string>(sql, [agent, after, LOOKED_AT_ONCE]);
+    const end = last === undefined ? [] : [last];
+    yield await reader.all<PresentRow>(
+      `SELECT id, key, written_seq, updated_at ${LIVE} ${last === undefined ? "" : "AND key <= ?"} AND live_from > ?`,
+      [agent, after, ...end, asOfSeq],
+    );
+    after = last;
+  }
+}
+
 /** Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on both sides. */
-export async function planRestore(reader: Reader, agent: AgentState, asOfSeq: number, cutoffMs: number) {
-  const past = await reader.all<PastRow>(
-    `SELECT id, key, written_seq FROM entries
-     WHERE agent = ? AND live_to > ? AND live_from <= ? AND updated_at >= ?`,
-    [agent.firstSeq, asOfSeq, asOfSeq, cutoffMs],
-  );
-  const changed = await reader.all<PresentRow>(
-    `SELECT id, key, written_seq, updated_at FROM entries
-     WHERE agent = ? AND live_to IS NULL AND live_from > ?`,
-    [agent.firstSeq, asOfSeq],
-  );
-  const pastByKey = new Map(past.map((row) => [row[1], row]));
+export async function planRestore(
+  reader: Reader,
+  agent: AgentState,
+  asOfSeq: number,
+  cutoffMs: number,
+  { pause }: Pick<Moment, "pause">,
+) {
+  const pastByKey = new Map<string, PastRow>();
+  for await (const rows of pastVersions(reader, agent.firstSeq, asOfSeq, cutoffMs)) {
+    for (const row of rows) pastByKey.set(row[1], row);
+    await pause();
+  }
+  const changed: PresentRow[] = [];
+  for await (const rows of presentVersions(reader, agent.firstSeq, asOfSeq)) {
+    changed.push(...rows);
+    await pause();
+  }
   const ending = changed.filter(([, key, written, timeMs]) => {
     const stays = staysPresent({ written, timeMs }, cutoffMs, pastByKey.get(key)?.[2]);
     if (stays) pastByKey.delete(key);

@@ -25,7 +25,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const policies = newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
   // An entry that has expired under the present or the restored policies does not come back.
   const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
-  const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs) : null;
+  const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs, context) : null;
   const refusal = plan === null ? null : await findRefused(reader, context, plan, policies);
   if (refusal !== null) {
     const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
