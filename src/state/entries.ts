@@ -228,9 +228,20 @@ export async function countPrefix(reader: Reader, agent: AgentState, prefix: str
   return (await reader.value<number>(sql, [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)])) ?? 0;
 }
 
+/** Entries that end at once, before other workspaces have their turn. */
+const ENDED_AT_ONCE = 1_000;
+
 /** Ends every present entry whose key begins with `prefix`. Returns how many. */
-export function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
-  return endWhere(tx, agent, moment.seq, UNDER_PREFIX, prefixBounds(agent, prefix, moment.nowMs));
+export async function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
+  const [first, end, cutoffMs] = prefixBounds(agent, prefix, moment.nowMs);
+  const sql = `SELECT key FROM entries
+    WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?`;
+  for (let [ended, from] = [0, first]; ; await moment.pause()) {
+    const next = await tx.value<string>(sql, [agent.firstSeq, from, end, ENDED_AT_ONCE]);
+    ended += await endWhere(tx, agent, moment.seq, UNDER_PREFIX, [from, next ?? end, cutoffMs]);
+    if (next === undefined) return ended;
+    from = next;
+  }
 }
 
 /** Present entries last written before `cutoffMs`, which no sweep has removed yet. */

@@ -73,7 +73,8 @@ test(
     const value = "A note about the harbour, and the people who meet there. ".repeat(100);
     await Promise.all(Array.from({ length: 1_500 }, (_, i) => write(busy, `entry${i}`, value)));
     const checkpoint = await bodyOf(ask(busy, "checkpoint.create", { agentId: "a", label: null, metadata: {} }));
-    await bodyOf(ask(busy, "data.delete_prefix", { agentId: "a", prefix: "entry" }));
+    const emptied = await bodyOf(ask(busy, "data.delete_prefix", { agentId: "a", prefix: "entry" }));
+    expect(emptied).toMatchObject({ deleted: 1_500 });
     const restore = { checkpointId: String(checkpoint.id), restoreConfig: true, restoreData: true };
     const restored = bodyOf(ask(busy, "checkpoint.restore", restore));
     expect(await writesDuring(restored)).toBeGreaterThan(10);
