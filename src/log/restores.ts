@@ -10,10 +10,7 @@
  *
  * Older versions declared restores without a new origin: these have no `epoch`.
  */
-import { type Static, Type } from "@sinclair/typebox";
-import { TypeCompiler } from "@sinclair/typebox/compiler";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { Count, Hash, only, orNull } from "../schemas.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { AuditEventBody } from "./event.ts";
 import { hexOf } from "./rows.ts";
 import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
@@ -21,26 +18,52 @@ import { LOG_RESTORE, parseOrigin, type Seal } from "./seal.ts";
 /** The most lost seals that an event names: the newest ones. */
 export const MAX_LOST_SEALS = 1_000;
 
-const TreeHead = { size: Count, root: Hash };
-
-const NewEpoch = Type.Object({
-  /** The origin of the seals that cover this event, and the one before it. */
-  origin: Type.String(),
-  previous_origin: Type.String(),
-  /** SHA-256 of the raw Ed25519 key that seals, which is the key in force before. */
-  signing_key: Hash,
-  /** The last known seal of the previous origin. */
-  last_seal: orNull(only(TreeHead)),
-  /** The known seals over events that are lost, of any origin, in ascending order of size. */
-  lost_seals: Type.Array(only({ origin: Type.String(), ...TreeHead }), { maxItems: MAX_LOST_SEALS }),
-  /** The last position that is known to be lost. */
-  lost_through: orNull(Count),
-});
+type TreeHead = { size: number; root: string };
 
 /** The members of `log.restore` that begin an epoch with an origin of its own. */
-export type NewEpoch = Static<typeof NewEpoch>;
+export type NewEpoch = {
+  /** The origin of the seals that cover this event, and the one before it. */
+  origin: string;
+  previous_origin: string;
+  /** SHA-256 of the raw Ed25519 key that seals, which is the key in force before. */
+  signing_key: string;
+  /** The last known seal of the previous origin. */
+  last_seal: TreeHead | null;
+  /** The known seals over events that are lost, of any origin, in ascending order of size. */
+  lost_seals: ({ origin: string } & TreeHead)[];
+  /** The last position that is known to be lost. */
+  lost_through: number | null;
+};
 
-const newEpoch = TypeCompiler.Compile(NewEpoch);
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === "string";
+const isHash: Check = (value) => typeof value === "string" && /^[0-9a-f]{64}$/.test(value);
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const hasMembers = (value: unknown, members: { [member: string]: Check }): boolean =>
+  isJsonObject(value) && Object.entries(members).every(([member, check]) => check(value[member]));
+
+/** Checks an object that has these members and no others. */
+const only =
+  (members: { [member: string]: Check }): Check =>
+  (value) =>
+    hasMembers(value, members) && Object.keys(value as JsonObject).every((member) => member in members);
+
+const TREE_HEAD = { size: isCount, root: isHash };
+const isLostSeal = only({ origin: isText, ...TREE_HEAD });
+
+/** The form of the members. Without a schema, since a thread that verifies would take longer to load TypeBox than to start. */
+const NEW_EPOCH: { [Member in keyof NewEpoch]: Check } = {
+  origin: isText,
+  previous_origin: isText,
+  signing_key: isHash,
+  last_seal: (value) => value === null || only(TREE_HEAD)(value),
+  lost_seals: (value) => Array.isArray(value) && value.length <= MAX_LOST_SEALS && value.every(isLostSeal),
+  lost_through: (value) => value === null || isCount(value),
+};
+
+const isNewEpoch = (said: unknown): said is NewEpoch => hasMembers(said, NEW_EPOCH);
 
 /** One declared restore. Members other than `seq` and `timestamp` are null when the details are erased. */
 export interface DeclaredRestore {
@@ -79,7 +102,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
   if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
   const said = details === null ? {} : (JSON.parse(details) as JsonObject);
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-  const older = Object.keys(NewEpoch.properties).every((name) => !(name in said));
+  const older = Object.keys(NEW_EPOCH).every((name) => !(name in said));
   return {
     seq: event.seq,
     timestamp: event.timestamp,
@@ -88,7 +111,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
     backupCreatedAt: text(said.backup_created_at),
     backupDigest: text(said.backup_digest),
     control: restoredControl(said),
-    epoch: older ? null : newEpoch.Check(said) ? said : "malformed",
+    epoch: older ? null : isNewEpoch(said) ? said : "malformed",
   };
 }
 
