@@ -994,9 +994,10 @@ def read_bound(header, form):
     event, said = bound.event, bound.said
     needed = {"format", "event_count", "first", "last", "tree_root"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
-    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before"}, "export_window", "it is not the event of an export")
+    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before", "restores"}, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
+    good &= is_count(said.get("restores", 0))
     require(good, "export_window", "it is not the event of an export")
     own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
     own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]
@@ -1064,8 +1065,15 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         keys = read_key_chain(header["keys"], header["workspace_id"])
         last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name
         require(last_key == keys[-1], "seal_invalid", "the announcements of keys do not lead to the export's key")
-    if "restores" in header:
-        take_restores(header, log, seal)
+    whole = header["start_time"] is None and header["end_time"] is None
+    all_here = whole and header["agent_id"] is None and log.first_seq == 0
+    restores, stated = header.get("restores"), said.get("restores")
+    if seal is not None and stated is not None and not all_here:
+        count = len(restores or [])
+        require(count == stated, "export_window", f"the export shows {count} restores, and its event states {stated}")
+        restores = restores or []
+    if restores is not None:
+        take_restores(restores, header, log, seal)
     if seal is None:
         words, sealed = "unsealed: its holder could have made all of it", False
         if trust.keys:
@@ -1074,11 +1082,9 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         require(seal.size == event["seq"] + 1, "seal_invalid", "the export's seal does not end with the event of the export")
         check_bound_proof(header, bound, log, seal)
         words, sealed = check_own_seal(header, seal, trust, open_questions, keys)
-    whole = header["start_time"] is None and header["end_time"] is None
-    all_here = whole and header["agent_id"] is None and log.first_seq == 0
-    shown = "restores" in header and is_trusted(header, log, trust, sealed, keys)
+    shown = restores is not None and is_trusted(header, log, trust, sealed, keys)
     if seal is not None:
-        log.check_origin(seal, all_here or "restores" in header)
+        log.check_origin(seal, all_here or restores is not None)
     is_log, last, proved = whole and header["agent_id"] is None, log.next_seq - 1 if bodies else event["seq"], None
     if sealed:
         proved = last
@@ -1126,10 +1132,10 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     return f"{words}. Partial: {held}{times}" + (f"; events before event {pruned} were pruned" if pruned else "")
 
 
-def take_restores(header, log, seal):
+def take_restores(restores, header, log, seal):
     """All restores of the log, which an export that does not hold all events shows beside them."""
     keys, log.epochs, last = log.epochs.keys, Epochs(), -1
-    for one in header["restores"]:
+    for one in restores:
         try:
             event, value = Log(False).read(*stored(one["event"]))
         except Tampered as problem:

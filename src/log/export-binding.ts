@@ -24,6 +24,7 @@ const BoundSchema = only({
   first: Edge,
   last: Edge,
   tree_root: Hash,
+  restores: Type.Optional(Count),
   pruned_before: Type.Optional(Count),
 });
 const bound = TypeCompiler.Compile(BoundSchema);

@@ -227,6 +227,7 @@ const telling: Attack[] = [
     "the root of another tree bound",
     header(({ binding }) => ({ binding: forged(binding, { tree_root: "0".repeat(64) }) })),
   ],
+  ["restores bound", header(({ binding }) => ({ binding: forged(binding, { restores: 1 }) }))],
   ["a pruning bound", header(({ binding }) => ({ binding: forged(binding, { pruned_before: 30 }) }))],
   ["the event of a write as binding", header(async () => ({ binding: (await eventAt(3)) as never }))],
   [

@@ -153,8 +153,8 @@ const UNREADABLE: readonly RegExp[] = [
   /^duplicated: header 0 .*[a-z_]$/,
   /^blanked: events$/,
 ];
-/** The key in force under the origin of another epoch is the same key. Older versions did not show restores. */
-const HARMLESS = /^(swapped with another's: (header 0 )?public_key|removed: (header 0 )?restores)$/;
+/** The key in force under the origin of another epoch is the same key. */
+const HARMLESS = /^swapped with another's: (header 0 )?public_key$/;
 
 const exitOfExport = (kind: string, to: string): 0 | 1 | 2 => {
   const what = `${kind}: ${to}`;

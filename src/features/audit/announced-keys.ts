@@ -35,16 +35,21 @@ export async function announcedKeys(reader: Reader, size: number): Promise<{ key
   return chain.length > 1 ? { keys: chain } : {};
 }
 
+/** Returns the positions of the restores that began an epoch. Such a restore names the present key by its new origin. */
+export async function epochRestores(reader: Reader): Promise<number[]> {
+  const keys = await sealingKeys(reader);
+  const renamed = keys.filter((key, at) => at > 0 && bytesOf(key) === bytesOf(keys[at - 1] as typeof key));
+  return renamed.map(({ announcedSeq }) => announcedSeq);
+}
+
 /**
  * Returns the restores that began an epoch of a log of `size` events, each with its proof in the seal of that size; none
- * when there are none. Such a restore names the present key by its new origin.
+ * when there are none.
  */
 export async function shownRestores(reader: Reader, size: number): Promise<{ restores?: ExportRestores }> {
-  const begun = (await sealingKeys(reader)).filter(
-    (key, at, all) => at > 0 && bytesOf(key) === bytesOf(all[at - 1] as typeof key) && key.announcedSeq < size,
-  );
   const restores: ExportRestores = [];
-  for (const { announcedSeq: seq } of begun) {
+  for (const seq of await epochRestores(reader)) {
+    if (seq >= size) continue;
     const stored = await eventAt(reader, null, seq);
     if (stored === undefined) throw new Error("a restore is missing");
     const path = (await inclusionProof(seq, size, treeReader(reader))).map(hexOf);

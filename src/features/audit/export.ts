@@ -21,7 +21,7 @@ import { treeReader } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished, type Inquiry, noAgent } from "../../workspace/operation.ts";
-import { announcedKeys, shownRestores } from "./announced-keys.ts";
+import { announcedKeys, epochRestores, shownRestores } from "./announced-keys.ts";
 import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
@@ -102,6 +102,7 @@ async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?:
     first: empty ? null : await edge(first),
     last: empty ? null : await edge(last),
     tree_root: hexOf(await context.treeRoot()),
+    restores: (await epochRestores(reader)).length,
     ...(pruned > 0 ? { pruned_before: pruned } : {}),
   };
 }

@@ -104,8 +104,10 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   if (header.keys !== undefined && (seal !== null || header.seal === null)) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
-  if (header.restores !== undefined) takeRestores(verifier, header, header.restores, seal);
-  const knowsEpochs = (isLog && fits && verifier.first?.event.seq === 0) || header.restores !== undefined;
+  const beginsLog = isLog && verifier.first?.event.seq === 0;
+  const shown = beginsLog || seal === null ? header.restores : shownRestores(header, bound);
+  if (shown !== undefined) takeRestores(verifier, header, shown, seal);
+  const knowsEpochs = (beginsLog && fits) || shown !== undefined;
   if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null, knowsEpochs);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
@@ -119,6 +121,18 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
     } else if (root === null) verifier.seals?.cannotTell(ANOTHER_SEAL);
     else compare(verifier, header, anchor, root, through);
   }
+}
+
+/**
+ * Returns the restores that a sealed export shows; undefined when it is of an older version, which states no number.
+ * @throws EventFormatError when they are not as many as its event states
+ */
+function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: Bound) {
+  const count = restores?.length ?? 0;
+  if (said.restores !== undefined && said.restores !== count) {
+    throw new EventFormatError(`the export shows ${count} restores, and its event states ${said.restores}`);
+  }
+  return restores ?? (said.restores === 0 ? [] : undefined);
 }
 
 /** Takes the restores of the log, which an export that does not hold all events shows beside them. */
