@@ -10,6 +10,7 @@ import { newSealKey, readSealKey } from "../src/datadir/seal-key.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../src/operations.ts";
+import { AMPLE } from "../src/threads/descriptors.ts";
 import { WorkspacePool } from "../src/threads/pool.ts";
 import { createWorkspaceFile } from "../src/workspace/file.ts";
 import { option } from "./figures.ts";
@@ -42,6 +43,7 @@ const pool = new WorkspacePool({
   controlFile: null,
   encryptionKey: null,
   quota: null,
+  open: AMPLE,
   clockOffsetMs: 0,
   searchMemoryBytes: MEMORY_BYTES,
   fullTextFrom: Number.MAX_SAFE_INTEGER,

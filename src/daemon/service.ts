@@ -27,6 +27,8 @@ import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
+import { limitUnreleased } from "../store/connection.ts";
+import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { systemTimer } from "../timer.ts";
@@ -62,6 +64,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const { settings, directory, control, clock, logger } = parts;
   const embeddings = await embeddingOptions(settings);
   const quota = { entries: settings.quota_entries, bytes: settings.quota_bytes };
+  const descriptors = descriptorPlan(settings, logger);
   await using stack = new AsyncDisposableStack();
   const sinks = sinksOf(settings, {
     proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
@@ -87,6 +90,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       embeddings,
       quota: quota.entries === 0 && quota.bytes === 0 ? null : quota,
       threads: settings.threads,
+      open: descriptors.open,
       sealing: sealingOptions(directory, settings),
       onStorage: (_, trouble) => {
         if (trouble === "disk_full") reserve.release();
@@ -142,12 +146,28 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         port: address.port,
         tls: certificate,
         idleTimeoutMs: settings.idle_timeout,
-        ...(settings.max_connections > 0 && canCountConnections()
-          ? { connections: connectionLimit(settings.max_connections, logger) }
+        ...(Number.isFinite(descriptors.connections) && canCountConnections()
+          ? { connections: connectionLimit(descriptors.connections, logger) }
           : {}),
       }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+/** Plans what may be open, and logs it when the system allows too little. */
+function descriptorPlan({ threads, max_connections }: Settings, logger: Logger): DescriptorPlan {
+  const allowed = allowedDescriptors();
+  const plan = planDescriptors(allowed, { threads, maxConnections: max_connections });
+  limitUnreleased(plan.open.unreleased);
+  if (plan.isLow) {
+    logger.warn("the limit of open files is low: fewer workspaces stay open, and fewer connections are accepted", {
+      limit: allowed,
+      needed: plan.needed,
+      open_workspaces: threads * plan.open.writers,
+      max_connections: plan.connections,
+    });
+  }
+  return plan;
 }
 
 function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {

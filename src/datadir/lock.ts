@@ -7,7 +7,7 @@
  * locks), so nothing else may open the file.
  */
 import { Database, SQLiteError } from "bun:sqlite";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
 import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile } from "./private-files.ts";
@@ -56,5 +56,17 @@ export function isLocked({ lock }: DataDirectory): boolean {
   } catch (error) {
     if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY")) return true;
     throw error;
+  }
+}
+
+/** Returns the process id of the daemon that holds the lock; null without one, and where the system does not tell (not Linux). */
+export function daemonPid({ lock }: DataDirectory): number | null {
+  try {
+    // <number>: POSIX ADVISORY WRITE <process id> <major>:<minor>:<inode> <first byte> <last byte>
+    const row = new RegExp(`POSIX +ADVISORY +WRITE +(\\d+) [0-9a-f]+:[0-9a-f]+:${statSync(lock).ino} `);
+    const [, pid] = row.exec(readFileSync("/proc/locks", "latin1")) ?? [];
+    return pid === undefined ? null : Number(pid);
+  } catch {
+    return null;
   }
 }

@@ -63,13 +63,20 @@ const MAX_GUARDED = 2_048;
 /** Connections to files that another program replaced: kept from the garbage collector, so they are never quite closed. */
 const replaced: (Driver | Prepared)[] = [];
 
-/**
- * How many closed connections may wait for the garbage collector. The driver closes a connection's file descriptors only
- * when its statements are collected, and they look too small to trigger a collection: thousands of workspaces used in
- * turn would run out of descriptors first.
- */
-const MAX_UNRELEASED = 64;
+/** The descriptors of a connection: of the database, its write-ahead log, and the index of that. */
+export const DESCRIPTORS_OF_CONNECTION = 3;
+
+let maxUnreleased = 64;
 let unreleased = 0;
+
+/**
+ * Sets how many closed connections of this thread may wait for the garbage collector. The driver closes a connection's
+ * file descriptors only when its statements are collected, and they look too small to trigger a collection: thousands of
+ * workspaces used in turn would run out of descriptors first.
+ */
+export function limitUnreleased(count: number): void {
+  maxUnreleased = count;
+}
 
 /**
  * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
@@ -233,7 +240,7 @@ export class Connection implements Transaction, Disposable {
       if (this.own?.isDisowned) replaced.push(this.driver, ...this.#statements.values());
       this.#statements.clear();
       this.driver.close();
-      if (++unreleased >= MAX_UNRELEASED) releaseClosed();
+      if (++unreleased >= maxUnreleased) releaseClosed();
     }
   }
 

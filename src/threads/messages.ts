@@ -15,6 +15,7 @@ import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
 import type { Answer, Principal, StreamPlan, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
+import type { OpenLimits } from "./descriptors.ts";
 
 /** How a thread is set up; passed as its worker data. */
 export interface ThreadOptions {
@@ -36,6 +37,8 @@ export interface ThreadOptions {
   quota: Quota | null;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
+  /** How many databases may be open. */
+  open: OpenLimits;
   /** The memory of the thread's {@link ThreadGauges}. */
   gauges: SharedArrayBuffer;
   /** The memory of the {@link KnownHeads} of its workspaces. */

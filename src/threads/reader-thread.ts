@@ -6,12 +6,8 @@ import type { Rejection } from "./writer-thread.ts";
 
 /** Queries that may wait for one thread. */
 const MAX_QUERIES = 512;
-/** Streams that end by themselves and may be open on one thread, and of one workspace: its clients may be slow. */
-const MAX_STREAMS = 64;
-const MAX_STREAMS_OF_WORKSPACE = 16;
-/** Live streams that may be open on one thread, and of one workspace. */
-const MAX_TAILS = 128;
-const MAX_TAILS_OF_WORKSPACE = 32;
+/** One workspace has at most this part of a thread's streams: its clients may be slow. */
+const PART_OF_WORKSPACE = 1 / 4;
 
 /** The result of a query. `found`: as JSON. */
 export type QueryResult = { found: string } | { answer: Answer } | Rejection;
@@ -41,7 +37,10 @@ export class ReaderThread {
   readonly #queries = new Map<number, (result: QueryResult) => void>();
   readonly #streams = new Map<number, OpenStream>();
 
-  constructor(options: ThreadOptions, reports: ThreadReports) {
+  constructor(
+    private readonly options: ThreadOptions,
+    reports: ThreadReports,
+  ) {
     const entry = "threads/reader-worker.ts";
     const onMessage = (message: FromReader) => this.#receive(message);
     const onEnd = () => this.#abandonAll("crashed");
@@ -69,8 +68,8 @@ export class ReaderThread {
   /** Whether no more streams of this kind, live or not, may be opened at present. */
   isExhausted(workspaceId: string, live: boolean): boolean {
     if (this.#worker.isClosing || !this.#worker.alive) return true;
-    const [most, mostOwn] = live ? [MAX_TAILS, MAX_TAILS_OF_WORKSPACE] : [MAX_STREAMS, MAX_STREAMS_OF_WORKSPACE];
-    return this.#count(live) >= most || this.#count(live, workspaceId) >= mostOwn;
+    const most = live ? this.options.open.tails : this.options.open.streams;
+    return this.#count(live) >= most || this.#count(live, workspaceId) >= Math.ceil(most * PART_OF_WORKSPACE);
   }
 
   /** Open streams of a kind, of one workspace or of all. */

@@ -14,7 +14,7 @@ import { Problem, type ProblemCode } from "../problem.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
-import { type Connection, checked, openConnection, releaseClosed } from "../store/connection.ts";
+import { type Connection, checked, limitUnreleased, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { runInBackground } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
@@ -28,7 +28,6 @@ import { type FromReader, failureOf, type ThreadOptions, type ToReader } from ".
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
-const MAX_OPEN = 64;
 const IDLE_MS = 60_000;
 const UPKEEP_INTERVAL_MS = 30_000;
 /** Size of a chunk of a stream, UTF-16 units; larger pieces are sent unchanged. */
@@ -58,7 +57,11 @@ function openReader(workspaceId: string): Connection {
 }
 
 /** For queries; each stream has its own connection. */
-const connections = new OpenWorkspaces<Connection>(openReader, { maxOpen: MAX_OPEN, idleMs: IDLE_MS }, pathOf);
+const connections = new OpenWorkspaces<Connection>(
+  openReader,
+  { maxOpen: options.open.readers, idleMs: IDLE_MS },
+  pathOf,
+);
 
 const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
 
@@ -135,12 +138,29 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
   const context = { workspaceId, principal, nowMs: clock(), indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
   if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
+  using _ = await placeForVerification();
   const own = openReader(workspaceId);
   try {
     return await inquiry.query(own, context, input);
   } finally {
     own.close();
   }
+}
+
+let verifications = 0;
+const waitingVerifications: (() => void)[] = [];
+
+/** Waits until fewer verifications run than may. */
+async function placeForVerification(): Promise<Disposable> {
+  if (verifications < options.open.verifications) verifications++;
+  else await new Promise<void>((resolve) => waitingVerifications.push(resolve));
+  return {
+    [Symbol.dispose]() {
+      const next = waitingVerifications.shift();
+      if (next === undefined) verifications--;
+      else next(); // it takes this place
+    },
+  };
 }
 
 function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
@@ -215,6 +235,7 @@ function shutDown(): void {
   parentPort?.close();
 }
 
+limitUnreleased(options.open.unreleased);
 if (options.background) runInBackground();
 collectWhenIdle();
 post({ kind: "ready" });

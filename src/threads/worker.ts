@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../ids.ts";
 import { buildScreeningTables } from "../policy/decide.ts";
+import { limitUnreleased } from "../store/connection.ts";
 import { nextTurn, systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
@@ -10,6 +11,7 @@ import { WorkspaceThread } from "./workspace-thread.ts";
 
 const options = workerData as ThreadOptions;
 
+limitUnreleased(options.open.unreleased);
 const thread = new WorkspaceThread(options, {
   clock: () => systemClock() + options.clockOffsetMs,
   monotonicMs: () => performance.now(),

@@ -42,8 +42,7 @@ import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
 
-/** Workspaces that one thread keeps open, and how long an idle one stays so. */
-const MAX_OPEN = 128;
+/** How long an idle workspace stays open. */
 const IDLE_MS = 60_000;
 /** How often idle workspaces are closed and open ones swept for expired entries. */
 const UPKEEP_INTERVAL_MS = 30_000;
@@ -110,7 +109,7 @@ export class WorkspaceThread {
     this.#space = new DiskSpace(options.space);
     this.#workspaces = new OpenWorkspaces(
       (workspaceId) => this.#openWorkspace(workspaceId),
-      { maxOpen: MAX_OPEN, idleMs: IDLE_MS },
+      { maxOpen: options.open.writers, idleMs: IDLE_MS },
       (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
     );
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, (message) => this.#post(message));

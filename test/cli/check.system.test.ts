@@ -21,7 +21,7 @@ import { FilledDirectory } from "../backup/data-directory.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
-import { startGovernd } from "./governd-process.ts";
+import { FROM_SOURCE, governdProcess, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -85,6 +85,31 @@ test("beside a running daemon, and what one that was killed left behind, to the 
 });
 
 describe("finds", () => {
+  test.skipIf(process.platform !== "linux")(
+    "a limit of open files that is too low, here and of a daemon that runs",
+    async () => {
+      using from = await FilledDirectory.make(1);
+      const program = (limit: number) => ["/bin/sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...FROM_SOURCE];
+      const words = ["check", "--data-dir", from.data.root, "--json", "--threads", "1", "--max-connections", "1000"];
+      const descriptors = async (limit: number) => {
+        const { json, code } = await governdProcess(words, { program: program(limit) });
+        expect(code).toBe(0);
+        return json<Checked>().findings.find((one) => one.check === "descriptors");
+      };
+      expect(await descriptors(8_000)).toMatchObject({ severity: "ok" });
+      const low = {
+        severity: "warning",
+        message: expect.stringMatching(/may open 1000 files, and may need \d+: raise/),
+      };
+      expect(await descriptors(1_000)).toMatchObject(low);
+      await using _ = await startGovernd(from.data.root, [], { program: program(1_000) });
+      expect(await descriptors(8_000)).toMatchObject({
+        ...low,
+        message: expect.stringMatching(/^the daemon may open 1000/),
+      });
+    },
+  );
+
   test("a damaged workspace, a missing one, and one that the control database does not name", async () => {
     using from = await FilledDirectory.make(3);
     const [damaged, gone, there] = from.ids as [string, string, string];

@@ -1,9 +1,14 @@
-/** Many workspaces are used and sealed in turn: few of them are open at once, and file descriptors do not run out. */
+/**
+ * Many workspaces are used and sealed in turn: few of them are open at once, and file descriptors do not run out, also
+ * when the system allows few of them.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
+import { FilledDirectory } from "../backup/data-directory.ts";
+import { FROM_SOURCE, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { filesReleased } from "../released.ts";
@@ -56,5 +61,74 @@ test.skipIf(!existsSync(OPEN_FILES))(
     });
     expect({ failures, down: pool.down.size }).toEqual({ failures: [], down: 0 });
     expect(most).toBeLessThan(MOST);
+  },
+);
+
+const LOW = effort({ usual: 500, long: 1_024 });
+
+/** Starts a daemon that may open {@link LOW} files. */
+const startLow = (root: string, words: readonly string[]): Promise<RunningDaemon> =>
+  startGovernd(root, words, { program: ["/bin/sh", "-c", `ulimit -n ${LOW}; exec "$@"`, "sh", ...FROM_SOURCE] });
+
+/** Looks often at how many files a process has open, until it is disposed of. */
+function watchDescriptors(pid: number): Disposable & { most: number } {
+  const count = () => readdirSync(`/proc/${pid}/fd`).length;
+  const watch = { most: count(), [Symbol.dispose]: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    watch.most = Math.max(watch.most, count());
+  }, 10);
+  return watch;
+}
+
+/** Requests of one workspace: it is written, and read by the thread that writes and by a reader thread. */
+async function useWorkspace(daemon: RunningDaemon, apiKey: string): Promise<number[]> {
+  const post = (body: object) => ({ method: "POST", body: JSON.stringify({ agent_id: "a", ...body }), apiKey });
+  const requests: [string, Parameters<RunningDaemon["ask"]>[1]][] = [
+    ["/v1/data/write", post({ key: "k", value: "v" })],
+    ["/v1/data/read?agent_id=a&key=k", { apiKey }],
+    ["/v1/audit?scope=workspace", { apiKey }],
+    ["/v1/audit/verify", post({})],
+  ];
+  const statuses: number[] = [];
+  for (const [path, init] of requests) {
+    const response = await daemon.ask(path, init);
+    await response.text();
+    statuses.push(response.status);
+  }
+  return statuses;
+}
+
+/** Calls `work` for each item, by `clients` at once. */
+async function byClients<T>(clients: number, items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const client = async () => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+test.skipIf(!existsSync(OPEN_FILES)).each([[["--threads", "1"]], [["--threads", "2"]]])(
+  `a daemon that may open ${LOW} files writes, reads, verifies and seals many workspaces (%p)`,
+  async (words) => {
+    using from = await FilledDirectory.make(effort({ usual: 60, long: 3_000 }));
+    await using daemon = await startLow(from.data.root, ["--seal-interval", "2s", ...words]);
+    using watch = watchDescriptors(daemon.pid);
+    const statuses = new Map<number, number>();
+    for (let round = 0; round < 2; round++) {
+      await byClients(16, from.keys, async (apiKey) => {
+        for (const status of await useWorkspace(daemon, apiKey)) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      });
+    }
+    for (const apiKey of from.keys.slice(0, 20)) {
+      const body = JSON.stringify({ agent_id: "a", format: "ndjson" });
+      const exported = await daemon.ask("/v1/audit/export", { method: "POST", body, apiKey });
+      expect([exported.status, await exported.text()]).toEqual([200, expect.stringContaining("data.write")]);
+    }
+    await eventually("everything is sealed", () => readdirSync(from.data.seals).length >= from.ids.length);
+    await daemon.stop();
+    expect([...statuses.keys()]).toEqual([200]);
+    expect(daemon.said()).toContain("the limit of open files is low");
+    expect(daemon.said()).not.toMatch(/is down|unexpected failure/);
+    expect(watch.most).toBeLessThan(LOW);
   },
 );

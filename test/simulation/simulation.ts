@@ -14,6 +14,7 @@ import { retentionCutoff } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { DiskSpace } from "../../src/store/disk-space.ts";
+import { AMPLE } from "../../src/threads/descriptors.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
 import { KnownHeads } from "../../src/threads/known-heads.ts";
 import type { FailureReport, ThreadOptions } from "../../src/threads/messages.ts";
@@ -155,6 +156,7 @@ class Simulation {
       embeddings: null,
       quota: null,
       sealing: { sealsDir: "", key: this.#sealKey, intervalMs: 20_000 },
+      open: AMPLE,
       gauges: new ThreadGauges().memory,
       heads: new KnownHeads().memory,
       space: this.#space.memory,

@@ -1,4 +1,5 @@
 /** The options of a pool of workspace threads in tests, but for those that each test states. */
+import { AMPLE } from "../../src/threads/descriptors.ts";
 import type { PoolOptions } from "../../src/threads/pool.ts";
 
 const SEARCH_MEMORY_BYTES = 16 * 1024 * 1024;
@@ -24,6 +25,7 @@ export function poolOptions(
     fullTextFrom: FULL_TEXT_FROM,
     embeddings: null,
     threads: 1,
+    open: AMPLE,
     sealing: { sealsDir: directory, key, intervalMs: sealIntervalMs },
     ...rest,
   };

@@ -11,6 +11,7 @@ type CheckName =
   | "second_factor"
   | "certificate"
   | "disk"
+  | "descriptors"
   | "database"
   | "upgrade"
   | "leftovers"

@@ -3,12 +3,13 @@ import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { listBackups, timeOfBackup } from "../../backup/destination.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
-import { isLocked } from "../../datadir/lock.ts";
+import { daemonPid, isLocked } from "../../datadir/lock.ts";
 import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
 import { Failure, messageOf } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { formatDuration } from "../../settings/values.ts";
+import { allowedDescriptors, planDescriptors } from "../../threads/descriptors.ts";
 import {
   type CertificateStatus,
   certificateStatus,
@@ -115,6 +116,18 @@ export function checkDisk(directory: DataDirectory, bytesForCopies: number): Fin
     return finding("disk", "problem", needed);
   }
   return finding("disk", free < LITTLE_DISK_BYTES ? "warning" : "ok", message);
+}
+
+/** Compares the limit of open files with what the daemon may need: of the daemon that runs, or of one started here. */
+export function checkDescriptors(directory: DataDirectory, settings: Settings): Finding {
+  const pid = daemonPid(directory);
+  const allowed = allowedDescriptors(pid ?? "self");
+  const { threads, max_connections: maxConnections } = settings;
+  const { needed, isLow, open, connections } = planDescriptors(allowed, { threads, maxConnections });
+  const who = pid === null ? "a daemon that is started here" : "the daemon";
+  if (!isLow) return finding("descriptors", "ok", `${who} may open the ${needed} files that it may need`);
+  const message = `${who} may open ${allowed} files, and may need ${needed}: raise \`ulimit -n\`, or LimitNOFILE of the service; until then it keeps ${count(threads * open.writers, "workspace")} open and accepts ${count(connections, "connection")}`;
+  return finding("descriptors", "warning", message);
 }
 
 /** Finds files that interrupted processes left behind, and old copies from before migrations. */

@@ -1,0 +1,99 @@
+/**
+ * How many file descriptors the daemon may need, and what it keeps open when the system allows it fewer: databases and
+ * connections share what there is, so a workspace never lacks the descriptors to be opened.
+ */
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { DESCRIPTORS_OF_CONNECTION } from "../store/connection.ts";
+
+/** The most databases that the threads have open. A type and not an interface, so that it can be passed as JSON. */
+export type OpenLimits = {
+  /** Workspaces of a workspace thread. As many again may be set aside while their disk fails. */
+  writers: number;
+  /** Workspaces of a reader thread, for queries. */
+  readers: number;
+  /** Streams of a reader thread that end by themselves, live ones, and verifications: each has its own connection. */
+  streams: number;
+  tails: number;
+  verifications: number;
+  /** Closed connections of a thread that wait for the garbage collector. */
+  unreleased: number;
+};
+
+/** What is open where descriptors are no concern. */
+export const AMPLE: OpenLimits = {
+  writers: 128,
+  readers: 64,
+  streams: 64,
+  tails: 128,
+  verifications: 16,
+  unreleased: 64,
+};
+
+/** What the process and a thread need besides: the runtime's own, `control.db`, sockets, files open for a moment. */
+const OF_PROCESS = 96;
+const OF_THREAD = 8;
+/** How many connections are counted when the operator does not limit them. */
+const UNLIMITED_CONNECTIONS = 10_000;
+/** Connections get no more than this part of too few descriptors. */
+const PART_OF_CONNECTIONS = 1 / 2;
+
+export interface DescriptorPlan {
+  /** The descriptors that the daemon may need. */
+  needed: number;
+  /** Whether fewer are allowed. */
+  isLow: boolean;
+  open: OpenLimits;
+  /** How many connections to accept. */
+  connections: number;
+}
+
+/** Plans with at most `allowed` descriptors. `maxConnections`: as the setting, 0 for no limit. */
+export function planDescriptors(
+  allowed: number,
+  { threads, maxConnections }: { threads: number; maxConnections: number },
+): DescriptorPlan {
+  // A workspace thread and a reader thread for each, and the screening thread.
+  const rest = OF_PROCESS + OF_THREAD * (2 * threads + 1);
+  const databases = DESCRIPTORS_OF_CONNECTION * databasesOf(AMPLE, threads);
+  const connections = maxConnections === 0 ? UNLIMITED_CONNECTIONS : maxConnections;
+  const needed = rest + databases + connections;
+  const isLow = allowed < needed;
+  const left = Math.max(0, allowed - rest);
+  const forDatabases = isLow
+    ? Math.min(databases, left - Math.min(connections, left * PART_OF_CONNECTIONS))
+    : databases;
+  const mostConnections = Math.max(1, Math.floor(left - forDatabases));
+  return {
+    needed,
+    isLow,
+    open: scaled(forDatabases / databases),
+    connections: maxConnections === 0 ? mostConnections : Math.min(maxConnections, mostConnections),
+  };
+}
+
+function databasesOf({ writers, readers, streams, tails, verifications, unreleased }: OpenLimits, threads: number) {
+  const ofWriter = 2 * writers + unreleased;
+  // The threads of a verification have a connection each.
+  const ofReader = readers + streams + tails + verifications + availableParallelism() + unreleased;
+  const [ofScreening, ofMain] = [readers + unreleased, unreleased];
+  return threads * (ofWriter + ofReader) + ofScreening + ofMain;
+}
+
+const scaled = (part: number): OpenLimits =>
+  Object.fromEntries(
+    Object.entries(AMPLE).map(([of, most]) => [of, Math.max(1, Math.floor(part * most))]),
+  ) as OpenLimits;
+
+/**
+ * Returns how many descriptors a process may have open; infinite where the system does not tell (not Linux) or has no
+ * limit. The runtime raises its own limit to the hard one when it starts.
+ */
+export function allowedDescriptors(pid: number | "self" = "self"): number {
+  try {
+    const [, soft] = /^Max open files +(\d+) /m.exec(readFileSync(`/proc/${pid}/limits`, "latin1")) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
