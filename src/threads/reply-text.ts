@@ -1,5 +1,5 @@
 /**
- * How a group of replies travels between threads: as one text. A JSON body stands in it as it will be sent, behind one
+ * How a group of replies travels between threads: as text. A JSON body stands in it as it will be sent, behind one
  * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
  */
 import type { AuditResult, Reply } from "../workspace/contract.ts";
@@ -11,16 +11,22 @@ export const REPLIES = "R";
 const TAB = "\t";
 const LINE_END = "\n";
 
-/** `ids`: those of the operations that the replies are to. */
-export function writeReplies(ids: readonly number[], replies: readonly Reply[]): string {
+/** A text ends with the reply that takes it past this length, UTF-16 units: passing it on takes the thread's time. */
+const LONG = 256 * 1024;
+
+/** Returns the texts, mostly one. `operations`: what the replies are to. */
+export function* writeReplies(operations: readonly { id: number }[], replies: readonly Reply[]): Generator<string> {
   let text = REPLIES;
   for (let i = 0; i < replies.length; i++) {
-    text += `${ids[i]}${TAB}${writeReply(replies[i] as Reply)}${LINE_END}`;
+    text += `${operations[i]?.id}${TAB}${writeReply(replies[i] as Reply)}${LINE_END}`;
+    if (text.length <= LONG || i === replies.length - 1) continue;
+    yield text;
+    text = REPLIES;
   }
-  return text;
+  yield text;
 }
 
-/** The inverse of {@link writeReplies}. */
+/** Reads a text of {@link writeReplies}. */
 export function readReplies(text: string): { id: number; reply: Reply }[] {
   const replies: { id: number; reply: Reply }[] = [];
   for (let at = REPLIES.length; at < text.length; ) {

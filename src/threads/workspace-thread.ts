@@ -224,8 +224,7 @@ export class WorkspaceThread {
   /** Runs what waits on other workspaces, in the middle of an operation that takes long, for as long as a turn. */
   async #giveWay(): Promise<void> {
     await nextTurn();
-    const { monotonicMs } = this.around;
-    for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) {
+    for (const end = this.around.monotonicMs() + TURN_MS; this.around.monotonicMs() < end; ) {
       const next = this.#batches.take(this.#busy);
       if (next === null) return;
       await this.#serveBatch(next.workspaceId, next.group);
@@ -238,8 +237,11 @@ export class WorkspaceThread {
     const replies = await this.#runGroup(workspaceId, group);
     this.#busy.delete(workspaceId);
     this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
-    const ids = group.map(({ id }) => id);
-    this.around.post(writeReplies(ids, replies));
+    let posted = 0;
+    for (const text of writeReplies(group, replies)) {
+      if (posted++ > 0) await this.#giveWay();
+      this.around.post(text);
+    }
   }
 
   async #handle(message: Exclude<ToWriter, { kind: "operations" }>): Promise<void> {

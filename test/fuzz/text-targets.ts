@@ -160,12 +160,11 @@ function replies(random: Seeded): void {
     if (reply.result !== undefined && random.chance(0.3)) reply.blockedBy = "policy:block_pii";
     return reply;
   });
-  const read = readReplies(
-    writeReplies(
-      messages.map((_, id) => id),
-      messages,
-    ),
+  const texts = writeReplies(
+    messages.map((_, id) => ({ id })),
+    messages,
   );
+  const read = [...texts].flatMap(readReplies);
   const expected = messages.map((reply, id) => ({ id, reply: JSON.parse(JSON.stringify(reply)) as Reply }));
   requireEqual("replies", read, expected);
 }

@@ -35,16 +35,32 @@ const REPLY: readonly Reply[] = [
 ];
 
 test("any group of replies", () => {
-  const ids = REPLY.map((_, i) => i * 1_000_003);
-  const text = writeReplies(ids, REPLY);
+  const operations = REPLY.map((_, i) => ({ id: i * 1_000_003 }));
+  const [text = "", ...more] = writeReplies(operations, REPLY);
+  expect(more).toEqual([]);
   expect(text).toStartWith(REPLIES);
-  expect(readReplies(text)).toEqual(REPLY.map((reply, i) => ({ id: ids[i] as number, reply })));
-  expect(readReplies(writeReplies([], []))).toEqual([]);
+  expect(readReplies(text)).toEqual(REPLY.map((reply, i) => ({ id: i * 1_000_003, reply })));
+  expect([...writeReplies([], [])].flatMap(readReplies)).toEqual([]);
+});
+
+test("long replies travel one by one", () => {
+  const sizes = [10, 300_000, 10, 10, 2_000_000, 400_000];
+  const replies = sizes.map((size): Reply => ({ answer: json("x".repeat(size)), auditId: AUDIT_ID, result: "ok" }));
+  const texts = [
+    ...writeReplies(
+      sizes.map((_, id) => ({ id })),
+      replies,
+    ),
+  ];
+  expect(texts.map((text) => readReplies(text).length)).toEqual([2, 3, 1]);
+  expect(texts.flatMap(readReplies)).toEqual(replies.map((reply, id) => ({ id, reply })));
 });
 
 test("a JSON body is neither wrapped in JSON nor parsed", () => {
   const body = '{"a":"quoted"}';
   for (const etag of [undefined, "v1"]) {
-    expect(writeReplies([7], [{ answer: json(body, etag), auditId: AUDIT_ID, result: "ok" }])).toContain(body);
+    expect(
+      [...writeReplies([{ id: 7 }], [{ answer: json(body, etag), auditId: AUDIT_ID, result: "ok" }])].join(""),
+    ).toContain(body);
   }
 });

@@ -1,4 +1,5 @@
 /** The steps from a routed request to its response: scope, body, validation, operation. */
+
 import type { JsonObject } from "../../json.ts";
 import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
@@ -17,6 +18,7 @@ import { PUBLIC_ACTOR } from "./authenticate.ts";
 import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
+import { inPieces } from "./large-body.ts";
 import { watched } from "./live.ts";
 import { parseQuery, shortName } from "./query.ts";
 import { checkScope } from "./scopes.ts";
@@ -174,7 +176,7 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
         return new Response(null, { status: 304, headers });
       }
     }
-    return new Response(answer.body, { status: answer.status, headers });
+    return new Response(inPieces(answer.body), { status: answer.status, headers });
   }
   if (answer.kind === "problem") {
     exchange.problem = answer.code;
