@@ -59,6 +59,7 @@ export type ControlEffect =
   | "found_workspace"
   | "create_key"
   | "rotate_key"
+  | "change_key"
   | "revoke_key"
   | "invite"
   | "uninvite"

@@ -392,6 +392,13 @@ export const OPERATIONS = {
     did: "restored the workspace from a backup",
   },
   "key.create": { ...ACCOUNT, control: "create_key", ocsf: "entity.create", group: "keys", did: "made an API key" },
+  "key.change": {
+    ...ACCOUNT,
+    control: "change_key",
+    ocsf: "entity.update",
+    group: "keys",
+    did: "changed the networks of an API key",
+  },
   "key.revoke": { ...ACCOUNT, control: "revoke_key", ocsf: "entity.delete", group: "keys", did: "revoked an API key" },
   "key.rotate": { ...ACCOUNT, control: "rotate_key", ocsf: "entity.update", group: "keys", did: "rotated an API key" },
   "member.invite": { ...ACCOUNT, control: "invite", ocsf: "entity.create", group: "members", did: "invited a member" },

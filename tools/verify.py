@@ -2211,8 +2211,9 @@ CONTROL_SCHEMAS = {
     1: "52c7a02bd631b0c882427bac2ce810adbb13252f86acca1ece265c39739d0438",
     2: "3d75138ebb70b22b5365843942d760c4db009da465e924e8191f845603c57243",
     3: "8b160d6b9b2be7351e9326ee777ec988f9ab9e71d8c692a312533aa401c80560",
+    4: "0123fdda0dbd0ca97f7ffe98864f65aa455923f5ad5896bf27eb035bc1d62da7",
 }
-KEY_COLUMNS = "workspace_id digest label scope agents created_at created_by expires_at revoked_at revoked_by replaced_by"
+KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
 COVERED = {  # the columns of control.db that events cover
     "workspaces": "id name created_by",
@@ -2226,6 +2227,11 @@ SOME = object()  # in a column that an event states: anything but NULL
 def moment(value):
     """A time as control.db stores it, in milliseconds; None and what is not stated stay."""
     return round(datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp() * 1000) if isinstance(value, str) else value
+
+
+def list_text(value):
+    """A list as control.db stores it."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False) if isinstance(value, list) else value
 
 
 def control_changes(event, said):
@@ -2247,12 +2253,13 @@ def control_changes(event, said):
             old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
             yield "api_keys", said.get("replaces"), "set", old, ("replaced_by", "revoked_at")
         none = dict.fromkeys(("revoked_at", "revoked_by", "replaced_by"))
-        key = columns("label scope agents created_at expires_at", workspace_id=workspace, created_by=actor, **none)
-        if isinstance(key.get("agents"), list):
-            key["agents"] = json.dumps(key["agents"], separators=(",", ":"), ensure_ascii=False)
+        key = columns("label scope agents networks created_at expires_at", workspace_id=workspace, created_by=actor, **none)
+        key |= {name: list_text(key[name]) for name in ("agents", "networks") if name in key}
         if "key_digest" in said:
             key["digest"] = said["key_digest"]
         yield "api_keys", said.get("key_id"), "add", key, ()
+    elif operation == "key.change":
+        yield "api_keys", said.get("key_id"), "set", {name: list_text(said[name]) for name in ("networks",) if name in said}, ("revoked_at",)
     elif operation == "key.revoke":
         columns_now = {"revoked_at": SOME, "revoked_by": actor} | columns("revoked_at")
         yield "api_keys", said.get("key_id"), "set", columns_now, ("revoked_at",)
@@ -2275,7 +2282,7 @@ def control_changes(event, said):
         yield "members", account, "remove", {}, ()
 
 
-CONTROL_OPERATIONS = {"workspace.create", "key.create", "key.rotate", "key.revoke", "member.invite", "member.uninvite",
+CONTROL_OPERATIONS = {"workspace.create", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
                       "member.join", "member.change", "member.remove"}
 
 
@@ -2394,10 +2401,12 @@ def finish_act(rows, changes):
         if kind == "addWorkspace":
             store(rows, "workspaces", said)
         elif kind == "addKey":
-            agents = said["agents"] and json.dumps(said["agents"], separators=(",", ":"), ensure_ascii=False)
-            store(rows, "api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | {"agents": agents})
+            lists = {name: list_text(said.get(name)) for name in ("agents", "networks")}
+            store(rows, "api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | lists)
         elif kind == "replaceKey":
             update("api_keys", said["id"], replaced_by=said["by"], expires_at=said["expires_at"])
+        elif kind == "limitKey":
+            update("api_keys", said["id"], networks=list_text(said["networks"]))
         elif kind == "revokeKey":
             update("api_keys", said["id"], revoked_at=said["at"], revoked_by=said["by"])
         elif kind == "addMember":
@@ -2419,7 +2428,7 @@ def finish_act(rows, changes):
 
 # Changes of rows that no event states.
 UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
-                     "endOtherSessions", "forgetDevices"}
+                     "renameAccount", "endOtherSessions", "forgetDevices"}
 
 
 def check_control(db, logs, backup_time, again):

@@ -1,6 +1,8 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
+import { isDeepStrictEqual } from "node:util";
 import { Failure } from "../failure.ts";
 import { type RandomPool, showTime } from "../ids.ts";
+import { isNetwork } from "../networks.ts";
 import { type ActParts, act, type Decision } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
 import type { Change } from "./changes.ts";
@@ -14,6 +16,8 @@ const FIRST_KEY = { label: "first key", scope: "full", agents: null, expiresInMs
 const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 /** The most agents that one key can be limited to. */
 export const KEY_AGENTS_MAX = 1_000;
+/** The most networks that one key can be limited to. */
+export const KEY_NETWORKS_MAX = 100;
 /** The last moment that RFC 3339 can express: it has four digits for the year. */
 const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
@@ -31,6 +35,8 @@ export interface KeyWish {
   label: string | null;
   scope: KeyScope;
   agents: readonly string[] | null;
+  /** The addresses and networks that requests may come from; null or absent means everywhere. */
+  networks?: readonly string[] | null;
   /** Milliseconds from now, or null for a key that does not expire. */
   expiresInMs: number | null;
 }
@@ -102,7 +108,7 @@ export class Administration {
   }
 
   /**
-   * Replaces a key by a new one with the same label, scope, agents and lifetime. The old key stays valid for
+   * Replaces a key by a new one with the same label, scope, agents, networks and lifetime. The old key stays valid for
    * `overlapMs`, so that its users can switch. A key is replaced only once.
    * @throws {KeyEnded} when the key is revoked, expired or replaced
    */
@@ -110,13 +116,13 @@ export class Administration {
     const { clock, actor, permit } = this.options;
     return await act(this.options, this.#requireKey(keyId).workspaceId, () => {
       const old = this.#requireKey(keyId);
-      const { workspaceId, label, scope, agents } = old;
+      const { workspaceId, label, scope, agents, networks } = old;
       permit(workspaceId);
       const now = clock();
       if (keyState(old, now) !== "in_force") throw new KeyEnded(ENDED);
       if (old.replacedBy !== null) throw new KeyEnded(REPLACED);
       const expiresInMs = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
-      const key = this.#newKey({ workspaceId, label, scope, agents, expiresInMs });
+      const key = this.#newKey({ workspaceId, label, scope, agents, networks, expiresInMs });
       const replaced = {
         ...old,
         expiresAt: Math.min(now + overlapMs, old.expiresAt ?? Number.POSITIVE_INFINITY),
@@ -128,6 +134,28 @@ export class Administration {
         event: { operation: "key.rotate", actor, details: { ...keyDetails(key), ...replaces } },
         changes: [["replaceKey", { id, by, expiresAt }], added(key)],
         result: { ...key, replaced },
+      };
+    });
+  }
+
+  /**
+   * Limits a key to networks, at once; null ends the limit. Nothing is recorded when it is so already.
+   * @throws {KeyEnded} when the key is revoked or expired
+   */
+  async limitKey(keyId: string, networks: readonly string[] | null): Promise<KeyRecord & { auditId: string | null }> {
+    const { clock, actor, permit } = this.options;
+    refuseBadNetworks(networks);
+    return await act(this.options, this.#requireKey(keyId).workspaceId, () => {
+      const key = this.#requireKey(keyId);
+      permit(key.workspaceId);
+      if (keyState(key, clock()) !== "in_force") throw new KeyEnded(ENDED);
+      if (isDeepStrictEqual(key.networks, networks)) return { event: null, result: key };
+      const { id } = key;
+      const details = { key_id: id, networks: networks && [...networks] };
+      return {
+        event: { operation: "key.change", actor, details },
+        changes: [["limitKey", { id, networks }]],
+        result: { ...key, networks },
       };
     });
   }
@@ -158,7 +186,7 @@ export class Administration {
     );
   }
 
-  #newKey({ expiresInMs, ...wanted }: KeyWish): DraftKey {
+  #newKey({ expiresInMs, networks = null, ...wanted }: KeyWish): DraftKey {
     const { clock, ids, random, actor } = this.options;
     const createdAt = clock();
     const expiresAt = expiresInMs === null ? null : createdAt + expiresInMs;
@@ -167,6 +195,7 @@ export class Administration {
     }
     const record: KeyRecord = {
       ...wanted,
+      networks,
       id: ids.next("key"),
       createdAt,
       createdBy: actor,
@@ -179,7 +208,21 @@ export class Administration {
   }
 }
 
-function refuseBadWish({ label, agents, expiresInMs }: KeyWish): void {
+function refuseBadNetworks(networks: readonly string[] | null): void {
+  if (networks === null) return;
+  if (networks.length === 0 || networks.length > KEY_NETWORKS_MAX) {
+    throw new Failure("usage", `A key can be limited to 1 to ${KEY_NETWORKS_MAX} networks.`);
+  }
+  if (!networks.every(isNetwork)) {
+    throw new Failure(
+      "usage",
+      "A network is an IP address or a range in CIDR form: 192.0.2.7, 10.0.0.0/8, 2001:db8::/32.",
+    );
+  }
+}
+
+function refuseBadWish({ label, agents, networks = null, expiresInMs }: KeyWish): void {
+  refuseBadNetworks(networks);
   const problem = label === null ? null : nameProblem(label);
   if (problem) throw new Failure("usage", `The label of a key must ${problem}.`);
   if (agents !== null && (agents.length === 0 || agents.length > KEY_AGENTS_MAX)) {
@@ -200,7 +243,7 @@ export class KeyEnded extends Failure {
   }
 }
 
-const ENDED = "The key is already revoked or expired. Create a new key instead of rotating this one.";
+const ENDED = "The key is already revoked or expired. Create a new key instead of rotating or changing this one.";
 const REPLACED = "The key was already rotated. Rotate the key that replaced it, or create a new one.";
 
 /** Returns the change that stores a new key. */
@@ -208,13 +251,14 @@ const added = ({ apiKey, record }: DraftKey): Change => ["addKey", { ...record, 
 
 /** Returns what the audit event says about a key: everything except the key itself. */
 function keyDetails({ apiKey, record }: DraftKey) {
-  const { id, label, scope, agents, createdAt, expiresAt } = record;
+  const { id, label, scope, agents, networks, createdAt, expiresAt } = record;
   return {
     key_id: id,
     key_digest: digestOf(apiKey).toHex(),
     label,
     scope,
     agents: agents && [...agents],
+    networks: networks && [...networks],
     created_at: showTime(createdAt),
     expires_at: expiresAt === null ? null : showTime(expiresAt),
   };

@@ -1,4 +1,5 @@
 /** Authenticates API keys on the main thread, without waiting. A known key costs one hash and one map lookup. */
+import { Networks } from "../networks.ts";
 import type { Principal } from "../workspace/contract.ts";
 import { isWellFormedApiKey, KEY_LENGTH } from "./api-key.ts";
 import type { ControlDatabase } from "./database.ts";
@@ -15,6 +16,9 @@ interface Known {
 }
 
 export class Authenticator extends RecordCache<Known> {
+  /** Of the keys that are limited to networks. */
+  readonly #networks = new WeakMap<Principal, Networks>();
+
   constructor(
     control: ControlDatabase,
     private readonly options: KeeperOptions,
@@ -37,11 +41,22 @@ export class Authenticator extends RecordCache<Known> {
     return known.principal;
   }
 
+  /**
+   * Reports whether requests of a principal may come from an address, which is only asked for when its key is limited to
+   * networks.
+   */
+  allowsFrom(principal: Principal, address: () => string): boolean {
+    const networks = this.#networks.get(principal);
+    return networks === undefined || networks.includes(address());
+  }
+
   #lookUp(name: string, digest: Uint8Array): Known | undefined {
     const record = findKeyByDigest(this.control.connection, digest);
     if (record === undefined || record.revokedAt !== null) return undefined;
     const expiresAt = record.expiresAt ?? Number.POSITIVE_INFINITY;
-    const { id, workspaceId, scope, agents } = record;
-    return this.keep(name, { principal: Object.freeze({ actor: id, workspaceId, scope, agents }), expiresAt });
+    const { id, workspaceId, scope, agents, networks } = record;
+    const principal = Object.freeze({ actor: id, workspaceId, scope, agents });
+    if (networks !== null) this.#networks.set(principal, new Networks(networks));
+    return this.keep(name, { principal, expiresAt });
   }
 }

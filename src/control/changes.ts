@@ -30,6 +30,8 @@ const CHANGES = {
   },
   revokeKey: (connection: Connection, { id, at, by }: Named<{ at: number; by: string }>) =>
     KEYS.update(connection, { revoked_at: at, revoked_by: by }, "id = ? AND revoked_at IS NULL", [id]),
+  limitKey: (connection: Connection, { id, networks }: Named<{ networks: readonly string[] | null }>) =>
+    KEYS.update(connection, { networks: networks && JSON.stringify(networks) }, "id = ? AND revoked_at IS NULL", [id]),
   addAccount: insertAccount,
   addMember: (connection: Connection, member: NewMember) => MEMBERS.insert(connection, member),
   setRole: (connection: Connection, { workspaceId, accountId, role }: MemberKey<{ role: Role }>) =>

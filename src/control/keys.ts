@@ -14,6 +14,8 @@ export interface KeyRecord {
   scope: KeyScope;
   /** The agents that the key is limited to; null means every agent. */
   agents: readonly string[] | null;
+  /** The addresses and networks that requests may come from; null means everywhere. */
+  networks: readonly string[] | null;
   createdAt: number;
   createdBy: string;
   expiresAt: number | null;
@@ -29,6 +31,7 @@ export const KEYS = new Table<KeyRecord>("api_keys", {
   label: "label",
   scope: "scope",
   agents: { column: "agents", as: "json" },
+  networks: { column: "networks", as: "json" },
   createdAt: "created_at",
   createdBy: "created_by",
   expiresAt: "expires_at",

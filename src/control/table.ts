@@ -30,9 +30,11 @@ export class Table<R extends object> {
     return row && this.#decode(row);
   }
 
-  /** Returns the values of a record by column. */
+  /** Returns the values of a record by column. A member is absent in a pending act of an older version. */
   columns(record: R): Record<string, SqlValue> {
-    return Object.fromEntries(this.#members.map(([member, column, as]) => [column, encoded(record[member], as)]));
+    return Object.fromEntries(
+      this.#members.map(([member, column, as]) => [column, encoded(record[member] ?? null, as)]),
+    );
   }
 
   /** Stores a new record. `more` has the columns that the record does not show. */

@@ -18,11 +18,11 @@ import type { AccountDeps } from "../http/account/action.ts";
 import { type ConnectionLimitOptions, canCountConnections } from "../http/connection-limit.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
-import { TrustedProxies } from "../http/pipeline/trusted-proxy.ts";
 import { type RunningServer, startServer } from "../http/server.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
+import { Networks } from "../networks.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
@@ -177,6 +177,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
   return {
     workspaces: withAnchors(pool, anchors),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts,
     isReady: () => readiness.brief(),
     ...(requests === null ? {} : { meter: requests }),
@@ -200,7 +201,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     requestsPerSecond: settings.rate_limit,
     wrongKeysPerMinute: settings.auth_failure_limit,
     publicLogs: new Set(settings.tlog_public),
-    ...(settings.tls === "off" ? { trustedProxies: new TrustedProxies(settings.trusted_proxies) } : {}),
+    ...(settings.tls === "off" ? { trustedProxies: new Networks(settings.trusted_proxies) } : {}),
   };
 }
 

@@ -51,6 +51,9 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
     },
     newKey(details, event),
   ],
+  change_key: ({ key_id: id, networks }) => [
+    { ...change("api_keys", id, "set", { networks: listText(networks) }), unset: ["revoked_at"] },
+  ],
   revoke_key: ({ key_id: id, revoked_at: at }, { actor }) => [
     { ...change("api_keys", id, "set", { revoked_at: timeOf(at) ?? true, revoked_by: actor }), unset: ["revoked_at"] },
   ],
@@ -96,7 +99,8 @@ const newKey = (details: JsonObject, { workspace_id, actor }: AuditEventBody): R
     digest: details.key_digest,
     label: details.label,
     scope: details.scope,
-    agents: Array.isArray(details.agents) ? JSON.stringify(details.agents) : details.agents,
+    agents: listText(details.agents),
+    networks: listText(details.networks),
     created_at: timeOf(details.created_at),
     created_by: actor,
     expires_at: timeOf(details.expires_at),
@@ -106,6 +110,9 @@ const newKey = (details: JsonObject, { workspace_id, actor }: AuditEventBody): R
   });
 
 type Member = JsonValue | undefined;
+
+/** Returns a list as the control database stores it. */
+const listText = (list: Member): Member => (Array.isArray(list) ? JSON.stringify(list) : list);
 
 /** Returns a time, RFC 3339, as the control database stores it: milliseconds since the Unix epoch. */
 const timeOf = (time: Member): Member => (typeof time === "string" ? Date.parse(time) : time);

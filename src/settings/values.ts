@@ -7,6 +7,7 @@ import { resolve } from "node:path";
 import { parseWitness } from "../anchors/witness.ts";
 import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
+import { isNetwork } from "../networks.ts";
 
 /** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
 export class Mistaken extends Error {}
@@ -98,14 +99,6 @@ export function parseAddress(raw: string): Address | undefined {
 
 /** Formats an address. An IPv6 host is written in brackets. */
 export const formatAddress = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
-
-/** Reports whether the text is an IP address or a network in CIDR form (`10.0.0.0/8`, `fd00::/8`). */
-function isNetwork(item: string): boolean {
-  const [address = "", bits, more] = item.split("/");
-  const family = isIP(address);
-  if (family === 0 || more !== undefined) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
 
 const resolvePath = (text: string, base: string): string => resolve(base, text);
 

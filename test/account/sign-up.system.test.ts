@@ -71,6 +71,7 @@ test("the link makes the first account, once, with a workspace and a key that wo
     label: "first key",
     scope: "full",
     agents: null,
+    networks: null,
     created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     expires_at: null,
   });

@@ -227,6 +227,31 @@ describe("keys", () => {
     expect((await view.verify()).valid).toBe(true);
   });
 
+  test("are limited to networks by owners, when they are made and later", async () => {
+    const made = await owner.browser.post(`${base}/keys`, { networks: ["127.0.0.0/8", "::1", "::1"] });
+    expect([made.status, made.json.networks]).toEqual([201, ["127.0.0.0/8", "::1"]]);
+    const client = daemon.client(made.json.api_key);
+    expect((await client.get("/v1/agents")).status).toBe(200);
+    const path = `${base}/keys/${made.json.id}`;
+    const limited = await owner.browser.put(path, { networks: ["10.0.0.0/8"] });
+    assertMatchesOpenApi("PUT", path, 200, limited.json);
+    expect(limited.json).toMatchObject({ id: made.json.id, networks: ["10.0.0.0/8"] });
+    const refused = await client.get("/v1/agents");
+    expect([refused.status, refused.json.code]).toEqual([403, "forbidden"]);
+    const again = await owner.browser.put(path, { networks: ["10.0.0.0/8"] });
+    expect([again.status, again.headers.get("x-audit-id")]).toEqual([200, null]);
+    expect((await owner.browser.put(path, { networks: null })).json.networks).toBeNull();
+    expect((await client.get("/v1/agents")).status).toBe(200);
+    for (const networks of [[], ["10.0.0.0/33"], ["localhost"], "10.0.0.0/8", undefined, Array(101).fill("::1")]) {
+      expect([networks, (await owner.browser.put(path, { networks })).status]).toEqual([networks, 400]);
+    }
+    const member = await invited(owner, "member");
+    expect((await member.browser.put(path, { networks: null })).status).toBe(403);
+    await owner.browser.delete(path);
+    const ended = await owner.browser.put(path, { networks: null });
+    expect([ended.status, ended.json.code]).toEqual([409, "key_ended"]);
+  });
+
   test("of the command line are seen, and show their last use", async () => {
     const client = await daemon.clientWith(owner.workspaceId, { scope: "auditor" });
     await client.get("/v1/agents");

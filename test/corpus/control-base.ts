@@ -83,8 +83,12 @@ export async function fillControl(parts: AccountParts) {
   const administration = administrationOf(parts, founder);
   const operator = new Administration({ ...parts, actor: "cli", permit: () => {} });
   const other = await operator.createWorkspace("other");
-  const wish = { workspaceId, label: "limited", scope: "agent", agents: ["a", "b"], expiresInMs: DAY_MS } as const;
+  const wish = {
+    ...({ workspaceId, label: "limited", scope: "agent", agents: ["a", "b"] } as const),
+    ...{ networks: ["10.0.0.0/8", "2001:db8::/32"], expiresInMs: DAY_MS },
+  };
   const limited = await administration.createKey(wish);
+  await administration.limitKey(limited.record.id, ["192.0.2.7"]);
   const successor = await administration.rotateKey(limited.record.id, 60_000);
   const revoked = await operator.createKey({ ...wish, label: null, agents: null, expiresInMs: null });
   await operator.revokeKey(revoked.record.id);

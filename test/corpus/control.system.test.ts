@@ -78,6 +78,7 @@ function otherValue(column: string, type: "text" | "integer" | "bytes"): string 
     workspace_id: `'${base.otherId}'`,
     account_id: `'${base.people.stranger}'`,
     agents: "NULL",
+    networks: "NULL",
     drops_totp: "1",
     replaced_by: "NULL",
   };

@@ -55,7 +55,7 @@ async function fill(): Promise<void> {
     file: sealFile(directory, workspaceId),
   });
   const writer = new WorkspaceWriter(connection, { clock, random, sealer });
-  const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null };
+  const principal = { actor: keyId, workspaceId, scope: "full" as const, agents: null, networks: null };
   const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
     const [settled] = await writer.perform([jobOf({ name, input, principal })]);
     if (settled?.answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(settled)}`);
@@ -87,7 +87,7 @@ function makeControl(): void {
   const createdAt = clock();
   control.change((connection) => {
     WORKSPACES.insert(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
-    const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null };
+    const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null, networks: null };
     const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
     KEYS.insert(connection, { ...record, ...times, replacedBy: null }, { digest: digestOf("nobody has this key") });
     insertAccount(connection, {

@@ -1,6 +1,6 @@
 /** How many requests are let through: for each key, and from an address with keys that are not valid. */
 import { describe, expect, test } from "bun:test";
-import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
+import { Networks } from "../../src/networks.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
 import { serveTls, TestServer } from "./support/serve.ts";
 
@@ -65,7 +65,7 @@ describe("keys that are not valid", () => {
   });
 
   test("count for the client behind a proxy, an IPv6 network as one", async () => {
-    const trustedProxies = new TrustedProxies(["127.0.0.1"]);
+    const trustedProxies = new Networks(["127.0.0.1"]);
     await using behind = new TestServer(null, { trustedProxies, wrongKeysPerMinute: 2 });
     const from = async (address: string, key = "wrong") => {
       const headers = { "x-forwarded-proto": "https", "x-forwarded-for": address };

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
 import { RequestIds } from "../../src/http/pipeline/exchange.ts";
 import { parseQuery } from "../../src/http/pipeline/query.ts";
-import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { Networks } from "../../src/networks.ts";
 import { Problem } from "../../src/problem.ts";
 
 describe("timestamps", () => {
@@ -128,7 +128,7 @@ test("request ids: the client's when harmless, else unique", () => {
 });
 
 describe("trusted proxies", () => {
-  const proxies = new TrustedProxies(["10.0.0.0/8", "192.168.1.7", "2001:db8::/32", "::1"]);
+  const proxies = new Networks(["10.0.0.0/8", "192.168.1.7", "2001:db8::/32", "::1"]);
   const cases: [string, boolean][] = [
     ["10.255.0.1", true],
     ["::ffff:10.1.2.3", true],
@@ -145,6 +145,6 @@ describe("trusted proxies", () => {
     test(`${peer} ${expected}`, () => expect(proxies.includes(peer)).toBe(expected));
   }
   for (const entry of ["", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/", "10.0.0.0/8/8", "host", "10.0.0.0/-1"]) {
-    test(`refused: ${entry}`, () => expect(() => new TrustedProxies([entry])).toThrow(TypeError));
+    test(`refused: ${entry}`, () => expect(() => new Networks([entry])).toThrow(TypeError));
   }
 });

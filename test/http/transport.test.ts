@@ -1,7 +1,7 @@
 /** Connections, bodies of unknown length, and what becomes of an operation's reply. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createApp } from "../../src/http/app.ts";
-import { TrustedProxies } from "../../src/http/pipeline/trusted-proxy.ts";
+import { Networks } from "../../src/networks.ts";
 import { eventually } from "../eventually.ts";
 import { AUDIT_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
@@ -335,7 +335,7 @@ test("a key over its rate gets a time to retry; others are not delayed", async (
 });
 
 describe("behind a TLS proxy", () => {
-  const proxied = (proxies: string[]) => new TestServer(null, { trustedProxies: new TrustedProxies(proxies) });
+  const proxied = (proxies: string[]) => new TestServer(null, { trustedProxies: new Networks(proxies) });
 
   test("a trusted proxy that speaks for HTTPS is served", async () => {
     await using behind = proxied(["127.0.0.0/8"]);

@@ -154,6 +154,10 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
   uninvite: async () => ({ path: `${itsWorkspace(owner)}/invitations/${(await invitation()).id}` }),
   list_keys: async () => ({}),
   create_key: async () => ({ body: {} }),
+  change_key: async () => ({
+    path: `${itsWorkspace(owner)}/keys/${(await newKey()).id}`,
+    body: { networks: ["10.0.0.0/8"] },
+  }),
   revoke_key: async () => ({ path: `${itsWorkspace(owner)}/keys/${(await newKey()).id}` }),
   rotate_key: async () => ({ path: `${itsWorkspace(owner)}/keys/${(await newKey()).id}/rotate` }),
 };

@@ -1,7 +1,8 @@
-/** `governd key create`, `governd key list` and `governd key revoke`. */
+/** `governd key`: creates, lists, limits, rotates and revokes API keys. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type KeyRecord, type KeyScope, keyState, listKeys, SCOPES } from "../../control/keys.ts";
 import { requireWorkspace } from "../../control/workspaces.ts";
+import { Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { administer, consult } from "../data-directory.ts";
@@ -16,11 +17,17 @@ interface CreateOptions {
   label?: string;
   scope: KeyScope;
   agent?: string[];
+  network?: string[];
   expires?: number;
 }
 
+interface LimitOptions {
+  network?: string[];
+  anywhere?: boolean;
+}
+
 export function addKeyCommands(program: Command, session: Session): void {
-  const key = program.command("key").description("create, list, rotate and revoke API keys");
+  const key = program.command("key").description("create, list, limit, rotate and revoke API keys");
   const create = key
     .command("create")
     .description("create an API key, which is shown only once")
@@ -28,6 +35,11 @@ export function addKeyCommands(program: Command, session: Session): void {
     .option("--label <label>", "what the key is for")
     .addOption(new Option("--scope <scope>", "what the key may do").choices(SCOPES).default("full"))
     .option("--agent <id>", "limit the key to this agent; may be given several times", collect)
+    .option(
+      "--network <cidr>",
+      "accept requests only from this address or network; may be given several times",
+      collect,
+    )
     .option("--expires <time>", "the key expires after this time, for example 90d (default: never)", readTime(1))
     .action((options: CreateOptions) => createKey(session, options));
   const list = key
@@ -41,12 +53,20 @@ export function addKeyCommands(program: Command, session: Session): void {
     .argument("<key-id>", "the old key's id (key_…), not the key")
     .option("--overlap <time>", "how long the old key stays valid (default: 24h; 0s: it ends now)", readTime(0))
     .action((keyId: string, options: { overlap?: number }) => rotateKey(session, keyId, options));
+  const limit = key
+    .command("limit")
+    .description("limit a key to networks, at once; requests from elsewhere get 403")
+    .argument("<key-id>", "the key's id (key_…), not the key")
+    .option("--network <cidr>", "an address or network; may be given several times", collect)
+    .option("--anywhere", "end the limit")
+    .action((keyId: string, options: LimitOptions) => limitKey(session, keyId, options));
   const revoke = key
     .command("revoke")
     .description("revoke a key at once and for good")
     .argument("<key-id>", "the key's id (key_…), not the key")
     .action((keyId: string, options: object) => revokeKey(session, keyId, options));
-  for (const command of [create, list, rotate, revoke]) addCommonOptions(command, ["data_dir", "encryption_key_file"]);
+  for (const command of [create, list, limit, rotate, revoke])
+    addCommonOptions(command, ["data_dir", "encryption_key_file"]);
 }
 
 /** Returns a parser of times of at least `leastMs`. */
@@ -65,6 +85,7 @@ async function createKey(session: Session, options: CreateOptions): Promise<void
       label: options.label ?? null,
       scope: options.scope,
       agents: options.agent ? [...new Set(options.agent)] : null,
+      networks: options.network ? [...new Set(options.network)] : null,
       expiresInMs: options.expires ?? null,
     }),
   );
@@ -75,12 +96,14 @@ async function createKey(session: Session, options: CreateOptions): Promise<void
     label: record.label,
     scope: record.scope,
     agents: record.agents,
+    networks: record.networks,
     expires_at: moment(record.expiresAt),
   };
   await session.print(value, [
     `Key      ${record.id}`,
     `API key  ${apiKey}`,
     `Scope    ${record.scope}${record.agents ? `, agents ${record.agents.join(", ")}` : ""}`,
+    ...(record.networks ? [`From     ${record.networks.join(", ")}`] : []),
     `Expires  ${moment(record.expiresAt) ?? "never"}`,
     "",
     "The key is shown only now. Send it as the header X-API-Key.",
@@ -124,6 +147,16 @@ async function rotateKey(session: Session, keyId: string, options: { overlap?: n
   ]);
 }
 
+async function limitKey(session: Session, keyId: string, options: LimitOptions): Promise<void> {
+  const { network, anywhere = false } = options;
+  if ((network === undefined) !== anywhere) throw new Failure("usage", "Give either --network or --anywhere.");
+  const key = await administer(session, options, (administration) =>
+    administration.limitKey(keyId, network ? [...new Set(network)] : null),
+  );
+  const where = key.networks === null ? "everywhere" : key.networks.join(", ");
+  await session.print(shown(key), [`Key ${key.id} is accepted from ${where}.`]);
+}
+
 async function revokeKey(session: Session, keyId: string, options: object): Promise<void> {
   const key = await administer(session, options, (administration) => administration.revokeKey(keyId));
   await session.print(shown(key), [`Key ${key.id} was revoked at ${moment(key.revokedAt)}.`]);
@@ -136,6 +169,7 @@ function shown(key: KeyRecord) {
     label: key.label,
     scope: key.scope,
     agents: key.agents,
+    networks: key.networks,
     created_at: moment(key.createdAt),
     created_by: key.createdBy,
     expires_at: moment(key.expiresAt),

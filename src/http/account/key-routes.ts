@@ -7,7 +7,7 @@ import { Problem } from "../../problem.ts";
 import { AgentId, optionalInteger } from "../fields.ts";
 import { listWithoutPages, object } from "../shapes.ts";
 import { memberAction, ownerAction } from "./action.ts";
-import { KeyShape, Name, NewKeyShape, RotatedKey, ScopeName } from "./schema.ts";
+import { KeyShape, Name, NetworkNames, NewKeyShape, RotatedKey, ScopeName } from "./schema.ts";
 import { showKey } from "./show.ts";
 
 const HOUR_MS = 3_600_000;
@@ -23,6 +23,10 @@ function requireKey({ control }: AccountParts, workspaceId: string, keyId: strin
   const key = findKey(control.connection, keyId);
   if (key?.workspaceId === workspaceId) return key;
   throw new Problem("key_not_found", "The workspace has no such key. GET …/keys lists them.");
+}
+
+function refuseEnded(error: unknown): never {
+  throw error instanceof KeyEnded ? new Problem("key_ended", error.message) : error;
 }
 
 export const keyActions = [
@@ -52,6 +56,7 @@ export const keyActions = [
           examples: [["support-bot"]],
         }),
       ),
+      networks: t.Optional(NetworkNames),
       expires_in_days: optionalInteger(1, KEY_MAX_DAYS, "Days until the key ends"),
     }),
     summary: "Make an API key",
@@ -65,9 +70,35 @@ export const keyActions = [
         label: body.label ?? null,
         scope: body.scope ?? "full",
         agents: body.agents === undefined ? null : [...new Set(body.agents)],
+        networks: body.networks === undefined ? null : [...new Set(body.networks)],
         expiresInMs: body.expires_in_days === undefined ? null : body.expires_in_days * DAY_MS,
       });
       return { body: { ...showKey(record, parts.clock()), api_key: apiKey }, auditId };
+    },
+  }),
+
+  ownerAction({
+    name: "change_key",
+    at: "PUT /account/workspaces/:workspace_id/keys/:key_id",
+    body: object({
+      networks: t.Union([NetworkNames, t.Null()], {
+        description: "The networks, or null for everywhere.",
+        examples: NetworkNames.examples as unknown[],
+      }),
+    }),
+    summary: "Limit an API key to networks",
+    description:
+      "For owners. Takes effect at once: a request from elsewhere is refused with 403. Null ends the limit. Behind a TLS proxy the client's address counts.",
+    recordedAs: ["key.change"],
+    response: { description: "The key.", schema: KeyShape },
+    problems: ["key_not_found", "key_ended"],
+    async run({ params, workspace, body, accountId }, { parts }) {
+      requireKey(parts, workspace.id, params.key_id);
+      const networks = body.networks && [...new Set(body.networks)];
+      const { auditId, ...key } = await administrationOf(parts, accountId)
+        .limitKey(params.key_id, networks)
+        .catch(refuseEnded);
+      return { body: showKey(key, parts.clock()), auditId };
     },
   }),
 
@@ -95,7 +126,7 @@ export const keyActions = [
     bodyOptional: true,
     summary: "Rotate an API key",
     description:
-      "For owners. Makes a key with the same label, scope, agents and lifetime, shown only once; the old one still works for the overlap.",
+      "For owners. Makes a key with the same label, scope, agents, networks and lifetime, shown only once; the old one still works for the overlap.",
     recordedAs: ["key.rotate"],
     response: { description: "The new key.", schema: RotatedKey },
     status: 201,
@@ -105,9 +136,7 @@ export const keyActions = [
       const overlapMs = (body.overlap_hours ?? OVERLAP_HOURS) * HOUR_MS;
       const { record, apiKey, auditId } = await administrationOf(parts, accountId)
         .rotateKey(old.id, overlapMs)
-        .catch((error: unknown) => {
-          throw error instanceof KeyEnded ? new Problem("key_ended", error.message) : error;
-        });
+        .catch(refuseEnded);
       return { body: { ...showKey(record, parts.clock()), api_key: apiKey, replaces: old.id }, auditId };
     },
   }),

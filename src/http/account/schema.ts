@@ -3,8 +3,10 @@ import { Type as t } from "@sinclair/typebox";
 import { isEmail } from "../../control/accounts/accounts.ts";
 import { ROLES } from "../../control/accounts/members.ts";
 import { isPassword, PASSWORD_MAX_CHARACTERS, PASSWORD_MIN_CHARACTERS } from "../../control/accounts/passwords.ts";
+import { KEY_NETWORKS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
+import { isNetwork } from "../../networks.ts";
 import { AgentId, MAX_NAME_LENGTH, textField, wordOf } from "../fields.ts";
 import { Count, nullable, object, oneOf, shape, Time } from "../shapes.ts";
 
@@ -66,6 +68,20 @@ export const Token = t.String({
   maxLength: MAX_SECRET_LENGTH,
   description: "The part after #token= in a link: a string.",
   examples: ["gvl_QZc0Jf2mSxJv4tE8Yw1nR6bKp3uD5gHaLi7oTqXeVyM"],
+});
+
+const NetworkName = textField(
+  "Network",
+  { maxLength: 64, description: "An IP address or a network in CIDR form, of IPv4 or IPv6.", examples: ["10.0.0.0/8"] },
+  isNetwork,
+);
+
+/** The networks that a key is limited to. */
+export const NetworkNames = t.Array(NetworkName, {
+  minItems: 1,
+  maxItems: KEY_NETWORKS_MAX,
+  description: `The addresses and networks that requests with the key may come from: 1 to ${KEY_NETWORKS_MAX}.`,
+  examples: [["10.0.0.0/8", "2001:db8::/32"]],
 });
 
 export const RoleName = wordOf(ROLES, "A role", { examples: ["auditor"] });
@@ -169,6 +185,7 @@ const keyMembers = {
   label: nullable(t.String()),
   scope: oneOf(SCOPES),
   agents: nullable(t.Array(AgentId)),
+  networks: nullable(t.Array(t.String(), { description: "The addresses and networks that requests may come from." })),
   state: oneOf(["in_force", "expired", "revoked"]),
   created_at: Time,
   created_by: t.String(),

@@ -83,6 +83,7 @@ export function showKey(key: KeyRecord, now: number): Static<typeof schema.KeySh
     label: key.label,
     scope: key.scope,
     agents: key.agents && [...key.agents],
+    networks: key.networks && [...key.networks],
     state: keyState(key, now),
     created_at: showTime(key.createdAt),
     created_by: key.createdBy,

@@ -1,4 +1,5 @@
 /** The steps of every request: id, authentication, response, log entry. */
+import type { Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
@@ -12,7 +13,7 @@ import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { type HandleDeps, handle } from "./handle.ts";
 import { RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
-import { clientAddress, requireHttps, type TrustedProxies } from "./trusted-proxy.ts";
+import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 
 /** The message when the control database cannot be read or written. */
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
@@ -20,6 +21,8 @@ const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was ch
 /** What HTTP needs of the rest of the program. */
 export interface AppDeps extends HandleDeps {
   authenticate: Authenticate;
+  /** Reports whether requests of a principal may come from an address; absent when all may. */
+  allowsFrom?(principal: Principal, address: () => string): boolean;
   /** Accounts and their sessions. Without them there are no account routes. */
   accounts?: AccountDeps;
   /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */
@@ -39,7 +42,7 @@ export interface AppDeps extends HandleDeps {
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
   /** With TLS off, the proxies that may send requests. */
-  trustedProxies?: TrustedProxies;
+  trustedProxies?: Networks;
   /** Returns the address of a request's peer. Needed with `trustedProxies`. */
   peerOf?(request: Request): string | null;
 }
@@ -87,7 +90,9 @@ export class Pipeline {
       requireOneHost(headers);
       this.#checkHttps(request, headers);
       if (isUnderApi(path) && !this.publicPaths.has(path)) {
-        this.#enter(exchange, this.#publicReader(path, headers) ?? this.#authenticate(request, true));
+        const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
+        this.#enter(exchange, principal);
+        this.#requireNetwork(request, principal);
       }
       return undefined;
     } catch (error) {
@@ -106,6 +111,12 @@ export class Pipeline {
     if (this.#rateLimit !== null) {
       exchange.rateLimit = this.#rateLimit.count(principal.actor, exchange.startedMs);
     }
+  }
+
+  /** @throws {Problem} `forbidden` when the key is limited to other networks than the one of the client */
+  #requireNetwork(request: Request, principal: Principal): void {
+    if (this.deps.allowsFrom?.(principal, () => this.#addressOf(request)) !== false) return;
+    throw new Problem("forbidden", "This API key is limited to networks, and the request comes from another address.");
   }
 
   /** Counts a wrong key. Returns the error, or the problem that there were too many. */
@@ -134,6 +145,7 @@ export class Pipeline {
   #isStillAllowed(request: Request, principal: Principal): boolean {
     try {
       const now = this.#authenticate(request, false);
+      this.#requireNetwork(request, now);
       return now.scope === principal.scope && now.actor === principal.actor;
     } catch (error) {
       if (error instanceof Problem) return false;

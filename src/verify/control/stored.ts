@@ -35,6 +35,7 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "tex
     label: "text",
     scope: "text",
     agents: "text",
+    networks: "text",
     created_at: "integer",
     created_by: "text",
     expires_at: "integer",
@@ -167,6 +168,7 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
   addKey: (rows, { digest, ...key }) =>
     add(rows, "api_keys", { ...(KEYS.columns(key) as Columns), digest, revoked_by: null }),
   replaceKey: (rows, { id, by, expiresAt }) => set(rows, "api_keys", id, { replaced_by: by, expires_at: expiresAt }),
+  limitKey: (rows, { id, networks }) => set(rows, "api_keys", id, { networks: networks && JSON.stringify(networks) }),
   revokeKey: (rows, { id, at, by }) => set(rows, "api_keys", id, { revoked_at: at, revoked_by: by }),
   addAccount: uncovered,
   renameAccount: uncovered,

@@ -50,7 +50,7 @@ export function KeysPage() {
           </Empty>
         }
       >
-        {(items) => <KeyTable keys={items} onMade={onMade} onRevoked={changed} />}
+        {(items) => <KeyTable keys={items} onMade={onMade} onChanged={changed} />}
       </ShowItems>
       {made !== null && (
         <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} wide>
@@ -66,10 +66,10 @@ const nameOf = ({ label, id }: ApiKey): string => label ?? shortId(id);
 interface TableProps {
   keys: readonly ApiKey[];
   onMade(key: NewApiKey): void;
-  onRevoked(): void;
+  onChanged(): void;
 }
 
-function KeyTable({ keys, onMade, onRevoked }: TableProps) {
+function KeyTable({ keys, onMade, onChanged }: TableProps) {
   const { canManage } = useRoom();
   return (
     <Table head={["Key", "May", "Last used", "Made", "Ends", canManage && ACTIONS]}>
@@ -85,6 +85,7 @@ function KeyTable({ keys, onMade, onRevoked }: TableProps) {
           <td data-label="May">
             <span title={SCOPE_WORDS[key.scope]}>{key.scope}</span>
             {key.agents !== null && <span class="faint small"> · only {key.agents.join(", ")}</span>}
+            {key.networks !== null && <span class="faint small"> · from {key.networks.join(", ")}</span>}
           </td>
           <td data-label="Last used">
             <TimeOr at={key.last_used_at} none="never" />
@@ -110,10 +111,17 @@ function KeyTable({ keys, onMade, onRevoked }: TableProps) {
                     Rotate
                   </DialogButton>
                   <DialogButton
+                    small
+                    aria-label={`Networks of ${nameOf(key)}`}
+                    dialog={<LimitKey apiKey={key} onChanged={onChanged} />}
+                  >
+                    Networks
+                  </DialogButton>
+                  <DialogButton
                     kind="danger-quiet"
                     small
                     aria-label={`Revoke ${nameOf(key)}`}
-                    dialog={<RevokeKey apiKey={key} onRevoked={onRevoked} />}
+                    dialog={<RevokeKey apiKey={key} onRevoked={onChanged} />}
                   >
                     Revoke
                   </DialogButton>
@@ -141,6 +149,33 @@ function RevokeKey({ apiKey, onRevoked }: { apiKey: ApiKey; onRevoked(): void })
   );
 }
 
+/** Returns the items of a list that a person typed. */
+const itemsOf = (text: string): string[] => text.split(/[\s,]+/).filter((item) => item !== "");
+
+const NETWORKS = {
+  label: "Only from these networks",
+  hint: "Addresses or networks such as 10.0.0.0/8, separated by commas. Empty: from everywhere.",
+  spellcheck: false,
+};
+
+function LimitKey({ apiKey, onChanged }: { apiKey: ApiKey; onChanged(): void }) {
+  const { account } = useRoom();
+  const { field, values } = useFields({ networks: apiKey.networks?.join(", ") ?? "" });
+  const limit = async () => {
+    const networks = itemsOf(values.networks);
+    const body = { networks: networks.length === 0 ? null : networks };
+    await ask(`${account}/keys/${apiKey.id}`, { method: "PUT", body });
+    say("Changed: it is in force.");
+    onChanged();
+  };
+  return (
+    <Confirm title={`Networks of ${nameOf(apiKey)}`} action="Change" onConfirm={limit}>
+      <p>Requests with this key from any other address get 403.</p>
+      <TextField {...NETWORKS} {...field("networks")} />
+    </Confirm>
+  );
+}
+
 const EXPIRIES = [
   ["", "Never"],
   ["7", "In 7 days"],
@@ -152,14 +187,16 @@ const EXPIRIES = [
 function CreateKey({ onMade }: { onMade(key: NewApiKey): void }) {
   const close = useClose();
   const { account } = useRoom();
-  const { field, values } = useFields({ label: "", scope: "agent", agents: "", expires_in_days: "" });
+  const { field, values } = useFields({ label: "", scope: "agent", agents: "", networks: "", expires_in_days: "" });
   const create = async () => {
-    const { label, scope, agents, expires_in_days } = values;
-    const named = agents.split(/[\s,]+/).filter((id) => id !== "");
+    const { label, scope, agents, networks, expires_in_days } = values;
+    const named = itemsOf(agents);
+    const limits = itemsOf(networks);
     const body = {
       scope,
       ...(label !== "" && { label }),
       ...(named.length > 0 && { agents: named }),
+      ...(limits.length > 0 && { networks: limits }),
       ...(expires_in_days !== "" && { expires_in_days: Number(expires_in_days) }),
     };
     const made = await ask<NewApiKey>(`${account}/keys`, { body });
@@ -186,6 +223,7 @@ function CreateKey({ onMade }: { onMade(key: NewApiKey): void }) {
           {...field("agents")}
           spellcheck={false}
         />
+        <TextField {...NETWORKS} {...field("networks")} />
         <Select label="Ends" {...field("expires_in_days")} options={EXPIRIES} />
       </Form>
     </Dialog>
