@@ -475,10 +475,10 @@ class Trust:
             if self.is_damaged(seal):
                 open_questions.append(DAMAGED)
             elif not log.is_lost(seal, after=through):
-                why = log.rolled_back(seal, through)
-                require(seal.size <= len(log.hashes), why or "seal_beyond_log", "the log is shorter than the kept seal says", seal.size - 1)
+                why = log.epochs.why(seal, through)
+                require(seal.size <= len(log.hashes), *why("seal_beyond_log", "the log is shorter than the kept seal says"), seal.size - 1)
                 root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
-                require(root == seal.root, why or "anchor_mismatch", "the log is not the one of the kept seal", seal.size - 1)
+                require(root == seal.root, *why("anchor_mismatch", "the log is not the one of the kept seal"), seal.size - 1)
                 self.note_witnesses(seal, "seal_missing")
                 through = seal.size - 1 if seal.size else through
         return through, open_questions
@@ -513,14 +513,17 @@ class Epochs:
             self.origins.append([seq + 1, said["origin"]])
         return problem
 
-    def rolled_back(self, seal, after=None):
-        """The code when a declared restore after event `after` can be why the log does not continue a kept seal; or None."""
-        over = any(
-            # After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
-            seq < seal.size and (EPOCH & set(said) or seq > (-1 if after is None else after)) and ended[1] in (None, seal.origin)
+    def why(self, seal, after=None):
+        """How to report that the log does not continue a kept seal: a declared restore after event `after` can be why."""
+        over = [
+            seq
             for seq, said, ended in self.restores
-        )
-        return "rolled_back" if over else None
+            # After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
+            if seq < seal.size and (EPOCH & set(said) or seq > (-1 if after is None else after)) and ended[1] in (None, seal.origin)
+        ]
+        if not over:
+            return lambda code, words: (code, words)
+        return lambda _, words: ("rolled_back", f"{words}: the log was restored from a backup at seq {over[0]}, and events are gone")
 
     def is_foreign(self, seal, whole):
         """Whether a seal's origin is not in force at its size. After a window there may be later epochs."""
@@ -708,13 +711,11 @@ class Log:
         if not self.epochs.is_foreign(seal, whole):
             return False
         restore = self.epochs.naming(seal)
-        code = self.rolled_back(seal, after) or ("seal_beyond_log" if seal.size > len(self.hashes) and whole else "seal_origin")
-        require(restore is not None, code, "the log is not the one of the kept seal: its origin was not in force at its size", seal.size - 1)
+        code = "seal_beyond_log" if seal.size > len(self.hashes) and whole else "seal_origin"
+        words = "the kept seal is not of this log, since its origin was not in force at its size"
+        require(restore is not None, *self.epochs.why(seal, after)(code, words), seal.size - 1)
         self.lost.append(restore)
         return True
-
-    def rolled_back(self, seal, after=None):
-        return self.epochs.rolled_back(seal, after)
 
     def check_lost(self, through):
         """What a restore says of kept seals counts only under a seal by a trusted key: others could have added it."""
@@ -1045,9 +1046,9 @@ def compare_root(anchor, root, own, log, trust, after):
     if log.epochs.is_foreign(anchor, whole) and log.epochs.naming(anchor) is not None:
         return not log.is_lost(anchor, whole, after)
     foreign = log.epochs.is_foreign(anchor, whole) or (own is not None and own.origin != anchor.origin)
-    code = log.rolled_back(anchor, after)
-    require(not foreign, code or "seal_origin", "the kept seal is of another epoch", anchor.size - 1)
-    require(root == anchor.root, code or "anchor_mismatch", "the log is not the one of the kept seal", anchor.size - 1)
+    why = log.epochs.why(anchor, after)
+    require(not foreign, *why("seal_origin", "the kept seal is of another epoch"), anchor.size - 1)
+    require(root == anchor.root, *why("anchor_mismatch", "the log is not the one of the kept seal"), anchor.size - 1)
     trust.note_witnesses(anchor, "seal_missing")
     return True
 
@@ -1101,8 +1102,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
             continue
         if is_log and anchor.size > event["seq"] + 1:
             if not (all_here and log.is_lost(anchor, True, anchored)):
-                code = log.rolled_back(anchor, anchored) or "seal_beyond_log"
-                raise Tampered(code, "the export ends before the kept seal does", anchor.size - 1)
+                why = log.epochs.why(anchor, anchored)
+                raise Tampered(*why("seal_beyond_log", "the export ends before the kept seal does"), anchor.size - 1)
             continue
         if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
             root, own = tree_root(map(bytes.fromhex, run[: anchor.size])), None
@@ -1314,8 +1315,8 @@ def check_export_seal(header, log, trust, last_agent_seq):
             root, own, through = tree_root(map(bytes.fromhex, log.hashes[: anchor.size])), None, anchor.size - 1
         elif is_log:
             if not log.is_lost(anchor, True, anchored):
-                code = log.rolled_back(anchor, anchored) or "seal_beyond_log"
-                raise Tampered(code, "the export ends before the kept seal does", anchor.size - 1)
+                why = log.epochs.why(anchor, anchored)
+                raise Tampered(*why("seal_beyond_log", "the export ends before the kept seal does"), anchor.size - 1)
             continue
         elif seal is not None and seal.size == anchor.size:
             root, own, through = seal.root, seal, log.next_seq - 1 if count else -1
