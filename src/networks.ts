@@ -45,3 +45,8 @@ export class Networks {
     return family !== null && this.#addresses.check(address, family);
   }
 }
+
+const LOOPBACK = new Networks(["127.0.0.0/8", "::1"]);
+
+/** Reports whether an address, or what a listener is bound to, is reached from this machine only. */
+export const isLoopback = (address: string): boolean => address === "localhost" || LOOPBACK.includes(address);

@@ -15,14 +15,18 @@ import { DiskReserve } from "../datadir/reserve.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { messageOf, stackFrames, systemCode, systemReason } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
-import { type ConnectionLimitOptions, canCountConnections } from "../http/connection-limit.ts";
+import {
+  type AddressLimitOptions,
+  type ConnectionLimitOptions,
+  canCountConnections,
+} from "../http/connection-limit.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { type RunningServer, startServer } from "../http/server.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
-import { Networks } from "../networks.ts";
+import { isLoopback, Networks } from "../networks.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
@@ -149,6 +153,9 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         ...(Number.isFinite(descriptors.connections) && canCountConnections()
           ? { connections: connectionLimit(descriptors.connections, logger) }
           : {}),
+        ...(settings.address_connections > 0 && isReachedDirectly(settings, address) && canCountConnections()
+          ? { addressConnections: addressLimit(settings.address_connections, logger) }
+          : {}),
       }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
@@ -199,6 +206,8 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     maxBodyBytes: settings.max_body,
     bodyTimeoutMs: settings.request_timeout,
     requestsPerSecond: settings.rate_limit,
+    addressRequestsPerSecond:
+      settings.tls === "off" || isReachedDirectly(settings, settings.listen) ? settings.address_rate_limit : 0,
     wrongKeysPerMinute: settings.auth_failure_limit,
     publicLogs: new Set(settings.tlog_public),
     ...(settings.tls === "off" ? { trustedProxies: new Networks(settings.trusted_proxies) } : {}),
@@ -213,6 +222,22 @@ function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimi
     onRoom: () => logger.info("new connections are accepted again"),
     onTrouble: (error) =>
       logger.error("cannot reopen the port; retrying every second", { reason: systemReason(error) }),
+  };
+}
+
+/** Reports whether other machines connect to an address themselves. Behind a proxy, all connections are the proxy's. */
+const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
+
+function addressLimit(most: number, logger: Logger): AddressLimitOptions {
+  return {
+    most,
+    isExempt: isLoopback,
+    onCrowded: (address, connections) =>
+      logger.warn("too many connections from one address: each is closed with its next response", {
+        address,
+        connections,
+        address_connections: most,
+      }),
   };
 }
 

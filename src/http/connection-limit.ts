@@ -1,8 +1,11 @@
 /**
- * A limit of open connections. The runtime has none and does not count them, so the kernel is asked once a second.
- * Above the limit the port and idle connections are closed until there is room again.
+ * Limits of open connections: of all, and of each address. The runtime has none and does not count them, so the kernel is
+ * asked once a second. Above the limit of all, the port and idle connections are closed until there is room again. The
+ * runtime cannot close one connection, so those of an address above its limit are closed with their next response, and
+ * idle ones when their time is over.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { networkOf } from "../cell-rate.ts";
 
 const CHECK_EVERY_MS = 1_000;
 /** The port opens again when fewer connections than this part of the limit are left. */
@@ -65,6 +68,49 @@ export class ConnectionLimit implements Disposable {
   }
 }
 
+export interface AddressLimitOptions {
+  /** The most connections of one address. */
+  most: number;
+  /** Whether connections of an address are not counted. */
+  isExempt(address: string): boolean;
+  /** Called when an address exceeds the limit that it did not exceed a second before. */
+  onCrowded(network: string, connections: number): void;
+}
+
+/** Knows which addresses have too many connections. An IPv6 network of /64 counts as one address. */
+export class AddressConnections implements Disposable {
+  readonly #timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
+  #crowded: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly port: () => number,
+    private readonly options: AddressLimitOptions,
+  ) {}
+
+  isCrowded(peer: string): boolean {
+    return this.#crowded.size > 0 && this.#crowded.has(networkOf(peer));
+  }
+
+  /** Counts the connections. Runs every second. */
+  check(): void {
+    const { most, isExempt, onCrowded } = this.options;
+    const counts = mayExceed(most) ? countByNetwork(peersOf(this.port()).filter((peer) => !isExempt(peer))) : [];
+    const crowded = [...counts].filter(([, count]) => count > most);
+    for (const [network, count] of crowded) if (!this.#crowded.has(network)) onCrowded(network, count);
+    this.#crowded = new Set(crowded.map(([network]) => network));
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function countByNetwork(peers: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const peer of peers) counts.set(networkOf(peer), (counts.get(networkOf(peer)) ?? 0) + 1);
+  return counts;
+}
+
 const DESCRIPTORS = "/proc/self/fd";
 /** IPv4 and IPv6: one row per socket with addresses and ports in hex, then the state. */
 const TABLES = ["/proc/self/net/tcp", "/proc/self/net/tcp6"] as const;
@@ -82,10 +128,27 @@ function mayExceed(limit: number): boolean {
 }
 
 /** Counts the connections to a local port. */
-export function countConnections(port: number): number {
+export const countConnections = (port: number): number =>
+  TABLES.reduce((sum, table) => sum + (readTable(table).match(rowOf(port))?.length ?? 0), 0);
+
+/** Returns the address of the peer of each connection to a local port. */
+const peersOf = (port: number): string[] => TABLES.flatMap((table) => peersIn(readTable(table), port));
+
+/** Returns the peers of the connections to a local port in the text of a table of the kernel. */
+export const peersIn = (table: string, port: number): string[] =>
+  [...table.matchAll(rowOf(port))].map(([, peer]) => addressOf(peer as string));
+
+function rowOf(port: number): RegExp {
   const local = port.toString(16).toUpperCase().padStart(4, "0");
-  const row = new RegExp(`: [0-9A-F]+:${local} [0-9A-F]+:[0-9A-F]{4} ${HELD} `, "g");
-  return TABLES.reduce((sum, table) => sum + (readTable(table).match(row)?.length ?? 0), 0);
+  return new RegExp(`: [0-9A-F]+:${local} ([0-9A-F]+):[0-9A-F]{4} ${HELD} `, "g");
+}
+
+/** Returns an address that the kernel shows as 32-bit words in the order of this machine's bytes, which is little-endian. */
+function addressOf(hex: string): string {
+  const bytes = Buffer.from(hex, "hex").swap32();
+  const isMapped = bytes.length === 16 && bytes.subarray(0, 12).toString("hex") === `${"0".repeat(20)}ffff`;
+  if (bytes.length === 4 || isMapped) return bytes.subarray(-4).join(".");
+  return Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(":");
 }
 
 /** Returns a table, empty on another system or without that protocol. */

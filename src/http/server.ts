@@ -1,6 +1,11 @@
 /** The listener: TLS, sizes and timeouts of connections. */
 import { createApp } from "./app.ts";
-import { ConnectionLimit, type ConnectionLimitOptions } from "./connection-limit.ts";
+import {
+  AddressConnections,
+  type AddressLimitOptions,
+  ConnectionLimit,
+  type ConnectionLimitOptions,
+} from "./connection-limit.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
@@ -40,6 +45,8 @@ export interface ListenOptions {
   idleTimeoutMs?: number;
   /** Absent for no bound on connections. */
   connections?: ConnectionLimitOptions;
+  /** Absent for no bound on the connections of an address. */
+  addressConnections?: AddressLimitOptions;
 }
 
 type ServerConfig = Bun.Serve.HostnamePortServeOptions<undefined> & {
@@ -58,7 +65,7 @@ export interface RunningServer extends AsyncDisposable {
 
 /** Starts to listen. @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read */
 export function startServer(
-  deps: Omit<AppDeps, "peerOf" | "setPatience" | "isAbandoned">,
+  deps: Omit<AppDeps, "peerOf" | "setPatience" | "isAbandoned" | "isCrowded">,
   options: ListenOptions,
 ): RunningServer {
   if (options.tls === null && deps.trustedProxies === undefined) {
@@ -68,9 +75,11 @@ export function startServer(
   // The runtime knows only its own requests, not copies. Any server of the process knows all of them.
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request) => originals.get(request) ?? request;
+  const crowd = options.addressConnections && new AddressConnections(() => port, options.addressConnections);
   const app = createApp({
     ...deps,
     peerOf: (request) => server.requestIP(originalOf(request))?.address ?? null,
+    ...(crowd && { isCrowded: (peer) => crowd.isCrowded(peer) }),
     isAbandoned: (request) => originalOf(request).signal.aborted,
     setPatience: (request, patient) => server.timeout(originalOf(request), patient ? NEVER : idleTimeout),
   });
@@ -134,6 +143,7 @@ export function startServer(
     async stop(force = false) {
       stopped = true;
       limit?.[Symbol.dispose]();
+      crowd?.[Symbol.dispose]();
       await Promise.all([server, ...leaving].map((each) => each.stop(force)));
     },
     [Symbol.asyncDispose]() {

@@ -106,7 +106,17 @@ const SETTINGS = {
     6_000,
     "requests per minute with an unknown API key from one address; 0 is no limit",
   ),
+  address_rate_limit: setting(
+    within(0, RATE_LIMIT_MAX, integer),
+    5_000,
+    "requests per second from one address, except from this machine; 0 is no limit",
+  ),
   max_connections: setting(within(0, 1_000_000, integer), 10_000, "open connections; 0 is no limit"),
+  address_connections: setting(
+    within(0, 1_000_000, integer),
+    1_000,
+    "open connections from one address, except from this machine; 0 is no limit",
+  ),
   // The runtime accepts no longer idle timeout.
   idle_timeout: setting(
     within(5 * SECOND_MS, 4 * MINUTE_MS, duration),

@@ -1,6 +1,6 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { canCountConnections, countConnections } from "../../src/http/connection-limit.ts";
+import { canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
@@ -41,4 +41,49 @@ test.if(canCountConnections())("past the bound nothing is accepted until there i
   using again = await slowClient(port, { begin: `${ask}\r\n` });
   await eventually("it is answered", () => again.received.startsWith("HTTP/1.1 200"));
   for (const client of clients) client[Symbol.dispose]();
+});
+
+test.if(canCountConnections())("an address with too many connections loses them as they are used", async () => {
+  const told: string[] = [];
+  const addressConnections = {
+    most: MAX,
+    isExempt: () => false,
+    onCrowded: (network: string, count: number) => void told.push(`${network} ${count}`),
+  };
+  await using server = await serveTls({}, { addressConnections });
+  const { port } = server.running;
+  const ask = `GET /v1/config/a HTTP/1.1\r\n${HEAD}`;
+  const clients: SlowClient[] = [];
+  for (let count = 0; count <= MAX; count++) clients.push(await slowClient(port, { begin: ask }));
+  await eventually("it is crowded", () => told.length > 0);
+  expect(told).toEqual([`127.0.0.1 ${MAX + 1}`]);
+  clients[0]?.send("\r\n");
+  expect(await clients[0]?.closed(PATIENCE_MS)).toBeNumber();
+  expect(clients[0]?.received).toStartWith("HTTP/1.1 429");
+  expect(clients[0]?.received).toContain("rate_limited");
+  // With one connection less there are not too many.
+  await Bun.sleep(2_500);
+  clients[1]?.send("\r\n");
+  await eventually("it is answered", () => clients[1]?.received.startsWith("HTTP/1.1 200") === true);
+  expect(told.length).toBe(1);
+  for (const client of clients) client[Symbol.dispose]();
+});
+
+test("the peers of connections are read from the tables of the kernel", () => {
+  const row = (local: string, peer: string, state: string) =>
+    `   0: ${local} ${peer} ${state} 00000000:00000000 00:0000`;
+  const four = [
+    row("0100007F:20FB", "0702000A:C001", "01"),
+    row("0100007F:20FB", "010200C0:C001", "08"),
+    row("0100007F:20FB", "0302000A:C001", "06"),
+    row("0100007F:20FC", "0402000A:C001", "01"),
+    row("0100007F:20FB", "00000000:0000", "0A"),
+  ].join("\n");
+  expect(peersIn(four, 0x20fb)).toEqual(["10.0.2.7", "192.0.2.1"]);
+  const local = `${"0".repeat(24)}01000000:20FB`;
+  const six = [
+    row(local, "B80D0120000000000000000009000000:C001", "01"),
+    row(local, "0000000000000000FFFF00000702000A:C001", "01"),
+  ].join("\n");
+  expect(peersIn(six, 0x20fb)).toEqual(["2001:db8:0:0:0:0:0:9", "10.0.2.7"]);
 });

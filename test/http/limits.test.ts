@@ -42,6 +42,34 @@ describe("every answer says where its key stands", () => {
   });
 });
 
+test("requests are limited by address, whatever they ask for, except from this machine", async () => {
+  let nowMs = 0;
+  const options = { trustedProxies: new Networks(["127.0.0.1"]), monotonicMs: () => nowMs };
+  await using behind = new TestServer(null, { ...options, addressRequestsPerSecond: 3 });
+  const from = async (address: string, to = path, key: string | null = "full-key") => {
+    const headers = { "x-forwarded-proto": "https", "x-forwarded-for": address };
+    return (await behind.send({ path: to, key, headers })).status;
+  };
+  const asked = [
+    await from("192.0.2.1"),
+    await from("192.0.2.1", "/healthz", null),
+    await from("192.0.2.1", path, "no"),
+  ];
+  expect(asked).toEqual([200, 200, 401]);
+  for (const to of [path, "/healthz", "/v1/docs", "/account/status", "/nothing"]) {
+    expect([to, await from("192.0.2.1", to)]).toEqual([to, 429]);
+    expect([to, await from("192.0.2.1", to, null)]).toEqual([to, 429]);
+  }
+  expect(await from("192.0.2.2")).toBe(200);
+  for (let count = 0; count < 3; count++) expect(await from(`2001:db8::${count}`)).toBe(200);
+  expect(await from("2001:db8::f")).toBe(429);
+  for (let count = 0; count < 20; count++) {
+    expect([await from("127.0.0.1"), await from("::1"), await from("")]).toEqual([200, 200, 200]);
+  }
+  nowMs += 334;
+  expect([await from("192.0.2.1"), await from("192.0.2.1")]).toEqual([200, 429]);
+});
+
 describe("keys that are not valid", () => {
   test("are limited by address, and do not delay valid keys", async () => {
     let nowMs = 0;

@@ -1,5 +1,5 @@
 /** The steps of every request: id, authentication, response, log entry. */
-import type { Networks } from "../../networks.ts";
+import { isLoopback, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
@@ -11,7 +11,7 @@ import { type Authenticate, authenticateRequest, publicReader } from "./authenti
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { type HandleDeps, handle } from "./handle.ts";
-import { RateLimit, WrongKeys } from "./rate-limits.ts";
+import { AddressRate, RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 
@@ -39,6 +39,10 @@ export interface AppDeps extends HandleDeps {
   requestsPerSecond?: number;
   /** The most requests per minute with wrong keys from one address; absent or 0 for no limit. */
   wrongKeysPerMinute?: number;
+  /** The most requests per second from one address other than this machine's; absent or 0 for no limit. */
+  addressRequestsPerSecond?: number;
+  /** Reports whether a peer has more connections than one address may have. */
+  isCrowded?(peer: string): boolean;
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
   /** With TLS off, the proxies that may send requests. */
@@ -66,6 +70,7 @@ export class Pipeline {
   readonly #requestIds: RequestIds;
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
+  readonly #addressRate: AddressRate | null;
 
   /** `publicPaths` need no key; everything else under /v1 does. */
   constructor(
@@ -74,6 +79,7 @@ export class Pipeline {
   ) {
     this.#requestIds = new RequestIds(deps.randomBytes);
     this.#rateLimit = deps.requestsPerSecond ? new RateLimit(deps.requestsPerSecond) : null;
+    this.#addressRate = deps.addressRequestsPerSecond ? new AddressRate(deps.addressRequestsPerSecond) : null;
     this.#wrongKeys = deps.wrongKeysPerMinute ? new WrongKeys(deps.wrongKeysPerMinute) : null;
   }
 
@@ -89,6 +95,7 @@ export class Pipeline {
     try {
       requireOneHost(headers);
       this.#checkHttps(request, headers);
+      this.#countAddress(request, exchange.startedMs);
       if (isUnderApi(path) && !this.publicPaths.has(path)) {
         const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
         this.#enter(exchange, principal);
@@ -98,6 +105,20 @@ export class Pipeline {
     } catch (error) {
       return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
     }
+  }
+
+  /** @throws {Problem} `rate_limited` when too many requests or connections come from the client's address */
+  #countAddress(request: Request, nowMs: number): void {
+    const { isCrowded, peerOf } = this.deps;
+    if (this.#addressRate !== null) {
+      const address = this.#addressOf(request);
+      if (!isLoopback(address)) this.#addressRate.count(address, nowMs);
+    }
+    if (isCrowded?.(peerOf?.(request) ?? "") !== true) return;
+    const headers = { connection: "close" };
+    const detail =
+      "Too many connections come from this address. This one is closed: use fewer, and send more requests on each.";
+    throw new Problem("rate_limited", detail, { headers, retryAfterSeconds: 1 });
   }
 
   #publicReader(path: string, headers: Headers): Principal | null {

@@ -1,4 +1,4 @@
-/** Limits of requests: per second for each API key, and per minute for addresses that send wrong keys. */
+/** Limits of requests: per second for each API key and each address, and per minute for addresses that send wrong keys. */
 import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
 import { Problem } from "../../problem.ts";
 
@@ -70,6 +70,25 @@ export class WrongKeys {
         waitMs,
       );
     }
+    this.#rates.take(network, this.#rate.intervalMs, nowMs);
+  }
+}
+
+/** The limit of all requests from each address. One that was idle may send a second's worth at once. */
+export class AddressRate {
+  readonly #rate: Rate;
+  readonly #rates = new CellRates(MAX_ADDRESSES);
+
+  /** `perSecond` is at least 1. */
+  constructor(perSecond: number) {
+    this.#rate = { burst: perSecond, intervalMs: SECOND_MS / perSecond };
+  }
+
+  /** Counts a request. @throws {Problem} `rate_limited` with `Retry-After` when too many come from this address */
+  count(address: string, nowMs: number): void {
+    const network = networkOf(address);
+    const waitMs = this.#rates.waitMs(network, this.#rate, nowMs);
+    if (waitMs > 0) throw rateLimited("Too many requests come from this address. Wait, then send fewer.", waitMs);
     this.#rates.take(network, this.#rate.intervalMs, nowMs);
   }
 }
