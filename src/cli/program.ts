@@ -25,6 +25,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["audit", async () => (await import("./commands/audit.ts")).addAudit],
   ["account", async () => (await import("./commands/account.ts")).addAccountCommands],
   ["prune", async () => (await import("./commands/prune.ts")).addPrune],
+  ["compact", async () => (await import("./commands/compact.ts")).addCompact],
   ["rekey", async () => (await import("./commands/rekey.ts")).addRekey],
   ["backup", async () => (await import("./commands/backup.ts")).addBackup],
   ["restore", async () => (await import("./commands/backup.ts")).addRestore],

@@ -14,6 +14,7 @@ import { formatAddress } from "../settings/values.ts";
 import type { CertificateStatus, ServerCertificate } from "../tls/certificate.ts";
 import { certificateSource } from "../tls/source.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
+import { CompactRequests, ScheduledCompaction } from "./compaction.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
@@ -74,6 +75,8 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     const { scheduledBackups } = await import("./scheduled-backups.ts");
     backups = stack.use(scheduledBackups(settings, clock, logger));
   }
+  stack.use(new CompactRequests(directory, service.monitored.pool, logger));
+  if (settings.compact_every !== null) stack.use(new ScheduledCompaction(settings, settings.compact_every, logger));
   if (settings.seal_key === null && (settings.seal_key_lifetime !== null || isInterrupted(directory))) {
     const { SealKeyRotation } = await import("./seal-key-rotation.ts");
     stack.use(new SealKeyRotation(settings, directory, logger));

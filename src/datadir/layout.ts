@@ -28,6 +28,9 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     actsLock: join(root, "acts.lock"),
     /** Disk space reserved for when the disk is full. */
     reserve: join(root, "disk.reserve"),
+    /** What `governd compact` asks of the running daemon, and what the daemon did. */
+    compactRequest: join(root, "compact.request"),
+    compactResult: join(root, "compact.result"),
     /** Exists while a backup is being restored into this directory, which is unusable until then. */
     unfinished: join(root, "restore.unfinished"),
     /** One database for each workspace. */

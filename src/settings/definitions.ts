@@ -167,6 +167,11 @@ const SETTINGS = {
     null,
     "the daemon makes a backup this long after the last one, with backup_dir (default: off)",
   ),
+  compact_every: setting(
+    orOff(within(MINUTE_MS, 366 * DAY_MS, duration)),
+    null,
+    "the daemon gives the disk space of deleted data back this often (default: off)",
+  ),
   backup_keep: setting(within(1, BACKUP_KEEP_MAX, integer), 7, "how many backups are kept"),
 };
 

@@ -5,12 +5,13 @@
  * garbage collector must not collect the driver's statements while the connection is open. A connection cannot be
  * shared between threads.
  */
+import { statSync } from "node:fs";
 import Database from "libsql";
-import { type Checkpointed, checkpoint, proveCopies } from "./checkpoint.ts";
+import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
 import { isDriverError } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
-import { type GuardedSelect, guardedSelect, isSelect } from "./guarded-select.ts";
+import { type GuardedSelect, guardedOnce, isSelect } from "./guarded-select.ts";
 import { OwnFiles } from "./own-files.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
@@ -54,11 +55,6 @@ interface Prepared {
   statement: Statement;
   decode: GuardedSelect["decode"] | null;
 }
-
-/** The guarded form of each query, for all connections, since making one prepares the query twice. */
-const guarded = new Map<string, GuardedSelect>();
-/** The cache is cleared at this size, since filters make many different queries. */
-const MAX_GUARDED = 2_048;
 
 /** Connections to files that another program replaced: kept from the garbage collector, so they are never quite closed. */
 const replaced: (Driver | Prepared)[] = [];
@@ -142,16 +138,23 @@ export class Connection implements Transaction, Disposable {
     return this.#statement(sql).statement.run(bindable(parameters)).changes;
   }
 
+  /** Cuts up to `pages` free pages off the end of the file, within a transaction; others move into free ones. */
+  cutOff(pages: number): void {
+    this.#writes++;
+    this.exec(`PRAGMA incremental_vacuum(${pages})`);
+  }
+
   /**
    * Copies the write-ahead log into the database when it has grown long; to be called after a commit.
+   * @param mostBytes what is long; without it, that depends on the space, and not every call looks
    * @throws {UnreadableLog} see {@link checkpoint}; what was committed stays so
    */
-  checkpointIfDue(): void {
-    if (this.#writes < this.#lookAt || this.file === null) return;
+  checkpointIfDue(mostBytes = Number.POSITIVE_INFINITY): void {
+    if (this.file === null || (this.#writes < this.#lookAt && mostBytes === Number.POSITIVE_INFINITY)) return;
     const frames = this.#log.readNew();
     // The commit after a checkpoint that copied everything started the log over.
     if (this.#log.starts !== this.#lastLook.starts) this.#framesBefore = 0;
-    const most = this.#space.logBytes / Math.max(1, this.#log.pageSize);
+    const most = Math.min(this.#space.logBytes, mostBytes) / Math.max(1, this.#log.pageSize);
     const left = Math.max(0, most - (frames - this.#framesBefore));
     this.#planLook(frames, left);
     if (left > 0) return;
@@ -253,26 +256,17 @@ export class Connection implements Transaction, Disposable {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     if (this.#statements.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
-    const guard = isSelect(sql) ? this.#guarded(sql) : null;
+    const typesOf = () => {
+      const columns = this.driver.prepare(sql).columns();
+      return columns.map(({ type }) => type);
+    };
+    const guard = isSelect(sql) ? guardedOnce(sql, typesOf) : null;
     const statement = this.driver.prepare(guard?.sql ?? sql);
     // Tuples: the driver adds a timing object to every row that has names.
     if (statement.reader) statement.raw();
     const prepared = { statement, decode: guard?.decode ?? null };
     this.#statements.set(sql, prepared);
     return prepared;
-  }
-
-  #guarded(sql: string): GuardedSelect {
-    const known = guarded.get(sql);
-    if (known !== undefined) return known;
-    const types = this.driver
-      .prepare(sql)
-      .columns()
-      .map(({ type }) => type);
-    const guard = guardedSelect(sql, types);
-    if (guarded.size >= MAX_GUARDED) guarded.clear();
-    guarded.set(sql, guard);
-    return guard;
   }
 }
 
@@ -314,15 +308,21 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   // A checkpoint that could not be proved must be, before anybody uses the database again.
   if (!readOnly) proveCopies(path);
   if (path !== IN_MEMORY && !options.keyFits) checkEncryption(path, key);
+  const identity = identityOf(path);
+  const isNew = !readOnly && path !== IN_MEMORY && !statSync(path, { throwIfNoEntry: false })?.size;
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
   const { readOnly: _, keyFits: __, ...kept } = options;
   const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
   checked(driver, () => {
     driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    // Only a new file takes this: its free pages can be given back in small steps (compaction.ts).
+    if (isNew) driver.exec("PRAGMA auto_vacuum = INCREMENTAL");
     if (!readOnly) driver.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     driver.exec(
       "PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 0",
     );
+    // Another process may have replaced the file while this one waited for its lock (compaction.ts).
+    if (identity !== null && identityOf(path) !== identity) throw new CannotOpen("the file was replaced meanwhile");
   });
   return new Connection(driver, file);
 }

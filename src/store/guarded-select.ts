@@ -50,6 +50,21 @@ export function guardedSelect(sql: string, types: readonly DeclaredType[]): Guar
   };
 }
 
+/** The guarded form of each query, for all connections, since making one prepares the query twice. */
+const made = new Map<string, GuardedSelect>();
+/** The cache is cleared at this size, since filters make many different queries. */
+const MAX_MADE = 2_048;
+
+/** The same as {@link guardedSelect}, made once for each query. `typesOf` returns the types of its columns. */
+export function guardedOnce(sql: string, typesOf: () => readonly DeclaredType[]): GuardedSelect {
+  const known = made.get(sql);
+  if (known !== undefined) return known;
+  const guard = guardedSelect(sql, typesOf());
+  if (made.size >= MAX_MADE) made.clear();
+  made.set(sql, guard);
+  return guard;
+}
+
 function decodeRow(row: unknown[], rules: readonly Rule[]): unknown[] {
   for (let index = 0; index < rules.length; index++) {
     const value = row[index];

@@ -11,6 +11,7 @@ import { SealRefused } from "../seals/sealer.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
 import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
+import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
 import type { Answer, Principal, StreamPlan, WorkspaceEvent } from "../workspace/contract.ts";
@@ -67,11 +68,19 @@ export interface EventMessage {
   event: WorkspaceEvent;
 }
 
+/** Returns about how much text a message brings, UTF-16 units. */
+export const charactersOf = (message: OperationMessage | EventMessage): number =>
+  "input" in message && "value" in message.input ? message.input.value.length : 0;
+
+/** `state`: of the file whose copy is to replace it; null to give free pages back in steps (compaction.ts). */
+export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };
+
 /** To a workspace thread. */
 export type ToWriter =
   /** `depth`: how many operations this thread is asked for and has not answered, these included. */
   | { kind: "operations"; depth: number; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
+  | CompactMessage
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };
 
@@ -104,6 +113,8 @@ export type FromWriter =
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
+  /** A workspace was compacted, as far as `compacted` says. */
+  | { kind: "compacted"; workspaceId: string; compacted: Compacted }
   /** The disk has no space to copy a write-ahead log back. */
   | { kind: "no_space" }
   /** The file can be used again only when nobody has it open: it was opened while its disk took no writes, or replaced. */

@@ -6,6 +6,7 @@ import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
 import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
+import type { Compacted } from "../store/compaction.ts";
 import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
 import {
   type Answer,
@@ -177,6 +178,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
       this.#writers[index]?.tell({ kind: "sweep", workspaceIds: ids });
     }
+  }
+
+  /** Gives the free pages of a workspace back to the file system, or has the copy replace a file in this state. */
+  compact(workspaceId: string, state: string | null): Promise<Compacted> {
+    // A file that a reader has open cannot be replaced.
+    if (state !== null) this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
+    return this.#writer(workspaceId).compact(workspaceId, state);
   }
 
   /** Keeps the cosignatures of a seal. */

@@ -25,11 +25,14 @@ import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { TimeSlice } from "../workspace/time-slice.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
+import { Compaction } from "./compaction.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
 import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import {
+  type CompactMessage,
+  charactersOf,
   type EventMessage,
   type FromWriter,
   failureOf,
@@ -46,10 +49,8 @@ import { Sealing } from "./sealing.ts";
 const IDLE_MS = 60_000;
 /** How often idle workspaces are closed and open ones swept for expired entries. */
 const UPKEEP_INTERVAL_MS = 30_000;
-
 /** How long other workspaces have the thread when an operation that takes long gives way. */
 const TURN_MS = 10;
-
 /** How often troubled workspaces are tried again. */
 const PROBE_INTERVAL_MS = 1_000;
 
@@ -70,10 +71,6 @@ export interface Surroundings {
 
 type Message = OperationMessage | EventMessage;
 
-/** Returns about how much text a message brings, UTF-16 units. */
-const charactersOf = (message: Message): number =>
-  "input" in message && "value" in message.input ? message.input.value.length : 0;
-
 export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
@@ -92,6 +89,7 @@ export class WorkspaceThread {
   readonly #fullText: FullTextUpkeep;
   /** Vectors by a model outside; null without one. */
   readonly #embedding: EmbeddingUpkeep | null;
+  readonly #compaction: Compaction;
   readonly #endUpkeep: () => void;
   readonly #endProbing: () => void;
   readonly #space: DiskSpace;
@@ -131,6 +129,7 @@ export class WorkspaceThread {
       });
     }, timer);
     this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
+    this.#compaction = new Compaction(this.#queue, this.#workspaces, this.#breaker, this.#encryptionKey, around);
     this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#enqueue("upkeep", () => this.#upkeep()));
     this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () => this.#enqueue("probing", () => this.#breaker.probe()));
   }
@@ -138,7 +137,8 @@ export class WorkspaceThread {
   /** Handles a message: a {@link ToWriter} as JSON. */
   receive(text: string): void {
     const message = JSON.parse(text) as ToWriter;
-    if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
+    if (message.kind === "compact") void this.#compaction.receive(message);
+    else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
       this.#batches.add(message.operations, message.depth);
       this.#enqueue(message.kind, () => this.#serve());
@@ -244,7 +244,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #handle(message: Exclude<ToWriter, { kind: "operations" }>): Promise<void> {
+  async #handle(message: Exclude<ToWriter, CompactMessage | { kind: "operations" }>): Promise<void> {
     switch (message.kind) {
       case "sweep":
         return this.#sweep(message.workspaceIds);
@@ -319,6 +319,7 @@ export class WorkspaceThread {
     this.#endUpkeep();
     this.#endProbing();
     this.#fullText.stop();
+    this.#compaction.stop();
     this.#embedding?.stop();
     await this.#sealing.end();
     this.#workspaces.end();

@@ -3,6 +3,7 @@
  * while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
  */
 import type { StoredSeal } from "../state/seals.ts";
+import type { Compacted } from "../store/compaction.ts";
 import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
@@ -18,6 +19,9 @@ const MAX_HANDED_OVER = 1_024;
 
 /** Why an operation was not taken or not finished. */
 export type Rejection = "overloaded" | "stopped" | "crashed" | "abandoned";
+
+/** The thread could not do it. */
+const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
 type Complete = (reply: Reply | Rejection) => void;
 
@@ -64,6 +68,8 @@ export class WriterThread {
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
+  /** Workspaces that are being compacted. */
+  readonly #compacting = new Map<string, (compacted: Compacted) => void>();
   /** Turns of the event loop that were counted; they are while an operation waits for its turn. */
   #turn = 0;
   #turnScheduled = false;
@@ -128,6 +134,16 @@ export class WriterThread {
     if (!this.#worker.isClosing) this.#post(message);
   }
 
+  /** Compacts a workspace. It is one at a time that does so. */
+  compact(workspaceId: string, state: string | null): Promise<Compacted> {
+    if (!this.running || this.#worker.isClosing || this.#compacting.has(workspaceId))
+      return Promise.resolve(NOT_COMPACTED);
+    return new Promise((resolve) => {
+      this.#compacting.set(workspaceId, resolve);
+      this.tell({ kind: "compact", workspaceId, state });
+    });
+  }
+
   /** Lets everything taken so far finish, then closes files and thread. */
   close(): Promise<void> {
     return this.#worker.close(() => {
@@ -181,6 +197,10 @@ export class WriterThread {
       case "trouble":
         this.events.onTrouble?.(message.workspaceId, message.reason, message.trouble);
         break;
+      case "compacted":
+        this.#compacting.get(message.workspaceId)?.(message.compacted);
+        this.#compacting.delete(message.workspaceId);
+        break;
       case "no_space":
         this.events.onNoSpace?.();
         break;
@@ -207,6 +227,8 @@ export class WriterThread {
     this.events.onCrash?.();
     for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
+    for (const resolve of this.#compacting.values()) resolve(NOT_COMPACTED);
+    this.#compacting.clear();
     if (!this.#worker.isClosing) return;
     for (const one of this.#waiting.splice(0)) one.complete("stopped");
   }

@@ -66,6 +66,7 @@ describe("settings", () => {
       engine: "embedded",
       backup_dir: null,
       backup_every: null,
+      compact_every: null,
       backup_keep: 7,
     });
     expect(settingsOf({ world: { cwd: "/", cores: 1 } }).threads).toBe(1);

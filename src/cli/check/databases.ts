@@ -7,6 +7,7 @@ import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../data
 import { Failure, systemCode } from "../../failure.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { sealingKey } from "../../state/seals.ts";
+import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
@@ -37,6 +38,8 @@ interface Checked {
   schema: number | null;
   /** The size of the copy that is made before its migration, bytes; 0 when there is none. */
   bytesForCopy: number;
+  /** What `governd compact` could give back, bytes. */
+  freeBytes: number;
 }
 
 /** Reads what it needs from an open database. */
@@ -80,6 +83,8 @@ export async function checkDatabases(
     findings.push(finding("database", "ok", message));
   }
   findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, bytesForCopies)));
+  const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
+  findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys };
 }
 
@@ -106,14 +111,14 @@ async function checkWorkspace(
 async function checkFile(path: string, directory: DataDirectory, newest: number, read: Read): Promise<Checked> {
   const looked = await look(path, directory, read);
   if (typeof looked === "string") return unread(looked, path);
-  const { schema, bytes } = looked;
+  const { schema, total, free } = looked;
   const message = `a newer governd wrote it (schema ${schema}, this one knows ${newest}): use the newer governd`;
   const findings = schema > newest ? [finding("database", "problem", message, path)] : [];
-  return { findings, schema, bytesForCopy: schema < newest ? bytes : 0 };
+  return { findings, schema, bytesForCopy: schema < newest ? total : 0, freeBytes: free };
 }
 
 const unread = (problem: string, path: string): Checked => {
-  return { findings: [finding("database", "problem", problem, path)], schema: null, bytesForCopy: 0 };
+  return { findings: [finding("database", "problem", problem, path)], schema: null, bytesForCopy: 0, freeBytes: 0 };
 };
 
 function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesForCopies: number): string {
@@ -128,7 +133,7 @@ function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesF
   return `this governd would migrate ${migrations}; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
 }
 
-type Looked = { schema: number; bytes: number };
+type Looked = Space & { schema: number };
 
 /** Checks a file's structure, and reads from it with `read`. Returns its schema and size, or what is wrong with it. */
 async function look(path: string, { encryptionKey }: DataDirectory, read: Read): Promise<Looked | string> {
@@ -157,7 +162,5 @@ async function lookOnce(file: EvidenceFile, encryptionKey: EncryptionKey | null,
   const damage = integrityProblem(connection);
   if (damage !== null) return `the database is damaged: ${damage}`;
   await read(connection);
-  const pages = connection.get<[number]>("PRAGMA page_count")?.[0] ?? 0;
-  const size = connection.get<[number]>("PRAGMA page_size")?.[0] ?? 0;
-  return { schema: schemaVersion(connection), bytes: pages * size };
+  return { schema: schemaVersion(connection), ...spaceOf(connection) };
 }

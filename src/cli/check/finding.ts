@@ -12,6 +12,7 @@ type CheckName =
   | "certificate"
   | "disk"
   | "descriptors"
+  | "free_pages"
   | "database"
   | "upgrade"
   | "leftovers"

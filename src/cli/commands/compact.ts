@@ -1,0 +1,259 @@
+/**
+ * `governd compact`: gives the disk space of deleted data back to the file system. The running daemon does it on its own
+ * threads; without one, the command does it. Files of earlier versions are copied by the command in either case.
+ */
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { ControlDatabase } from "../../control/database.ts";
+import { requireWorkspaceFile } from "../../control/journal.ts";
+import { listLogs } from "../../control/workspaces.ts";
+import { dropRequest, leaveRequest, takeAnswer } from "../../datadir/compact-request.ts";
+import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
+import { isLocked, lockDataDirectory } from "../../datadir/lock.ts";
+import { EXIT, Failure } from "../../failure.ts";
+import { RandomPool, systemClock } from "../../ids.ts";
+import {
+  adoptDraft,
+  afterStep,
+  type Compacted,
+  type CompactionTrouble,
+  draftCopy,
+  hasSpace,
+  type Space,
+  shrinkStep,
+  spaceOf,
+} from "../../store/compaction.ts";
+import { type Connection, openConnection, releaseClosed } from "../../store/connection.ts";
+import { isDriverError } from "../../store/damage.ts";
+import { integrityProblem } from "../../store/snapshot.ts";
+import { transact } from "../../store/transaction.ts";
+import { nextTurn } from "../../timer.ts";
+import { checkTail, readHead } from "../../workspace/head.ts";
+import { dataDirectoryOf } from "../data-directory.ts";
+import { addCommonOptions, type Session, wholeNumber } from "../session.ts";
+import { count, mebibytes } from "../terminal.ts";
+
+const DESCRIPTION = `give the disk space of deleted data back to the file system
+
+After erase, prune, deletions and expiry a workspace's file keeps its size, and later data fill it. This command cuts
+the free pages off, beside the running daemon, which does it in steps of a few milliseconds, or without one. A file that
+an earlier version created must be copied once: the copy is checked, and replaces the file when nobody has written to
+it or reads it; this needs as much free space as the data. Without names, all workspaces are compacted.`;
+
+const EXIT_HELP = `
+Exit codes: 0 done, 1 some workspaces could not be compacted, 2 usage or environment.`;
+
+const REASONS: Record<CompactionTrouble, string> = {
+  in_use: "it is being read all the time (a live stream or an export): try again later, or stop the daemon",
+  written_to: "it is written to so often that it cannot be copied: try again at a quieter time, or stop the daemon",
+  no_space: "the disk has not enough free space for it",
+  unavailable: "it cannot be read or written: run `governd check`; the daemon's log says more",
+};
+
+/** How often a file that is in use or was written to is tried again, and after which pause. */
+const MOST_TRIES = 8;
+const RETRY_MS = 1_000;
+const POLL_MS = 100;
+const ID_BYTES = 16;
+/** How long another command may keep the daemon busy. */
+const MOST_WAIT_MS = 60_000;
+
+interface CompactOptions {
+  from?: number;
+}
+
+interface Result {
+  workspace_id: string;
+  bytes_before: number;
+  bytes_after: number;
+  /** The longest time that the workspace's writes waited for a step, ms. */
+  longest_pause_ms: number;
+  /** Why it was not compacted, or not to its end. */
+  reason: string | null;
+}
+
+/** Compacts workspaces: the daemon, or this process. Returns an outcome for each. */
+type Compact = (workspaces: readonly { id: string; state: string | null }[]) => Promise<Compacted[]>;
+
+export function addCompact(program: Command, session: Session): void {
+  const compact = program
+    .command("compact")
+    .summary("give the disk space of deleted data back to the file system")
+    .description(DESCRIPTION)
+    .argument("[workspace...]", "workspaces (default: all)")
+    .option("--from <percent>", "only files of which this part is free", wholeNumber(0, 100), 0)
+    .addHelpText("after", EXIT_HELP)
+    .action((ids: string[], options: CompactOptions) => runCompact(session, ids, options));
+  addCommonOptions(compact, ["data_dir", "encryption_key_file"]);
+}
+
+async function runCompact(session: Session, ids: string[], options: CompactOptions): Promise<void> {
+  const { directory } = dataDirectoryOf(options);
+  for (const id of ids) requireWorkspaceFile(directory, id);
+  const beside = isLocked(directory);
+  using _lock = beside ? null : lockDataDirectory(directory);
+  const compact: Compact = beside
+    ? (workspaces) => askDaemon(directory, workspaces)
+    : async (workspaces) => workspaces.map(({ id, state }) => compactFile(directory, id, state));
+  const results = await session.withProgress(async (progress) => {
+    const found = ids.length > 0 ? ids : allWorkspaces(directory);
+    return await compactAll(directory, found, options.from ?? 0, compact, (done, total) =>
+      progress.step(done, total, "workspaces"),
+    );
+  });
+  const failed = results.filter(({ reason }) => reason !== null);
+  if (failed.length > 0) session.exitCode = EXIT.no;
+  const givenBack = results.reduce((sum, { bytes_before, bytes_after }) => sum + bytes_before - bytes_after, 0);
+  const json = {
+    given_back: givenBack,
+    workspaces: results,
+    failed: failed.map(({ workspace_id, reason }) => ({ workspace_id, reason })),
+  };
+  await session.print(json, [
+    ...results.map(lineOf),
+    `Gave back ${mebibytes(givenBack)} of ${count(results.length, "workspace")}.`,
+  ]);
+}
+
+function lineOf({ workspace_id, bytes_before, bytes_after, longest_pause_ms, reason }: Result): string {
+  if (reason !== null) return `${workspace_id}: not compacted: ${reason}`;
+  return `${workspace_id}: ${mebibytes(bytes_before)} before, ${mebibytes(bytes_after)} after, longest pause ${longest_pause_ms} ms`;
+}
+
+function allWorkspaces(directory: DataDirectory): string[] {
+  using control = ControlDatabase.open(directory);
+  return listLogs(control.connection)
+    .map(({ id }) => id)
+    .filter((id) => existsSync(workspaceFile(directory, id)));
+}
+
+/** Compacts the workspaces of which at least `from` percent is free. */
+async function compactAll(
+  directory: DataDirectory,
+  ids: readonly string[],
+  from: number,
+  compact: Compact,
+  onProgress: (done: number, total: number) => Promise<void>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [index, id] of ids.entries()) {
+    await onProgress(index, ids.length);
+    const result = await compactOne(directory, id, from, compact);
+    if (result !== null) results.push(result);
+  }
+  return results;
+}
+
+/** Returns null when the workspace has too little free space. */
+async function compactOne(directory: DataDirectory, id: string, from: number, compact: Compact) {
+  try {
+    const space = look(directory, id, spaceOf);
+    if (space.free === 0 || 100 * space.free < from * space.total) return null;
+    const done = await (space.canShrink ? compactInSteps : replaceByCopy)(directory, id, space, compact);
+    const damage = done.trouble === null ? look(directory, id, verified) : null;
+    return resultOf(id, done, damage);
+  } catch (error) {
+    if (!isDriverError(error)) throw error;
+    return resultOf(id, { before: 0, after: 0, longestMs: 0, trouble: "unavailable" }, null);
+  }
+}
+
+async function compactInSteps(_directory: DataDirectory, id: string, _space: Space, compact: Compact) {
+  return (await compact([{ id, state: null }]))[0] as Compacted;
+}
+
+/** Copies a file that an earlier version created, and has the copy replace it; tries again when somebody writes to it. */
+async function replaceByCopy(directory: DataDirectory, id: string, { total }: Space, compact: Compact) {
+  const path = workspaceFile(directory, id);
+  // Copies the write-ahead log back, which changes the file.
+  await compact([{ id, state: null }]);
+  const done: Compacted = { before: total, after: total, longestMs: 0, trouble: null };
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    if (tries > 0) await Bun.sleep(RETRY_MS);
+    const draft = draftCopy(path, directory.encryptionKey, headOf, systemClock());
+    if (typeof draft === "string") {
+      done.trouble = draft;
+      if (draft === "no_space") break;
+      continue;
+    }
+    await released();
+    const adopted = (await compact([{ id, state: draft.state }]))[0] as Compacted;
+    done.trouble = adopted.trouble;
+    done.longestMs = Math.max(done.longestMs, adopted.longestMs);
+    done.after = adopted.trouble === null ? adopted.after : total;
+    if (done.trouble !== "in_use" && done.trouble !== "written_to") break;
+  }
+  return done;
+}
+
+/** The copy cannot replace a file that this process has open. */
+async function released(): Promise<void> {
+  if (releaseClosed()) await nextTurn();
+}
+
+function resultOf(id: string, { before, after, longestMs, trouble }: Compacted, damage: string | null): Result {
+  return {
+    workspace_id: id,
+    bytes_before: before,
+    bytes_after: after,
+    longest_pause_ms: Math.ceil(longestMs),
+    reason: damage ?? (trouble === null ? null : REASONS[trouble]),
+  };
+}
+
+const headOf = (connection: Connection): string => JSON.stringify(readHead(connection));
+
+/** Returns what is wrong with a compacted workspace, or null. */
+function verified(connection: Connection): string | null {
+  checkTail(connection);
+  return integrityProblem(connection);
+}
+
+function look<T>(directory: DataDirectory, id: string, read: (connection: Connection) => T): T {
+  using connection = openConnection(workspaceFile(directory, id), {
+    readOnly: true,
+    encryptionKey: directory.encryptionKey,
+  });
+  return read(connection);
+}
+
+/** Compacts a file in this process; no daemon runs. */
+function compactFile(directory: DataDirectory, id: string, state: string | null): Compacted {
+  const path = workspaceFile(directory, id);
+  const { encryptionKey } = directory;
+  const before = look(directory, id, spaceOf).total;
+  const beganMs = performance.now();
+  const trouble = state === null ? shrink(path, encryptionKey) : adoptDraft(path, state, encryptionKey);
+  return { before, after: look(directory, id, spaceOf).total, longestMs: performance.now() - beganMs, trouble };
+}
+
+function shrink(path: string, encryptionKey: DataDirectory["encryptionKey"]): CompactionTrouble | null {
+  using connection = openConnection(path, { encryptionKey });
+  for (let more = true; more; ) {
+    if (!hasSpace(path, 0)) return "no_space";
+    more = transact(connection, () => shrinkStep(connection, () => performance.now()));
+    afterStep(connection);
+  }
+  connection.truncateLog();
+  return null;
+}
+
+/** Has the running daemon compact workspaces. @throws {Failure} `busy` when it does not, or stopped */
+async function askDaemon(directory: DataDirectory, workspaces: Parameters<Compact>[0]): Promise<Compacted[]> {
+  const request = { id: Buffer.from(new RandomPool().take(ID_BYTES)).toString("hex"), workspaces: [...workspaces] };
+  const giveUpMs = performance.now() + MOST_WAIT_MS;
+  while (!leaveRequest(directory, request)) {
+    if (performance.now() > giveUpMs)
+      throw new Failure("busy", "Another `governd compact` runs on this data directory.");
+    await Bun.sleep(POLL_MS);
+  }
+  for (;;) {
+    const answer = takeAnswer(directory, request.id);
+    if (answer !== null) return answer.compacted;
+    if (!isLocked(directory)) {
+      dropRequest(directory);
+      throw new Failure("busy", "The daemon stopped before it was done. Run the command again.");
+    }
+    await Bun.sleep(POLL_MS);
+  }
+}

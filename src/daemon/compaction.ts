@@ -1,0 +1,107 @@
+/**
+ * Compaction in the daemon: it carries out what `governd compact` asks for, and runs this command itself as a separate
+ * process on the schedule that `compact_every` sets.
+ */
+import { answerRequest, dropRequest, readRequest } from "../datadir/compact-request.ts";
+import type { DataDirectory } from "../datadir/layout.ts";
+import { messageOf } from "../failure.ts";
+import type { Settings } from "../settings/definitions.ts";
+import type { Compacted } from "../store/compaction.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
+import { repeat, systemTimer, type Timer } from "../timer.ts";
+import type { Logger } from "./logger.ts";
+import { runOwnCommand } from "./own-command.ts";
+
+/** How often the daemon looks for a request, ms. */
+const LOOK_EVERY_MS = 200;
+/** A timer cannot wait longer than 2^31 - 1 ms. */
+const LONGEST_TIMER_MS = 24 * 60 * 60_000;
+/** On schedule, a file is compacted when this part of it is free: a little is soon used again. */
+const SCHEDULED_FROM_PERCENT = 10;
+
+/** Carries out the requests of `governd compact`, one at a time. */
+export class CompactRequests implements Disposable {
+  readonly #end: () => void;
+  #busy = false;
+
+  constructor(
+    private readonly directory: DataDirectory,
+    private readonly pool: Pick<WorkspacePool, "compact">,
+    private readonly logger: Logger,
+    timer: Timer = systemTimer,
+  ) {
+    this.#end = repeat(timer, LOOK_EVERY_MS, () => this.#look());
+  }
+
+  #look(): void {
+    if (this.#busy) return;
+    this.#busy = true;
+    this.#serve()
+      .catch((error) => {
+        this.logger.error("a request to compact cannot be read", { reason: messageOf(error) });
+        dropRequest(this.directory);
+      })
+      .finally(() => {
+        this.#busy = false;
+      });
+  }
+
+  async #serve(): Promise<void> {
+    const request = readRequest(this.directory);
+    if (request === null) return;
+    const compacted: Compacted[] = [];
+    for (const { id, state } of request.workspaces) compacted.push(await this.pool.compact(id, state));
+    answerRequest(this.directory, { id: request.id, compacted });
+  }
+
+  [Symbol.dispose](): void {
+    this.#end();
+  }
+}
+
+/** Runs `governd compact` every `compact_every`. The first run is that long after the start. */
+export class ScheduledCompaction implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #cancel = () => {};
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly everyMs: number,
+    private readonly logger: Logger,
+    private readonly timer: Timer = systemTimer,
+  ) {
+    this.#wait(everyMs);
+  }
+
+  #wait(ms: number): void {
+    const now = Math.min(ms, LONGEST_TIMER_MS);
+    this.#cancel = this.timer(now, () => {
+      if (ms > now) this.#wait(ms - now);
+      else this.#running = this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { data_dir: dataDir, encryption_key_file: keyFile } = this.settings;
+    const words = ["compact", "--from", `${SCHEDULED_FROM_PERCENT}`, "--data-dir", dataDir, "--json"];
+    if (keyFile !== null) words.push("--encryption-key-file", keyFile);
+    const outcome = await runOwnCommand(words, this.#stop.signal);
+    if (this.#stop.signal.aborted) return;
+    if (outcome.kind === "failed") this.logger.error("the compaction failed", { reason: outcome.reason });
+    else this.#report(JSON.parse(outcome.out));
+    this.#wait(this.everyMs);
+  }
+
+  #report({ given_back, failed }: { given_back: number; failed: { workspace_id: string; reason: string }[] }): void {
+    if (given_back > 0) this.logger.info("disk space was given back", { bytes: given_back });
+    for (const { workspace_id, reason } of failed)
+      this.logger.warn("a workspace was not compacted", { workspace_id, reason });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#cancel();
+    this.#stop.abort();
+    await this.#running;
+  }
+}

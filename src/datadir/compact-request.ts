@@ -1,0 +1,53 @@
+/**
+ * How `governd compact` asks the running daemon, which alone works on the files that it has open: a file with the
+ * request, which the daemon looks for, and one with its answer.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import { systemCode } from "../failure.ts";
+import type { Compacted } from "../store/compaction.ts";
+import type { DataDirectory } from "./layout.ts";
+import { createPrivateFile, replaceFile } from "./private-files.ts";
+
+export interface CompactRequest {
+  /** Tells the answer from that to an earlier request. */
+  id: string;
+  /** `state`: of a workspace's file that is to be replaced by its copy; null for one that is cut in steps. */
+  workspaces: { id: string; state: string | null }[];
+}
+
+export interface CompactAnswer {
+  id: string;
+  /** In the order of the request. */
+  compacted: Compacted[];
+}
+
+/** Leaves a request for the daemon. Returns false when another one waits. */
+export const leaveRequest = ({ compactRequest }: DataDirectory, request: CompactRequest): boolean =>
+  createPrivateFile(compactRequest, JSON.stringify(request));
+
+/** Returns the request that waits; null without one. @throws {SyntaxError} when it is none */
+export const readRequest = ({ compactRequest }: DataDirectory): CompactRequest | null => read(compactRequest);
+
+export function answerRequest(directory: DataDirectory, answer: CompactAnswer): void {
+  replaceFile(directory.compactResult, JSON.stringify(answer));
+  dropRequest(directory);
+}
+
+export const dropRequest = ({ compactRequest }: DataDirectory): void => rmSync(compactRequest, { force: true });
+
+/** Takes the answer to a request away. Returns null as long as there is none. */
+export function takeAnswer({ compactResult }: DataDirectory, id: string): CompactAnswer | null {
+  const answer = read<CompactAnswer>(compactResult);
+  if (answer?.id !== id) return null;
+  rmSync(compactResult, { force: true });
+  return answer;
+}
+
+function read<T>(path: string): T | null {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}

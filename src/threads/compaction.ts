@@ -1,0 +1,96 @@
+/** Compaction of workspaces on the thread that owns them: in steps between groups of operations, so that none waits long. */
+import type { SerialQueue } from "../serial-queue.ts";
+import { adoptDraft, afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
+import { releaseClosed } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { nextTurn, type Timer } from "../timer.ts";
+import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";
+import type { CompactMessage, FromWriter } from "./messages.ts";
+import type { OpenWorkspaces } from "./open-workspaces.ts";
+
+/** The pause between two steps, so that operations run first, ms. */
+const PAUSE_MS = 2;
+
+export class Compaction {
+  #stopped = false;
+
+  /** `key`: of the files. */
+  constructor(
+    private readonly queue: SerialQueue,
+    private readonly open: OpenWorkspaces<OpenWriter>,
+    private readonly breaker: CircuitBreaker,
+    private readonly key: EncryptionKey | null,
+    private readonly around: { monotonicMs(): number; timer: Timer; post(text: string): void },
+  ) {}
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Compacts a workspace, in many turns of the queue, and posts what came of it. */
+  async receive({ workspaceId, state }: CompactMessage): Promise<void> {
+    const compacted = await this.#compact(workspaceId, state);
+    const message: FromWriter = { kind: "compacted", workspaceId, compacted };
+    this.around.post(JSON.stringify(message));
+  }
+
+  async #compact(workspaceId: string, state: string | null): Promise<Compacted> {
+    const done: Compacted = { before: 0, after: 0, longestMs: 0, trouble: null };
+    try {
+      if (state !== null) await this.#step(done, () => this.#adopt(workspaceId, state, done));
+      else await this.#shrink(workspaceId, done);
+    } catch (error) {
+      this.breaker.fail(workspaceId, `compacting ${workspaceId}`, error);
+      done.trouble = "unavailable";
+    }
+    return done;
+  }
+
+  async #shrink(workspaceId: string, done: Compacted): Promise<void> {
+    const { queue, open, breaker, around } = this;
+    const look = () => breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
+    done.before = await queue.run(look);
+    for (let more = true; more; ) {
+      if (this.#stopped || !hasSpace(open.path(workspaceId), 0)) {
+        done.trouble = this.#stopped ? "unavailable" : "no_space";
+        break;
+      }
+      await this.#step(done, () =>
+        breaker.use(workspaceId, async ({ connection, writer }) => {
+          more = await writer.derive(async () => shrinkStep(connection, around.monotonicMs));
+          afterStep(connection);
+        }),
+      );
+      const pause = Promise.withResolvers<void>();
+      around.timer(PAUSE_MS, pause.resolve);
+      await pause.promise;
+    }
+    await this.#step(done, () =>
+      breaker.use(workspaceId, async ({ connection }) => {
+        connection.truncateLog();
+        done.after = spaceOf(connection).total;
+      }),
+    );
+  }
+
+  async #adopt(workspaceId: string, state: string, done: Compacted): Promise<void> {
+    const { open, breaker, key } = this;
+    done.before = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
+    open.drop(workspaceId);
+    // The driver keeps the files of a closed connection open until its statements are collected.
+    releaseClosed();
+    await nextTurn();
+    done.trouble = adoptDraft(open.path(workspaceId), state, key);
+    done.after = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
+  }
+
+  /** Runs a step between groups of operations, and measures it. */
+  #step(done: Compacted, work: () => Promise<void>): Promise<void> {
+    const { queue, around } = this;
+    return queue.run(async () => {
+      const beganMs = around.monotonicMs();
+      await work();
+      done.longestMs = Math.max(done.longestMs, around.monotonicMs() - beganMs);
+    });
+  }
+}

@@ -1,0 +1,164 @@
+/** `governd compact`: the space of deleted data goes back to the file system, beside a daemon and without one. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openConnection } from "../../src/store/connection.ts";
+import { EncryptionKey } from "../../src/store/encryption.ts";
+import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
+import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(3 * PROCESS_TEST_MS);
+
+const KEY = "ab".repeat(32);
+const ENTRIES = 240;
+const VALUE = "v".repeat(8_000);
+
+let directory: TemporaryDirectory;
+let data: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+  data = directory.join("data");
+});
+afterEach(() => directory[Symbol.dispose]());
+
+interface Compacted {
+  given_back: number;
+  workspaces: {
+    workspace_id: string;
+    bytes_before: number;
+    bytes_after: number;
+    longest_pause_ms: number;
+    reason: string | null;
+  }[];
+}
+
+const fileOf = ({ workspace_id }: MadeWorkspace) => join(data, "workspaces", `${workspace_id}.db`);
+
+function post(daemon: RunningDaemon, { api_key: apiKey }: MadeWorkspace, path: string, body: object) {
+  return daemon.ask(path, { method: "POST", body: JSON.stringify(body), apiKey });
+}
+
+async function fill(daemon: RunningDaemon, made: MadeWorkspace, prefix: string): Promise<void> {
+  const write = (i: number) =>
+    post(daemon, made, "/v1/data/write", { agent_id: "a", key: `${prefix}${i}`, value: `${i} ${VALUE}` });
+  const answers = await Promise.all(Array.from({ length: ENTRIES }, (_, i) => write(i)));
+  expect(answers.every(({ status }) => status === 200)).toBe(true);
+}
+
+const erase = (made: MadeWorkspace, prefix: string, words: readonly string[] = []) =>
+  governdProcess([
+    "erase",
+    "--workspace",
+    made.workspace_id,
+    "--agent",
+    "a",
+    "--prefix",
+    prefix,
+    "--data-dir",
+    data,
+    ...words,
+  ]);
+
+/** Writes until stopped; every write must succeed. */
+class Load {
+  readonly written: string[] = [];
+  longestMs = 0;
+  #stopped = false;
+  readonly #done: Promise<void>;
+
+  constructor(
+    readonly daemon: RunningDaemon,
+    readonly made: MadeWorkspace,
+  ) {
+    this.#done = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const key = `meanwhile-${crypto.randomUUID()}`;
+      const beganMs = performance.now();
+      const answer = await post(this.daemon, this.made, "/v1/data/write", { agent_id: "b", key, value: key });
+      expect(answer.status).toBe(200);
+      this.longestMs = Math.max(this.longestMs, performance.now() - beganMs);
+      this.written.push(key);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#done;
+    for (const key of this.written) {
+      const answer = await this.daemon.ask(`/v1/data/read?agent_id=b&key=${key}`, { apiKey: this.made.api_key });
+      expect(await answer.json()).toMatchObject({ value: key });
+    }
+  }
+}
+
+/** Makes a file as earlier versions created it: it cannot be cut in steps. */
+function asEarlier(path: string, encryptionKey: EncryptionKey | null = null): void {
+  using connection = openConnection(path, { encryptionKey });
+  connection.exec("PRAGMA auto_vacuum = NONE; VACUUM");
+  connection.cutOff(1);
+}
+
+function modeOf(path: string, encryptionKey: EncryptionKey | null = null): number | undefined {
+  using connection = openConnection(path, { readOnly: true, encryptionKey });
+  return connection.value<number>("PRAGMA auto_vacuum");
+}
+
+function keyWords(encrypted: boolean): string[] {
+  if (!encrypted) return [];
+  const file = directory.join("key");
+  writeFileSync(file, `${KEY}\n`, { mode: 0o600 });
+  return ["--encryption-key-file", file];
+}
+
+test.each([
+  ["in plain", false],
+  ["encrypted", true],
+] as const)("a file shrinks beside the daemon while writes go on, %s", async (_, encrypted) => {
+  const words = keyWords(encrypted);
+  const made = await makeWorkspace(data, "W", words);
+  await using daemon = await startGovernd(data, words);
+  await fill(daemon, made, "old-");
+  await fill(daemon, made, "kept-");
+  expect(await erase(made, "old-", words)).toMatchObject({ code: 0 });
+  const load = new Load(daemon, made);
+  const done = await governdProcess(["compact", "--data-dir", data, "--json", ...words]);
+  await load.stop();
+  expect(done).toMatchObject({ code: 0, err: "" });
+  const [result] = done.json<Compacted>().workspaces;
+  expect(result).toMatchObject({ workspace_id: made.workspace_id, reason: null });
+  expect(result?.bytes_after).toBeLessThan(0.7 * (result?.bytes_before ?? 0));
+  expect(statSync(fileOf(made)).size).toBeLessThan(0.75 * (result?.bytes_before ?? 0));
+  expect(load.written.length).toBeGreaterThan(3);
+  expect(await governd(["verify", data, ...words])).toMatchObject({ code: 0 });
+  expect(existsSync(join(data, "compact.request"))).toBe(false);
+});
+
+test.each([
+  ["in plain", false],
+  ["encrypted", true],
+] as const)("a file of an earlier version is replaced by a copy beside the daemon, %s", async (_, encrypted) => {
+  const words = keyWords(encrypted);
+  const key = encrypted ? EncryptionKey.ofText(KEY) : null;
+  const made = await makeWorkspace(data, "W", words);
+  asEarlier(fileOf(made), key);
+  expect(modeOf(fileOf(made), key)).toBe(0);
+  await using daemon = await startGovernd(data, words);
+  await fill(daemon, made, "old-");
+  await fill(daemon, made, "kept-");
+  expect(await erase(made, "old-", words)).toMatchObject({ code: 0 });
+  const done = await governdProcess(["compact", made.workspace_id, "--data-dir", data, "--json", ...words]);
+  expect(done).toMatchObject({ code: 0, err: "" });
+  const [result] = done.json<Compacted>().workspaces;
+  expect(result?.bytes_after).toBeLessThan(0.7 * (result?.bytes_before ?? 0));
+  const read = await daemon.ask("/v1/data/read?agent_id=a&key=kept-7", { apiKey: made.api_key });
+  expect(await read.json()).toMatchObject({ value: `7 ${VALUE}` });
+  await fill(daemon, made, "new-");
+  expect(daemon.said()).not.toContain('"error"');
+  expect(await governd(["verify", data, ...words])).toMatchObject({ code: 0 });
+  expect(modeOf(fileOf(made), key)).toBe(2);
+  expect(readdirSync(join(data, "workspaces")).filter((name) => name.includes("compact"))).toEqual([]);
+});
