@@ -38,6 +38,16 @@ export class Seeded {
     return list[this.below(list.length)] as T;
   }
 
+  /** The list in another order (Fisher-Yates). */
+  shuffled<T>(list: readonly T[]): T[] {
+    const found = [...list];
+    for (let end = found.length - 1; end > 0; end--) {
+      const at = this.below(end + 1);
+      [found[at], found[end]] = [found[end] as T, found[at] as T];
+    }
+    return found;
+  }
+
   /** One of the values, each as often as its weight says. */
   weighted<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
     let rest = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));

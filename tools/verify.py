@@ -2434,10 +2434,12 @@ UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "d
 
 def check_control(db, logs, backup_time, again):
     """The rows of control.db against those that the events of all logs leave. A log that does not hold is None."""
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    known = "workspaces" in tables or db.execute("PRAGMA user_version").fetchone()[0] != 0
+    require(known, "not_evidence", "this is not the control database of governd")
     check_schema(db, CONTROL_SCHEMAS)
     check_indexes(db)
     findings, rows = Findings(), stored_rows(db)
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
     for act in acts:
         with findings.section():
@@ -2535,7 +2537,7 @@ def check_directory(root, trust):
     for workspace in sorted(ids):
         def check_one():
             said, logs[workspace] = read(workspace, trust)
-            return said
+            return said if control.exists() else f"{said}. {WITHOUT_CONTROL}"
         logs[workspace] = None
         yield judge(root / "workspaces" / f"{workspace}.db", check_one, trust)
     if control.exists():
@@ -2551,17 +2553,17 @@ def check_directory(root, trust):
 def known_workspaces(control):
     """The workspaces that control.db names: the file of one may be missing."""
     require_database(control)
-    with copied(control) as db:
-        try:
+    try:
+        with copied(control) as db:
             names = [name for (name,) in db.execute("SELECT id FROM workspaces")]
-        except sqlite3.OperationalError:
-            return set()  # its own verification says why
+    except Undetermined:
+        return set()  # its own verification says why
     return {name for name in names if isinstance(name, str) and re.fullmatch("ws_[0-9a-z]{26}", name)}
 
 
 def require_database(path):
     with path.open("rb") as file:
-        plain = file.read(16) == b"SQLite format 3\0"
+        plain = file.read(16) in (b"SQLite format 3\0", b"")
     require(plain, "evidence_unreadable", f"{path.name} is encrypted or damaged")
 
 

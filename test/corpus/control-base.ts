@@ -12,6 +12,7 @@ import {
   removeMember,
   uninvite,
 } from "../../src/control/accounts/membership.ts";
+import { setOperator } from "../../src/control/accounts/operators.ts";
 import { type AccountParts, administrationOf } from "../../src/control/accounts/parts.ts";
 import { Administration } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
@@ -19,6 +20,7 @@ import { fileJournal, type WorkspaceJournal } from "../../src/control/journal.ts
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import type { Connection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 
 const DAY_MS = 86_400_000;
@@ -105,6 +107,10 @@ export async function fillControl(parts: AccountParts) {
   await uninvite(parts, founder, { workspaceId, invitationId: withdrawn.link.id });
   createLink(control, systemClock, { kind: "invitation", createdBy: "cli", workspaceId, role: "owner" });
   createLink(control, systemClock, { kind: "setup", createdBy: "cli" });
+  await setOperator(parts, founder, true, "cli");
+  await setOperator(parts, people.member, true, "cli");
+  await setOperator(parts, people.member, false, "cli");
+  for (const person of [founder, people.member]) signedIn(control.connection, person);
   return {
     ...{ workspaceId, otherId: other.workspace.id, people },
     keys: {
@@ -113,6 +119,16 @@ export async function fillControl(parts: AccountParts) {
     },
     invitations: { used: used.link.id, open: open.link.id, withdrawn: withdrawn.link.id },
   };
+}
+
+/** What an account has that signed in with a second factor. */
+function signedIn(connection: Connection, account: string): void {
+  connection.run("INSERT INTO recovery_codes VALUES (?, randomblob(32))", [account]);
+  connection.run("INSERT INTO devices VALUES (randomblob(32), ?, 1)", [account]);
+  connection.run("INSERT INTO sessions VALUES ('ses_' || ?, ?, randomblob(32), 1, 2, 3, '::1', 'Mozilla')", [
+    account,
+    account,
+  ]);
 }
 
 /** Revokes a key in a copy of the directory, and keeps the control database before and after its event. */

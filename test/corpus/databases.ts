@@ -115,7 +115,7 @@ export function columnsOf(connection: Connection): Map<string, string[]> {
 }
 
 /** Columns that say when or where in the log something happened. */
-const IS_TIME = /(^|_)(seq|size|from|to|at)$/;
+export const IS_TIME = /(^|_)(seq|size|from|to|at)$/;
 
 /** What another row of the same kind is called, so that SQLite accepts both. */
 const RENAMED: Record<string, string> = {
@@ -190,7 +190,7 @@ const swapAgents = (table: string, one: number, other: number): string[] => {
 };
 
 /** Another value of a type, as SQL. */
-const OTHER = {
+export const OTHER = {
   null: () => "1",
   integer: (column: string) => `${column} + 7`,
   text: (column: string) =>
@@ -205,13 +205,18 @@ export const MEANS_NOTHING: ReadonlySet<string> = new Set(["entries.id", "seals.
 const isHarmless = (kind: string, table: string, last: boolean): boolean =>
   table === "seals" && (kind === "removed" || (kind === "duplicated" && last));
 
+/** How SQLite refuses a change. */
+export const IS_REFUSED = /constraint|cannot store|datatype mismatch/;
+
 /** A file that changes are made to, one at a time. */
 export class Copies {
   #count = 0;
 
+  /** @param place the path of every copy; by default each has its own in `root` */
   constructor(
     private readonly original: string,
     private readonly root: string,
+    private readonly place: string | null = null,
   ) {}
 
   /**
@@ -219,7 +224,7 @@ export class Copies {
    * the change is in the write-ahead log alone.
    */
   async with<T>(change: Change, log: boolean, look: (path: string) => Promise<T>): Promise<T | null> {
-    const path = `${this.root}/copy-${this.#count++}.db`;
+    const path = this.place ?? `${this.root}/copy-${this.#count++}.db`;
     copyFileSync(this.original, path);
     let writer: Connection | null = openConnection(path);
     try {
@@ -247,7 +252,7 @@ async function made(connection: Connection, { sql, also, kind, to }: Change): Pr
     if (rows === 0 && also === undefined) throw new Error(`${kind} ${to} changes nothing`);
     return true;
   } catch (error) {
-    if (error instanceof Error && /constraint|cannot store|datatype mismatch/.test(error.message)) {
+    if (error instanceof Error && IS_REFUSED.test(error.message)) {
       connection.exec("ROLLBACK");
       return false;
     }

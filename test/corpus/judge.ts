@@ -9,11 +9,11 @@ import { readTrust } from "../../src/verify/trust.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
-import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { type Difference, differenceOf } from "./differences.ts";
 
 /** What evidence is in: the rows of the table that the counting test prints. */
-export type Form = "database" | "database with log" | "directory" | "export" | "receipt" | "seals";
+export type Form = "control" | "database" | "database with log" | "directory" | "export" | "receipt" | "seals";
 
 type Exit = 0 | 1 | 2;
 
@@ -25,6 +25,8 @@ export interface Tampering {
   to: string;
   /** What both programs must say. Of `refused`, that it does not hold: either exit code but 0. */
   exit: Exit | "refused";
+  /** The codes of the problems that both must report, in any order. */
+  codes?: readonly string[];
 }
 
 /** The second program looks at one in so many tamperings; with GOVERND_TEST_LONG=1 at each. */
@@ -66,7 +68,7 @@ export class Judge implements AsyncDisposable {
 
   /** Returns what is wrong with the two programs' verdicts; null when they say what they must. */
   async wrong(tampering: Tampering, path: string, words: Words, both = this.#isTurn()): Promise<unknown> {
-    const { form, kind, to, exit } = tampering;
+    const { form, kind, to, exit, codes } = tampering;
     this.#seen.set(`${form} ${kind} ${to}`, tampering);
     const [ours, theirs] = await this.exits(path, words, both);
     const known =
@@ -75,8 +77,12 @@ export class Judge implements AsyncDisposable {
     // Of a damaged text either program may find first that it is unreadable, or that it was changed.
     const damaged = kind === "flipped" && theirs !== null && theirs.code > 0;
     const agree = theirs === null || theirs.code === ours.code || known !== undefined || damaged;
-    const fits = exit === "refused" ? ours.code !== 0 : ours.code === exit;
-    return agree && fits ? null : [form, kind, to, { must: exit, ours, theirs }];
+    const sameCodes =
+      theirs === null || form !== "control" || damaged || isSame(codesOf(theirs.codes), codesOf(ours.codes));
+    const fits =
+      (exit === "refused" ? ours.code !== 0 : ours.code === exit) &&
+      (codes === undefined || isSame([...codes].sort(), ours.codes.toSorted()));
+    return agree && sameCodes && fits ? null : [form, kind, to, { must: exit, ours, theirs }];
   }
 
   /** Judges a database with a bit flipped. What it must say depends on what the bit means. */
@@ -99,7 +105,7 @@ export class Judge implements AsyncDisposable {
       return await this.#second.run(...words);
     } catch (error) {
       this.#second = new SecondVerifier();
-      return { code: CRASHED, out: error instanceof Error ? error.message : "" };
+      return { code: CRASHED, out: error instanceof Error ? error.message : "", codes: [] };
     }
   }
 
@@ -108,7 +114,7 @@ export class Judge implements AsyncDisposable {
     this.#looked += 1;
     if (words.seals !== undefined) {
       const { code, out, err } = await governd(["verify", path, "--quiet", ...optionsOf(words)]);
-      return { code, out: out + err };
+      return { code, out: out + err, codes: [] };
     }
     const name = words.keys.join();
     const trust = this.#trusts.get(name) ?? readTrust({ publicKey: [...words.keys] });
@@ -116,8 +122,9 @@ export class Judge implements AsyncDisposable {
     const asked = { agentId: undefined, trust, threads: 1, encryptionKey: () => null };
     const results = await verifyPath(path, asked, { step: async () => {} } as never);
     if (this.#looked % FILES_BETWEEN_COLLECTIONS === 0) await filesReleased();
-    const problems = results.flatMap(({ report }) => report.problems.map(({ code, message }) => `${code}: ${message}`));
-    return { code: EXIT_CODES[overallVerdict(results)], out: problems.slice(0, 3).join("; ") };
+    const problems = results.flatMap(({ report }) => report.problems);
+    const out = problems.slice(0, 3).map(({ code, message }) => `${code}: ${message}`);
+    return { code: EXIT_CODES[overallVerdict(results)], out: out.join("; "), codes: problems.map(({ code }) => code) };
   }
 
   #isTurn = (): boolean => this.#looked % SECOND_LOOKS_AT === 0;
@@ -137,6 +144,8 @@ export class Judge implements AsyncDisposable {
     await this.#second[Symbol.asyncDispose]();
   }
 }
+
+const isSame = (one: readonly string[], other: readonly string[]): boolean => one.join() === other.join();
 
 const optionsOf = ({ keys, seals = [] }: Words): string[] => [
   ...keys.flatMap((key) => ["--public-key", key]),

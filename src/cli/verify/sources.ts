@@ -125,14 +125,21 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
   });
 }
 
+/** Returns no workspaces when the control database cannot be read: its own verification says why. */
 async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {
   if (databaseKind(control) === "absent") return [];
-  using file = await openEvidenceFile(control);
-  using connection = openEvidence(file, control, encryptionKey);
-  return connection
-    .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
-    .map(([bytes]) => decodeText(bytes))
-    .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
+  try {
+    using file = await openEvidenceFile(control);
+    using connection = openEvidence(file, control, encryptionKey);
+    return connection
+      .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
+      .map(([bytes]) => decodeText(bytes))
+      .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
+  } catch (error) {
+    if (error instanceof EncryptionMismatch) throw error;
+    unreadable(control, error);
+    return [];
+  }
 }
 
 /**
