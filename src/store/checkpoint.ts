@@ -8,18 +8,7 @@
  * is compared with the digest of its frame; and a page that differs is written again from the log before the
  * transaction ends.
  */
-import {
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readlinkSync,
-  readSync,
-  realpathSync,
-  statfsSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statfsSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { sqliteCode } from "./damage.ts";
 import { freeBytes } from "./disk-space.ts";
@@ -211,35 +200,21 @@ function descriptorOf(path: string): number {
   };
   const known = descriptors.get(path);
   if (known !== undefined && isIt(known)) return known;
-  const found = openDescriptors(path).find(isIt) ?? openSync(path, "r+");
+  const found = openDescriptors().find(isIt) ?? openSync(path, "r+");
   descriptors.set(path, found);
   return found;
 }
 
 /**
- * Descriptors of this process that were opened with a path, the highest first: a file that was just opened has one of
- * the highest, so that not all of many hundreds are looked at. None where the system does not tell (not Linux).
+ * Returns the descriptors of this process, the highest first: a file that was just opened has one of the highest. None
+ * where the system does not list them (not Linux).
  */
-function* openDescriptors(path: string): Generator<number> {
-  const directory = "/proc/self/fd";
-  const real = realpathSync(path);
-  for (const file of descriptorsIn(directory)) if (linkOf(`${directory}/${file}`) === real) yield file;
-}
-
-function descriptorsIn(directory: string): number[] {
+function openDescriptors(): number[] {
   try {
-    return readdirSync(directory)
+    return readdirSync("/proc/self/fd")
       .map(Number)
       .sort((a, b) => b - a);
   } catch {
     return [];
-  }
-}
-
-function linkOf(path: string): string | null {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return null; // closed meanwhile
   }
 }
