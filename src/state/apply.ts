@@ -53,7 +53,7 @@ export async function applyEffect(tx: Transaction, agent: AgentState, effect: Ef
       requireCount(await endPrefix(tx, agent, effect.prefix, moment), effect.count);
       return { liveEntries: liveEntries - effect.count };
     case "expire":
-      requireCount(await removeExpired(tx, agent, effect.cutoffMs, effect.count), effect.count);
+      requireCount(await removeExpired(tx, agent, effect.cutoffMs, { ...moment, count: effect.count }), effect.count);
       return { liveEntries: liveEntries - effect.live };
     case "erase": {
       const erased = await erase(tx, agent, effect.agentId, effect.target);

@@ -262,6 +262,21 @@ export async function countExpiredVersions(reader: Reader, agent: AgentState, cu
   return { versions, live };
 }
 
+/** Versions that one statement removes. */
+const REMOVED_AT_ONCE = 250;
+
 /** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
-export const removeExpired = (tx: Transaction, agent: AgentState, cutoffMs: number, limit: number) =>
-  tx.run(`DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`, [agent.firstSeq, cutoffMs, limit]);
+export async function removeExpired(
+  tx: Transaction,
+  agent: AgentState,
+  cutoffMs: number,
+  { count, pause }: { count: number } & Pick<Moment, "pause">,
+): Promise<number> {
+  const sql = `DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`;
+  for (let removed = 0; ; await pause()) {
+    const wanted = Math.min(REMOVED_AT_ONCE, count - removed);
+    const changed = await tx.run(sql, [agent.firstSeq, cutoffMs, wanted]);
+    removed += changed;
+    if (removed === count || changed < wanted) return removed;
+  }
+}

@@ -12,8 +12,6 @@ const MAX_CHARACTERS = 512 * 1024;
 /** Workspaces whose time is remembered before those that have no claim are forgotten. */
 const MAX_REMEMBERED = 1_024;
 
-const NONE: ReadonlySet<string> = new Set();
-
 export class BatchQueue<T extends { readonly workspaceId: string }> {
   readonly #waiting = new Map<string, T[]>();
   /** The thread's time that each workspace has used, ms. One that begins to wait has no claim from before. */
@@ -55,12 +53,12 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
 
   /**
    * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits, or only
-   * workspaces that are `busy`. It is of the workspace that has used the least time. A batch is at most half of
+   * workspaces that are busy. It is of the workspace that has used the least time. A batch is at most half of
    * everything that is requested: clients wait for a reply before they send again, so with all of them in one batch
    * either this thread or the main thread would be idle.
    */
-  take(busy = NONE): { workspaceId: string; group: T[] } | null {
-    const workspaceId = this.#next(busy);
+  take(isBusy: (workspaceId: string) => boolean = () => false): { workspaceId: string; group: T[] } | null {
+    const workspaceId = this.#next(isBusy);
     if (workspaceId === null) return null;
     const waiting = this.#waiting.get(workspaceId) as T[];
     this.#servedMs = this.#usedMs.get(workspaceId) as number;
@@ -71,12 +69,12 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return { workspaceId, group: waiting.slice(0, most) };
   }
 
-  #next(busy: ReadonlySet<string>): string | null {
+  #next(isBusy: (workspaceId: string) => boolean): string | null {
     let next: string | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const workspaceId of this.#waiting.keys()) {
       const used = this.#usedMs.get(workspaceId) as number;
-      if (used >= least || busy.has(workspaceId)) continue;
+      if (used >= least || isBusy(workspaceId)) continue;
       next = workspaceId;
       least = used;
     }

@@ -58,16 +58,17 @@ export class CircuitBreaker {
    */
   async use<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     this.#troubles.require(workspaceId, this.clock());
-    const open = this.open.use(workspaceId, this.clock());
-    await open.ready.catch((error) => {
-      this.open.drop(workspaceId);
-      throw error;
+    return this.open.use(workspaceId, this.clock(), async (open) => {
+      await open.ready.catch((error) => {
+        this.open.drop(workspaceId);
+        throw error;
+      });
+      try {
+        return await work(open);
+      } finally {
+        this.#look(workspaceId, open.writer.failure);
+      }
     });
-    try {
-      return await work(open);
-    } finally {
-      this.#look(workspaceId, open.writer.failure);
-    }
   }
 
   /** Acts on how the last transaction of a workspace ended. */

@@ -1,5 +1,6 @@
 /** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
 import { identityOf } from "../store/checkpoint.ts";
+import { nextTurn } from "../timer.ts";
 
 /** Something open on behalf of one workspace. */
 export interface Closable {
@@ -11,6 +12,8 @@ interface Held<T> {
   /** Which file it is, by device and number. */
   file: string | null;
   usedAtMs: number;
+  /** How much work uses it just now. */
+  users: number;
 }
 
 export class OpenWorkspaces<T extends Closable> {
@@ -27,10 +30,26 @@ export class OpenWorkspaces<T extends Closable> {
   ) {}
 
   /**
-   * The open workspace; opened if need be.
-   * @throws whatever opening throws
+   * Runs `work` with a workspace, which is opened when it is not open and stays open meanwhile, however many others are
+   * opened when the work gives way.
+   * @throws what opening and the work throw
    */
-  use(workspaceId: string, nowMs: number): T {
+  async use<R>(workspaceId: string, nowMs: number, work: (resource: T) => R | Promise<R>): Promise<R> {
+    const held = this.#hold(workspaceId, nowMs);
+    held.users++;
+    try {
+      return await work(held.resource);
+    } finally {
+      held.users--;
+    }
+  }
+
+  /** Whether work on a workspace has begun and not ended. */
+  isInUse(workspaceId: string): boolean {
+    return (this.#held.get(workspaceId)?.users ?? 0) > 0;
+  }
+
+  #hold(workspaceId: string, nowMs: number): Held<T> {
     const held = this.#held.get(workspaceId);
     const file = identityOf(this.path(workspaceId));
     if (held !== undefined && held.file !== file) {
@@ -40,13 +59,15 @@ export class OpenWorkspaces<T extends Closable> {
       this.#held.delete(workspaceId);
       this.#held.set(workspaceId, held);
       held.usedAtMs = nowMs;
-      return held.resource;
+      return held;
     }
-    const resource = this.open(workspaceId);
-    this.#held.set(workspaceId, { resource, file, usedAtMs: nowMs });
-    const [oldest] = this.#held.keys();
-    if (oldest !== undefined && this.#held.size > this.limits.maxOpen) this.drop(oldest);
-    return resource;
+    const opened = { resource: this.open(workspaceId), file, usedAtMs: nowMs, users: 0 };
+    this.#held.set(workspaceId, opened);
+    if (this.#held.size > this.limits.maxOpen) {
+      const oldest = this.#held.keys().find((id) => id !== workspaceId && !this.isInUse(id));
+      if (oldest !== undefined) this.drop(oldest);
+    }
+    return opened;
   }
 
   /** Closes one, so that the next use opens it again. */
@@ -84,12 +105,16 @@ export class OpenWorkspaces<T extends Closable> {
   /** Those that {@link closeIdle} would close; using one keeps it open. */
   idle(nowMs: number): string[] {
     return [...this.#held]
-      .filter(([, { usedAtMs }]) => usedAtMs + this.limits.idleMs < nowMs)
+      .filter(([, { usedAtMs, users }]) => users === 0 && usedAtMs + this.limits.idleMs < nowMs)
       .map(([workspaceId]) => workspaceId);
   }
 
-  closeIdle(nowMs: number): void {
-    for (const workspaceId of this.idle(nowMs)) this.drop(workspaceId);
+  /** Calls `pause` between one and the next. */
+  async closeIdle(nowMs: number, pause: () => Promise<void> = nextTurn): Promise<void> {
+    for (let [next] = this.idle(nowMs); next !== undefined; [next] = this.idle(nowMs)) {
+      this.drop(next);
+      await pause();
+    }
   }
 
   /** Closes all but those that are set aside. */

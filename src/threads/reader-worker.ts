@@ -110,7 +110,8 @@ async function runQuery(query: Query): Promise<void> {
   const { id, workspaceId, name, input } = query;
   try {
     if (isInspection(name)) {
-      return post({ kind: "answered", id, answer: await inspect(connections.use(workspaceId, clock()), name, input) });
+      const answer = await connections.use(workspaceId, clock(), (reader) => inspect(reader, name, input));
+      return post({ kind: "answered", id, answer });
     }
     const found = await inquire(query);
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
@@ -134,10 +135,11 @@ function explain(error: unknown): [ProblemCode, string] {
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
-  if (!isInquiry(name)) return preparationOf(name)(connections.use(workspaceId, clock()), input);
+  if (!isInquiry(name)) return connections.use(workspaceId, clock(), (reader) => preparationOf(name)(reader, input));
   const context = { workspaceId, principal, nowMs: clock(), indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
-  if (!inquiry.long) return inquiry.query(connections.use(workspaceId, context.nowMs), context, input);
+  if (!inquiry.long)
+    return connections.use(workspaceId, context.nowMs, (reader) => inquiry.query(reader, context, input));
   using _ = await placeForVerification();
   const own = openReader(workspaceId);
   try {
@@ -225,7 +227,7 @@ function closeStream(id: number): void {
   stream.connection.close();
 }
 
-const upkeep = setInterval(() => connections.closeIdle(clock()), UPKEEP_INTERVAL_MS);
+const upkeep = setInterval(() => void connections.closeIdle(clock()), UPKEEP_INTERVAL_MS);
 
 function shutDown(): void {
   clearInterval(upkeep);

@@ -1,7 +1,7 @@
 /** Seals the workspaces of a thread when they are due. */
 import type { Clock } from "../ids.ts";
 import { SealSchedule } from "../seals/schedule.ts";
-import { nextTurn, type Timer } from "../timer.ts";
+import type { Timer } from "../timer.ts";
 import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";
 import type { ThreadGauges } from "./gauges.ts";
 import type { OpenWorkspaces } from "./open-workspaces.ts";
@@ -20,6 +20,8 @@ interface SealingParts {
   timer: Timer;
   /** Runs work when the thread has nothing else under way. */
   enqueue(work: () => Promise<void>): void;
+  /** Runs waiting operations, and releases the files of closed workspaces. */
+  giveWay(): Promise<void>;
 }
 
 export class Sealing {
@@ -49,7 +51,7 @@ export class Sealing {
 
   /** Seals workspaces one after another, until a moment if one is given. */
   async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const { breaker, clock, gauges, workspaces } = this.parts;
+    const { breaker, clock, gauges, giveWay, workspaces } = this.parts;
     for (const workspaceId of workspaceIds) {
       if (clock() > untilMs) return;
       const wasOpen = workspaces.has(workspaceId);
@@ -62,7 +64,7 @@ export class Sealing {
         gauges.increment("sealFailures");
         breaker.fail(workspaceId, `sealing ${workspaceId}`, error);
       }
-      if (!wasOpen) await nextTurn(); // releases the files of closed workspaces
+      await giveWay();
     }
     this.#gauge();
   }

@@ -77,8 +77,6 @@ export class WorkspaceThread {
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
   readonly #batches = new BatchQueue<Message>(charactersOf);
-  /** The workspaces of which a batch is under way. */
-  readonly #busy = new Set<string>();
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */
@@ -120,6 +118,7 @@ export class WorkspaceThread {
       clock,
       timer,
       enqueue: (work) => this.#enqueue("sealing", work),
+      giveWay: () => this.#giveWay(),
     });
     // Full text is taken further between groups of operations, a step at a time.
     this.#fullText = new FullTextUpkeep((workspaceId, work) => {
@@ -221,11 +220,11 @@ export class WorkspaceThread {
     if (next !== null) await this.#serveBatch(next.workspaceId, next.group);
   }
 
-  /** Runs what waits on other workspaces, in the middle of an operation that takes long, for as long as a turn. */
+  /** Runs what waits on workspaces that are not in use, for as long as a turn: between two steps of what takes long. */
   async #giveWay(): Promise<void> {
     await nextTurn();
     for (const end = this.around.monotonicMs() + TURN_MS; this.around.monotonicMs() < end; ) {
-      const next = this.#batches.take(this.#busy);
+      const next = this.#batches.take((workspaceId) => this.#workspaces.isInUse(workspaceId));
       if (next === null) return;
       await this.#serveBatch(next.workspaceId, next.group);
     }
@@ -233,9 +232,7 @@ export class WorkspaceThread {
 
   async #serveBatch(workspaceId: string, group: readonly Message[]): Promise<void> {
     const beganMs = this.around.monotonicMs();
-    this.#busy.add(workspaceId);
     const replies = await this.#runGroup(workspaceId, group);
-    this.#busy.delete(workspaceId);
     this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
     let posted = 0;
     for (const text of writeReplies(group, replies)) {
@@ -304,13 +301,14 @@ export class WorkspaceThread {
       } catch (error) {
         this.#breaker.fail(workspaceId, `sweeping ${workspaceId}`, error);
       }
+      await this.#giveWay();
     }
   }
 
   async #upkeep(): Promise<void> {
     await this.#sealing.sealScheduled(this.#workspaces.idle(this.around.clock()));
     // Closing one copies its log back, which a full disk may have no space for.
-    if (!this.#space.isFull) this.#workspaces.closeIdle(this.around.clock());
+    if (!this.#space.isFull) await this.#workspaces.closeIdle(this.around.clock(), () => this.#giveWay());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
   }
 

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { AMPLE } from "../../src/threads/descriptors.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
+import { effort } from "../effort.ts";
+import { eventually } from "../eventually.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
@@ -18,11 +21,16 @@ let pool: WorkspacePool;
 let busy: string;
 let neighbour: string;
 
+const openPool = async (stated: Parameters<typeof poolOptions>[2]) => {
+  pool = new WorkspacePool(poolOptions(directory.path, SEAL_KEY, { threads: 1, ...stated }));
+  await pool.ready();
+};
+
+const make = () => makeWorkspace(directory.path, systemClock, readSealKey(SEAL_KEY).publicBytes);
+
 beforeEach(async () => {
   directory = temporaryDirectory(inMemory());
-  pool = new WorkspacePool(poolOptions(directory.path, SEAL_KEY, { threads: 1, onFailure: () => {} }));
-  await pool.ready();
-  const make = () => makeWorkspace(directory.path, systemClock, readSealKey(SEAL_KEY).publicBytes);
+  await openPool({ onFailure: () => {} });
   [busy, neighbour] = [await make(), await make()];
   await ask(busy, "config.update", { agentId: "a", config: POLICIES });
   await write(neighbour, "first", "v");
@@ -113,6 +121,51 @@ test(
       const inForce = isAfter ? i % 2 === 1 : i % 2 === 0;
       expect([i, reply.result]).toEqual([i, inForce ? "blocked" : "allowed"]);
     }
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "many workspaces that are all due to be sealed, and to be swept",
+  async () => {
+    await pool.close();
+    const failures: string[] = [];
+    const sealed = new Set<string>();
+    await openPool({
+      sealIntervalMs: 3_000,
+      open: { ...AMPLE, writers: 8 }, // so that each is opened again
+      onSealed: (workspaceId) => void sealed.add(workspaceId),
+      onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
+    });
+    const many: string[] = [];
+    for (let i = 0; i < effort({ usual: 100, long: 1_000 }); i++) many.push(await make());
+    await Promise.all(many.map((id) => write(id, "k", "v")));
+    // Those that the neighbour's writes make wait for another interval.
+    const seals = eventually("everything is sealed", () => many.every((id) => sealed.has(id)));
+    await eventually("sealing has begun", () => many.some((id) => sealed.has(id)));
+    expect(await writesDuring(seals)).toBeGreaterThan(many.length / 4);
+
+    const last = many.at(-1) as string;
+    await ask(last, "config.update", { agentId: "a", config: { policies: { retention_days: 1 } } });
+    const value = "A note about the harbour, and the people who meet there. ".repeat(20);
+    await Promise.all(Array.from({ length: 4_000 }, (_, i) => write(last, `entry${i}`, value)));
+    await pool.close();
+    await openPool({
+      clockOffsetMs: 3 * 86_400_000,
+      onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
+    });
+    pool.sweep(many);
+    const query = { scope: { agentId: "a" }, window: {}, operations: ["data.expire"], page: { limit: 1, offset: 0 } };
+    const hasExpired = async () => {
+      const { data } = await bodyOf(ask(last, "audit.query", query as never));
+      return (data as unknown[]).length > 0;
+    };
+    const swept = (async () => {
+      for (let i = 0; i < 1_000 && !(await hasExpired()); i++) await Bun.sleep(5);
+    })();
+    expect(await writesDuring(swept)).toBeGreaterThan(many.length / 4);
+    expect(await hasExpired()).toBe(true);
+    expect(failures).toEqual([]);
   },
   TIMEOUT_MS,
 );
