@@ -138,8 +138,8 @@ describe("workspaces and keys", () => {
 
   test("a key is made as wished, listed, and revoked", async () => {
     const { workspace_id } = await newWorkspace();
-    const words = ["--label", "CI", "--scope", "agent", "--agent", "a", "--agent", "b", "--expires", "90d"];
-    const made = await here("key", "create", "--workspace", workspace_id, ...words, "--json");
+    const words = ["--label", "CI", "--scope", "agent", "--agent", "a", "--agent", "b", "--network", "10.0.0.0/8"];
+    const made = await here("key", "create", "--workspace", workspace_id, ...words, "--expires", "90d", "--json");
     expect(made.code).toBe(0);
     const key = made.json<Record<string, string>>();
     expect(key).toEqual({
@@ -149,6 +149,7 @@ describe("workspaces and keys", () => {
       label: "CI",
       scope: "agent",
       agents: ["a", "b"] as never,
+      networks: ["10.0.0.0/8"] as never,
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     const left = Date.parse(key.expires_at as string) - Date.now();

@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     expect(verified.json()).toMatchObject({ verdict: "verified", exit_code: 0 });
   });
 
-  test("a key is made, rotated and revoked", async () => {
+  test("a key is made, rotated, limited to networks and revoked", async () => {
     await page.goto(room("/keys"));
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("crawler");
@@ -204,6 +204,16 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByRole("button", { name: "Close" }).click();
     const status = async (apiKey: string) => (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
     expect([await status(first), await status(second)]).toEqual([401, 200]);
+    for (const [networks, expected] of [
+      ["10.0.0.0/8, 2001:db8::/32", 403],
+      ["", 200],
+    ] as const) {
+      await page.getByRole("button", { name: "Networks of crawler" }).click();
+      await page.getByLabel("Only from these networks").fill(networks);
+      await page.getByRole("button", { name: "Change", exact: true }).click();
+      await page.getByRole("heading", { name: "Networks of crawler" }).waitFor({ state: "detached" });
+      expect([networks, await status(second)]).toEqual([networks, expected]);
+    }
     await page.getByRole("button", { name: "Revoke crawler" }).click();
     await page.getByRole("button", { name: "Revoke now" }).click();
     await page.getByText("Revoked: requests with it are refused.").waitFor();
