@@ -6,7 +6,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Daemon, startDaemon } from "./daemon.ts";
+import { type Daemon, prepareAgents, startDaemon } from "./daemon.ts";
 import { median, option } from "./figures.ts";
 import { makeSampleLog, type SampleLog } from "./sample-log.ts";
 import { ensureWrk, load } from "./wrk.ts";
@@ -37,31 +37,19 @@ const LOADS = [
 /** Runs one load on one build. Records requests per second and processor time per request. */
 async function measureLoad(which: "old" | "fresh", daemon: Daemon, script: string, name: string) {
   const before = daemon.cpuSeconds();
-  const { requestsPerSecond, failed, latencyP99Ms } = await load(script, daemon.url, seconds, daemon.apiKey);
+  const { apiKey } = daemon;
+  const { requests, requestsPerSecond, failed, p99Ms } = await load(script, daemon.url, { seconds, apiKey });
   if (failed > 0) throw new Error(`${failed} ${name} failed`);
   note(which, `${name}, /s`, requestsPerSecond);
-  note(which, `${name}, p99 ms`, latencyP99Ms);
-  note(which, `${name}, CPU us each`, ((daemon.cpuSeconds() - before) / (requestsPerSecond * seconds)) * 1_000_000);
-}
-
-async function prepare(daemon: Daemon): Promise<void> {
-  for (let agent = 0; agent < 8; agent++) {
-    const agent_id = `bench-${agent}`;
-    await daemon.call("PUT", `/v1/config/${agent_id}`, { policies: { block_pii: true, block_secrets: true } });
-    for (let i = 0; i < 100; i++) {
-      const entry = { agent_id, key: `known/${i}`, value: "A note of some length." };
-      const answer = await daemon.call("POST", "/v1/data/write", entry);
-      if (!answer.ok) throw new Error(`a write answered ${answer.status}`);
-      await answer.arrayBuffer();
-    }
-  }
+  note(which, `${name}, p99 ms`, p99Ms);
+  note(which, `${name}, CPU us each`, ((daemon.cpuSeconds() - before) / requests) * 1_000_000);
 }
 
 async function compareDaemons(): Promise<void> {
   await using first = await startDaemon(old as string);
   await using second = await startDaemon(fresh);
   const daemons = { old: first, fresh: second } as const;
-  for (const daemon of Object.values(daemons)) await prepare(daemon);
+  for (const daemon of Object.values(daemons)) await prepareAgents(daemon);
   for (const [script, name] of LOADS) {
     for (let round = 0; round < rounds; round++) {
       for (const which of round % 2 === 0 ? (["old", "fresh"] as const) : (["fresh", "old"] as const)) {

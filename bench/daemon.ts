@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cpuSeconds, residentMiB } from "./processes.ts";
 
 /** Where a daemon listens, and the authority of its certificate (PEM). */
 export interface Server {
@@ -100,17 +101,22 @@ async function spawnDaemon(binary: string, dataDir: string) {
   return { process, url: address, startMs: performance.now() - started };
 }
 
-function residentMiB(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
+/** The agents of the loads `write`, `read` and `search`: eight, each under both policies and with 100 entries. */
+export async function prepareAgents({ call }: Daemon): Promise<void> {
+  for (let agent = 0; agent < 8; agent++) {
+    const agent_id = `bench-${agent}`;
+    await succeed(call("PUT", `/v1/config/${agent_id}`, { policies: { block_pii: true, block_secrets: true } }));
+    for (let i = 0; i < 100; i++) {
+      const entry = { agent_id, key: `known/${i}`, value: "A note of some length." };
+      await succeed(call("POST", "/v1/data/write", entry));
+    }
+  }
 }
 
-/** Linux counts processor time in hundredths of a second. */
-const TICKS_PER_SECOND = 100;
-
-function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The program's name, in parentheses, may contain spaces, so the fields are counted after it.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+/** Reads a response to its end. Fails unless its status is one of success. */
+export async function succeed(sent: Promise<Response>): Promise<string> {
+  const answer = await sent;
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${new URL(answer.url).pathname} returned ${answer.status}: ${text.slice(0, 500)}`);
+  return text;
 }

@@ -20,3 +20,10 @@ export function median(values: readonly number[]): number {
 
 /** Formats a number without decimals, with separated thousands. */
 export const whole = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/** Returns the value that a part (0 to 1) of the values, in ascending order, do not exceed. */
+export const percentile = (sorted: readonly number[], part: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+
+/** Reports whether `--name` is on the command line. */
+export const flag = (name: string): boolean => process.argv.includes(`--${name}`);

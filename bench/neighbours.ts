@@ -7,14 +7,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { ABUSES, type AbuseOrder } from "./abuses.ts";
 import { type Ask, asking, type Daemon, startDaemon } from "./daemon.ts";
-import { option, text } from "./figures.ts";
-
-const binaries = process.argv
-  .slice(2)
-  .filter((word, at, words) => !word.startsWith("--") && !words[at - 1]?.startsWith("--"));
-if (binaries.length === 0) binaries.push(join(import.meta.dir, "..", "dist", "governd"));
-const seconds = option("seconds", 5);
-const only = text("only", "");
+import { option, percentile, text } from "./figures.ts";
 
 /** What the abuses read: 20 MiB. */
 const ENTRIES = 320;
@@ -76,16 +69,6 @@ async function probe(ask: Ask, untilMs: number): Promise<number[]> {
   return durations.sort((a, b) => a - b);
 }
 
-const at = (sorted: readonly number[], part: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
-
-function show(name: string, sorted: readonly number[], rounds: number): void {
-  const [p50, p99, most] = [at(sorted, 0.5), at(sorted, 0.99), sorted.at(-1) ?? 0].map((ms) =>
-    ms.toFixed(1).padStart(9),
-  );
-  console.log(`${name.padEnd(48)}${p50}${p99}${most}   ${rounds} rounds`);
-}
-
 /** The abuse runs on another thread, so that it does not slow the clients that measure. Returns how often it was done. */
 function abuse(order: AbuseOrder): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
@@ -95,23 +78,43 @@ function abuse(order: AbuseOrder): Promise<number> {
   return promise;
 }
 
-async function measure(daemon: Daemon): Promise<void> {
+/** What the neighbour saw: durations of its writes in ascending order, ms, and how often the abuse was done. */
+export interface Seen {
+  name: string;
+  durations: number[];
+  rounds: number;
+}
+
+/** Measures the neighbour's writes, quiet and beside each abuse whose name contains `only`, as they are done. */
+export async function* measureNeighbours(daemon: Daemon, seconds: number, only = ""): AsyncGenerator<Seen> {
   const neighbour = asking(daemon.server, daemon.createWorkspace("neighbour"));
   const checkpointId = await fill(daemon.call);
   await probe(neighbour, performance.now() + 1_000);
-  show("quiet", await probe(neighbour, performance.now() + seconds * 1_000), 0);
+  yield { name: "quiet", durations: await probe(neighbour, performance.now() + seconds * 1_000), rounds: 0 };
   for (const { name } of ABUSES.filter((one) => one.name.includes(only))) {
     const order = { name, server: daemon.server, apiKey: daemon.apiKey, checkpointId, seconds };
     const [rounds, durations] = await Promise.all([
       abuse(order),
       probe(neighbour, performance.now() + seconds * 1_000),
     ]);
-    show(name, durations, rounds);
+    yield { name, durations, rounds };
   }
 }
 
-for (const binary of binaries) {
-  console.log(`${binary}\n${"ms".padEnd(48)}${"p50".padStart(9)}${"p99".padStart(9)}${"longest".padStart(9)}`);
-  await using daemon = await startDaemon(binary);
-  await measure(daemon);
+async function main(): Promise<void> {
+  const binaries = process.argv
+    .slice(2)
+    .filter((word, at, words) => !word.startsWith("--") && !words[at - 1]?.startsWith("--"));
+  if (binaries.length === 0) binaries.push(join(import.meta.dir, "..", "dist", "governd"));
+  for (const binary of binaries) {
+    console.log(`${binary}\n${"ms".padEnd(48)}${"p50".padStart(9)}${"p99".padStart(9)}${"longest".padStart(9)}`);
+    await using daemon = await startDaemon(binary);
+    for await (const { name, durations, rounds } of measureNeighbours(daemon, option("seconds", 5), text("only", ""))) {
+      const figures = [percentile(durations, 0.5), percentile(durations, 0.99), durations.at(-1) ?? 0];
+      const cells = figures.map((ms) => ms.toFixed(1).padStart(9)).join("");
+      console.log(`${name.padEnd(48)}${cells}   ${rounds} rounds`);
+    }
+  }
 }
+
+if (import.meta.main) await main();

@@ -1,138 +1,115 @@
 /**
- * `bun run bench`: compares the built binary with bare Elysia and bare libSQL in one run. The
- * ratios matter; absolute figures depend on the machine. `--seconds N` per load (default 5), `--rounds N` (default 3).
+ * `npm run bench`: starts everything itself, measures, and writes a table (Markdown and JSON) and a plot (SVG) into
+ * `bench/results/`. docs/benchmarks.md says what is measured and how.
+ *
+ * `--quick` for a look at a few figures, `--scale N[,N…]` for larger logs beside the one of 10,000 events, `--rounds N`
+ * (default 3), `--seconds N` for each load (default 5), `--only writes|scale|neighbours|footprint`, `--readme` to print
+ * the lines for README from the last whole run.
  */
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
-import { type Daemon, startDaemon } from "./daemon.ts";
-import { median, option, whole } from "./figures.ts";
+import manifest from "../package.json" with { type: "json" };
+import { prepareAgents, startDaemon } from "./daemon.ts";
+import { flag, option, percentile, text } from "./figures.ts";
+import { measureNeighbours } from "./neighbours.ts";
+import { plot } from "./plot.ts";
 import { rawInserts } from "./raw-libsql.ts";
+import { markdown, readmeLines, WRITES } from "./report.ts";
+import { note, type Report, type Section } from "./results.ts";
+import { measureScales } from "./scale.ts";
+import { chartsOf, measureWrites } from "./side-by-side.ts";
 import { ensureWrk, load } from "./wrk.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const BINARY = join(ROOT, "dist", "governd");
-const AGENTS = 8;
-const SMALL = 100;
-const LARGE = 100_000;
-const CLIENTS = 64;
-
-const seconds = option("seconds", 5);
-const rounds = option("rounds", 3);
-
-const row = (name: string, figure: string, note = ""): void =>
-  console.log(`${name.padEnd(44)}${figure.padStart(16)}  ${note}`);
-
-async function prepare(daemon: Daemon): Promise<void> {
-  for (let agent = 0; agent < AGENTS; agent++) {
-    const policies = { block_pii: true, block_secrets: true };
-    await daemon.call("PUT", `/v1/config/bench-${agent}`, { policies });
-    for (let i = 0; i < 100; i++) {
-      await write(daemon, `bench-${agent}`, `known/${i}`);
-    }
-  }
-}
-
-async function write(daemon: Daemon, agent_id: string, key: string): Promise<void> {
-  const answer = await daemon.call("POST", "/v1/data/write", { agent_id, key, value: "A note of some length." });
-  if (!answer.ok) throw new Error(`a write answered ${answer.status}`);
-  await answer.arrayBuffer();
-}
-
-/** Alternates governed writes and bare Elysia. */
-async function compareWrites(daemon: Daemon): Promise<void> {
-  const bare = Bun.spawn([process.execPath, join(import.meta.dir, "bare-elysia.ts"), daemon.dataDir], {
-    stdout: "pipe",
-  });
-  const reader = bare.stdout.getReader();
-  const bareUrl = new TextDecoder().decode((await reader.read()).value).trim();
-  const figures = { bare: [] as number[], governed: [] as number[], ratio: [] as number[], p99: [] as number[] };
-  for (let round = 0; round < rounds; round++) {
-    const a = await load("write", bareUrl, seconds, daemon.apiKey);
-    const b = await load("write", daemon.url, seconds, daemon.apiKey);
-    if (a.failed + b.failed > 0) throw new Error(`${a.failed} and ${b.failed} requests failed`);
-    figures.bare.push(a.requestsPerSecond);
-    figures.governed.push(b.requestsPerSecond);
-    figures.ratio.push(b.requestsPerSecond / a.requestsPerSecond);
-    figures.p99.push(b.latencyP99Ms);
-  }
-  bare.kill();
-  row("bare Elysia over TLS, requests/s", whole(median(figures.bare)));
-  row(
-    "governed writes, both policies, /s",
-    whole(median(figures.governed)),
-    `p99 ${median(figures.p99).toFixed(1)} ms`,
-  );
-  row("  ratio to bare Elysia", median(figures.ratio).toFixed(2), "at least 0.25");
-}
-
-async function measureReads(daemon: Daemon): Promise<void> {
-  const reads = await load("read", daemon.url, seconds, daemon.apiKey);
-  if (reads.failed > 0) throw new Error(`${reads.failed} reads failed`);
-  row("governed reads, /s", whole(reads.requestsPerSecond), `p99 ${reads.latencyP99Ms.toFixed(1)} ms`);
-}
-
-async function measureVerification(daemon: Daemon): Promise<void> {
-  const began = performance.now();
-  const answer = await daemon.call("POST", "/v1/audit/verify", { scope: "workspace" });
-  const { valid, events_checked } = (await answer.json()) as { valid: boolean; events_checked: number };
-  if (!valid) throw new Error("the trail of the benchmark does not verify");
-  const perSecond = events_checked / ((performance.now() - began) / 1_000);
-  row("POST /v1/audit/verify, events/s", whole(perSecond), `${whole(events_checked)} events with what they wrote`);
-}
-
-async function verifyOffline(daemon: Daemon): Promise<void> {
-  const began = performance.now();
-  const report = await $`${BINARY} verify --json ${daemon.workspaceFile}`.json();
-  const events = (report as { sources: { events: number }[] }).sources[0]?.events ?? 0;
-  const perSecond = events / ((performance.now() - began) / 1_000);
-  row("governd verify FILE, events/s", whole(perSecond), "at least 250,000; the process's start included");
-}
-
-async function fill(daemon: Daemon, agentId: string, entries: number): Promise<void> {
-  let next = 0;
-  const client = async () => {
-    while (next < entries) await write(daemon, agentId, `entry/${next++}`);
-  };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
-}
-
-async function checkpointMs(daemon: Daemon, agentId: string): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < 50; i++) {
-    const began = performance.now();
-    const answer = await daemon.call("POST", "/v1/checkpoints", { agent_id: agentId });
-    await answer.arrayBuffer();
-    times.push(performance.now() - began);
-  }
-  return median(times);
-}
-
-async function measureCheckpoints(daemon: Daemon): Promise<void> {
-  await fill(daemon, "small", SMALL);
-  await fill(daemon, "large", LARGE);
-  const small = await checkpointMs(daemon, "small");
-  const large = await checkpointMs(daemon, "large");
-  row(`checkpoint of ${whole(SMALL)} entries, ms`, small.toFixed(2));
-  row(`checkpoint of ${whole(LARGE)} entries, ms`, large.toFixed(2));
-  row("  ratio", (large / small).toFixed(2), "at most 3");
-}
-
+const RESULTS = join(import.meta.dir, "results");
+const SMALLEST = 10_000;
 /** After this time the memory of a burst is released. */
 const SETTLED_MS = 2_000;
 
-if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
-await ensureWrk();
-await using daemon = await startDaemon(BINARY);
-row("start to first answer, ms", daemon.startMs.toFixed(0), "at most 300");
-row("resident after start, MiB", daemon.residentMiB().toFixed(0));
-await prepare(daemon);
-await compareWrites(daemon);
-await measureReads(daemon);
-row("resident at the end of the load, MiB", daemon.residentMiB().toFixed(0));
-await Bun.sleep(SETTLED_MS);
-row("resident after the load, MiB", daemon.residentMiB().toFixed(0), "under 150; two seconds later");
-row("libSQL alone, the same rows, writes/s", whole(rawInserts()), "64 to a transaction");
-await measureVerification(daemon);
-await verifyOffline(daemon);
-await measureCheckpoints(daemon);
+const quick = flag("quick");
+const rounds = option("rounds", quick ? 1 : 3);
+const seconds = option("seconds", quick ? 1 : 5);
+const only = text("only", "");
+
+async function measureFootprint(): Promise<Section> {
+  const section: Section = { name: "Footprint", rows: [], notes: [] };
+  await using daemon = await startDaemon(BINARY);
+  note(section, "start to first response", "governd", { ms: daemon.startMs });
+  note(section, "resident after start", "governd", { mib: daemon.residentMiB() });
+  await prepareAgents(daemon);
+  await load("write", daemon.url, { seconds, apiKey: daemon.apiKey });
+  note(section, "resident at the end of a load of writes", "governd", { mib: daemon.residentMiB() });
+  await Bun.sleep(SETTLED_MS);
+  note(section, "resident two seconds later", "governd", { mib: daemon.residentMiB() });
+  note(section, "the same rows, 64 to a transaction", "libSQL alone", { perSecond: rawInserts() });
+  return section;
+}
+
+async function measureDisturbance(): Promise<Section> {
+  const section: Section = { name: "A neighbour's write beside each abuse", rows: [], notes: [] };
+  await using daemon = await startDaemon(BINARY);
+  for await (const { name, durations } of measureNeighbours(daemon, seconds)) {
+    const [p50Ms, p99Ms] = [percentile(durations, 0.5), percentile(durations, 0.99)];
+    note(section, name, "small write", { p50Ms, p99Ms, longestMs: durations.at(-1) ?? 0 });
+  }
+  section.notes.push("A workspace sends a small write every 5 ms while another one does what the row says.");
+  return section;
+}
+
+const SIZES = [SMALLEST, ...text("scale", "").split(",").filter(Boolean).map(Number)];
+const SECTIONS: Record<string, () => Promise<Section>> = {
+  writes: () => measureWrites(BINARY, rounds, seconds),
+  scale: () => measureScales(BINARY, SIZES, rounds, seconds),
+  neighbours: measureDisturbance,
+  footprint: measureFootprint,
+};
+
+function machine(): string {
+  const memory = `${Math.round(totalmem() / 1024 ** 3)} GiB`;
+  const disk = Bun.spawnSync(["df", "--output=fstype", "/tmp"]).stdout.toString().trim().split("\n").at(-1);
+  return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory}, data on ${disk}`;
+}
+
+async function main(): Promise<void> {
+  if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
+  await ensureWrk();
+  const shortened = [quick ? "--quick" : "", only && `--only ${only}`].filter(Boolean).join(" ");
+  const chosen = Object.entries(SECTIONS).filter(([name]) => only === "" || name === only);
+  if (chosen.length === 0) throw new Error(`--only takes one of ${Object.keys(SECTIONS).join(", ")}`);
+  const sections: Section[] = [];
+  for (const [name, measure] of chosen) {
+    console.error(`measuring ${name}`);
+    sections.push(await measure());
+  }
+  const report: Report = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: machine(),
+    version: manifest.version,
+    shortened: shortened === "" ? null : shortened,
+    rounds,
+    seconds,
+    sections,
+  };
+  write(report);
+}
+
+/** Writes the files of a run. Only a whole run replaces the files that README quotes. */
+function write(report: Report): void {
+  mkdirSync(RESULTS, { recursive: true });
+  const name = report.shortened === null ? "results" : "shortened";
+  const writes = report.sections.find((section) => section.name === WRITES);
+  const page = markdown(report, writes === undefined ? null : `${name}.svg`);
+  writeFileSync(join(RESULTS, `${name}.md`), page);
+  writeFileSync(join(RESULTS, `${name}.json`), `${JSON.stringify(report, null, 2)}\n`);
+  if (writes !== undefined) writeFileSync(join(RESULTS, `${name}.svg`), plot(chartsOf(writes)));
+  console.log(page);
+}
+
+if (flag("readme")) {
+  console.log(readmeLines(JSON.parse(readFileSync(join(RESULTS, "results.json"), "utf8"))));
+} else {
+  await main();
+}

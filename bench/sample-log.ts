@@ -16,7 +16,8 @@ import { WorkspaceWriter } from "../src/workspace/perform.ts";
 /** Writes per durable transaction, as in the daemon. */
 const GROUP = 500;
 const AGENTS = 8;
-const KEYS = 200_000;
+/** Of all agents together; fewer events have as many keys as writes. */
+export const KEYS = 200_000;
 /** Events between two seals: about what a busy daemon writes in ten seconds. */
 const SEAL_EVERY = 50_000;
 const METADATA = { source: "chat", confidence: 0.92 };
@@ -35,9 +36,15 @@ export interface SampleLog {
 
 /**
  * Writes a log of `events` events with the load of `bun run bench`, for a workspace with this id, and seals it with
- * this key (PEM).
+ * this key (PEM). `formats` are those of the exports to make.
  */
-export async function makeSampleLog(root: string, events: number, id: string, pem: string): Promise<SampleLog> {
+export async function makeSampleLog(
+  root: string,
+  events: number,
+  id: string,
+  pem: string,
+  formats: readonly ("json" | "ndjson")[] = ["json", "ndjson"],
+): Promise<SampleLog> {
   const dataDir = join(root, "data");
   for (const name of ["workspaces", "seals"]) mkdirSync(join(dataDir, name), { recursive: true });
   const sample: SampleLog = {
@@ -72,7 +79,7 @@ export async function makeSampleLog(root: string, events: number, id: string, pe
     if (writer.headSeq % SEAL_EVERY < GROUP) await writer.seal();
   }
   await writer.seal();
-  for (const format of ["json", "ndjson"] as const) {
+  for (const format of formats) {
     const scope = { scope: "workspace" } as const;
     const [settled] = await writer.perform([
       jobOf({ name: "audit.export", input: { scope, format, window: {} }, principal }),

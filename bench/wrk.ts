@@ -1,11 +1,26 @@
 /** The load generator: wrk, installed from Debian's packages when it is missing. */
 import { $ } from "bun";
 
+/** What a load measured. Every client sends its next request when the response to the last one has arrived. */
 export interface Load {
+  requests: number;
   requestsPerSecond: number;
-  /** Responses other than 2xx and 3xx. */
+  /** Responses other than 2xx and 3xx, broken connections and timeouts. */
   failed: number;
-  latencyP99Ms: number;
+  p50Ms: number;
+  p99Ms: number;
+  p999Ms: number;
+}
+
+export interface LoadOptions {
+  seconds: number;
+  apiKey: string;
+  /** Connections; 64 unless given. */
+  clients?: number;
+  /** The request's path, for scripts that take one. */
+  path?: string;
+  /** How many entries there are, for scripts that choose among them. */
+  entries?: number;
 }
 
 export async function ensureWrk(): Promise<void> {
@@ -13,23 +28,30 @@ export async function ensureWrk(): Promise<void> {
   await $`apt-get update -qq && apt-get install -y -qq wrk`.quiet();
 }
 
-/** Loads a server from 64 connections for some seconds. */
-export async function load(script: string, url: string, seconds: number, apiKey: string): Promise<Load> {
-  const path = new URL(`./load/${script}.lua`, import.meta.url).pathname;
-  const output = await $`wrk -t1 -c64 -d${seconds}s --latency -s ${path} ${url}`
-    .env({ ...process.env, GOVERND_KEY: apiKey })
-    .text();
-  const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1];
-  if (rate === undefined) throw new Error(`wrk measured nothing:\n${output}`);
-  return {
-    requestsPerSecond: Number(rate),
-    failed: Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0),
-    latencyP99Ms: toMs(/99%\s+([\d.]+)(us|ms|s)/.exec(output)),
-  };
-}
+const fileOf = (name: string) => new URL(`./load/${name}.lua`, import.meta.url).pathname;
 
-function toMs(match: RegExpExecArray | null): number {
-  if (match === null) return Number.NaN;
-  const factor = { us: 0.001, ms: 1, s: 1_000 }[match[2] as "us" | "ms" | "s"];
-  return Number(match[1]) * factor;
+/** Loads a server for some seconds with a script of `load/`. */
+export async function load(script: string, url: string, options: LoadOptions): Promise<Load> {
+  const { seconds, apiKey, clients = 64, path, entries } = options;
+  const output = await $`wrk -t1 -c${clients} -d${seconds}s --timeout 30s -s ${fileOf(script)} ${url}`
+    .env({
+      ...process.env,
+      GOVERND_KEY: apiKey,
+      LOAD_REPORT: fileOf("report"),
+      ...(path === undefined ? {} : { LOAD_PATH: path }),
+      ...(entries === undefined ? {} : { LOAD_ENTRIES: `${entries}` }),
+    })
+    .text();
+  const line = output.split("\n").find((one) => one.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk measured nothing:\n${output}`);
+  const { requests, us, p50, p99, p999, failed } = JSON.parse(line) as Record<string, number>;
+  const ms = (value: number | undefined) => (value as number) / 1_000;
+  return {
+    requests: requests as number,
+    requestsPerSecond: (requests as number) / ((us as number) / 1_000_000),
+    failed: failed as number,
+    p50Ms: ms(p50),
+    p99Ms: ms(p99),
+    p999Ms: ms(p999),
+  };
 }

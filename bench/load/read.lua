@@ -1,4 +1,5 @@
 -- Reads of entries that exist.
+dofile(os.getenv("LOAD_REPORT"))
 local count = 0
 request = function()
   count = count + 1

@@ -1,4 +1,5 @@
 -- Searches over what `write.lua` and the preparation stored.
+dofile(os.getenv("LOAD_REPORT"))
 local count = 0
 local queries = { "morning delivery", "who pays by invoice", "the parcel arrived", "a note of some length" }
 request = function()

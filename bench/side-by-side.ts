@@ -1,0 +1,70 @@
+/** Writes of the same payload to each peer, in turns. */
+import { startElysia } from "./peers/elysia.ts";
+import { startGovernd } from "./peers/governd.ts";
+import { type Peer, Unavailable } from "./peers/peer.ts";
+import { startPocketBase } from "./peers/pocketbase.ts";
+import { startPostgres } from "./peers/postgres.ts";
+import type { Chart } from "./plot.ts";
+import { WRITES } from "./report.ts";
+import { type Metric, middle, note, type Section } from "./results.ts";
+
+const CLIENTS = [1, 16, 64, 256];
+/** Before the first round, so that every server has compiled what it compiles and has opened its files. */
+const WARM_UP_SECONDS = 1;
+
+export async function measureWrites(binary: string, rounds: number, seconds: number): Promise<Section> {
+  const section: Section = { name: WRITES, rows: [], notes: [] };
+  await using stack = new AsyncDisposableStack();
+  const governd = stack.use(await startGovernd(binary));
+  const peers: Peer[] = [governd];
+  for (const start of [() => startElysia(governd.dataDir), startPocketBase, startPostgres]) {
+    try {
+      peers.push(stack.use(await start()));
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      section.notes.push(error.message);
+    }
+  }
+  section.notes.push(peers.map(({ name, does }) => `- ${name}: ${does}`).join("\n"));
+  for (const peer of peers) await peer.write(64, WARM_UP_SECONDS);
+  for (const clients of CLIENTS) {
+    for (let round = 0; round < rounds; round++) {
+      // Each peer is first in some round.
+      const turn = peers.map((_, at) => peers[(at + round) % peers.length] as Peer);
+      for (const peer of turn) await measure(section, peer, clients, seconds);
+    }
+  }
+  // Rows in the order of the peers, not of the turns.
+  section.rows.sort(
+    (a, b) =>
+      Number.parseInt(a.case, 10) - Number.parseInt(b.case, 10) || place(peers, a.subject) - place(peers, b.subject),
+  );
+  return section;
+}
+
+const place = (peers: readonly Peer[], name: string) => peers.findIndex((peer) => peer.name === name);
+
+async function measure(section: Section, peer: Peer, clients: number, seconds: number): Promise<void> {
+  const before = peer.cpuSeconds();
+  const { requests, requestsPerSecond, failed, p50Ms, p99Ms, p999Ms } = await peer.write(clients, seconds);
+  if (failed > 0) throw new Error(`${peer.name}: ${failed} writes failed at ${clients} clients`);
+  const cpuUs = ((peer.cpuSeconds() - before) / requests) * 1_000_000;
+  const name = clients === 1 ? "1 client" : `${clients} clients`;
+  note(section, name, peer.name, { perSecond: requestsPerSecond, p50Ms, p99Ms, p999Ms, cpuUs });
+}
+
+/** Returns the charts of a section of writes. */
+export function chartsOf({ rows }: Section): Chart[] {
+  const subjects = [...new Set(rows.map(({ subject }) => subject))];
+  const chart = (title: string, metric: Metric): Chart => ({
+    title,
+    xLabel: "clients",
+    lines: subjects.map((name) => ({
+      name,
+      points: rows
+        .filter(({ subject }) => subject === name)
+        .map((row) => ({ x: Number.parseInt(row.case, 10), y: middle(row, metric) as number })),
+    })),
+  });
+  return [chart("writes per second", "perSecond"), chart("p99 of a write, ms", "p99Ms")];
+}
