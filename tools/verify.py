@@ -13,7 +13,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
-import argparse, base64, calendar, contextlib, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
+import argparse, base64, calendar, contextlib, copy, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -2392,7 +2392,12 @@ def finish_act(rows, changes):
 
     def update(table, row, workspace=None, **columns):
         if row_name(table, row, workspace) in rows:
-            rows[row_name(table, row, workspace)] |= columns
+            rows[row_name(table, row, workspace)] = rows[row_name(table, row, workspace)] | columns
+
+    def insert(table, row):
+        count = len(rows)
+        store(rows, table, row)
+        require(len(rows) > count, "act_changed", "pending_acts: an act adds a row that is there")
 
     def snake(record):
         return {re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name): value for name, value in record.items()}
@@ -2400,10 +2405,10 @@ def finish_act(rows, changes):
     for kind, said in changes:
         said = snake(said)
         if kind == "addWorkspace":
-            store(rows, "workspaces", said)
+            insert("workspaces", said)
         elif kind == "addKey":
             lists = {name: list_text(said.get(name)) for name in ("agents", "networks")}
-            store(rows, "api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | lists)
+            insert("api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | lists)
         elif kind == "replaceKey":
             update("api_keys", said["id"], replaced_by=said["by"], expires_at=said["expires_at"])
         elif kind == "limitKey":
@@ -2411,14 +2416,14 @@ def finish_act(rows, changes):
         elif kind == "revokeKey":
             update("api_keys", said["id"], revoked_at=said["at"], revoked_by=said["by"])
         elif kind == "addMember":
-            store(rows, "members", said)
+            insert("members", said)
         elif kind == "setRole":
             update("members", said["account_id"], said["workspace_id"], role=said["role"])
         elif kind == "removeMember":
             rows.pop(row_name("members", said["account_id"], said["workspace_id"]), None)
         elif kind == "addLink":
             row = dict.fromkeys(("id " + LINK_COLUMNS).split()) | said
-            store(rows, "links", row | {"drops_totp": int(said["drops_totp"])})
+            insert("links", row | {"drops_totp": int(said["drops_totp"])})
         elif kind == "takeLink":
             update("links", said["id"], used_at=said["at"], used_by=said["by"])
         elif kind == "revokeInvitation":
@@ -2443,7 +2448,7 @@ def check_control(db, logs, backup_time, again):
     acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
     for act in acts:
         with findings.section():
-            check_act(act, logs, rows)
+            findings.problems += check_act(act, logs, rows, backup_time)
     expected = {}
     for workspace, log in logs.items():
         if log is None:
@@ -2479,8 +2484,9 @@ def check_control(db, logs, backup_time, again):
     return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
 
 
-def check_act(act, logs, rows):
-    """An act that was decided: it is what its event says, and is finished here as the next start will."""
+def check_act(act, logs, rows, backup_time):
+    """An act that was decided: it is what its event says, and is finished here as the next start will. Until then, the
+    rows are as they were before it."""
     workspace, event, changes = act
     form = "pending_acts: a row does not have the form of an act"
     try:
@@ -2488,10 +2494,19 @@ def check_act(act, logs, rows):
         require(isinstance(event["id"], str), "act_changed", form)
         recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
         if recorded is None:
-            return  # without its event, an act is dropped
+            return []  # without its event, an act is dropped
         same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
         require(same, "act_changed", f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says", recorded.seq)
+        before = dict(rows)
         finish_act(rows, changes)
+        touched = [name for name, row in before.items() if rows.get(name) is not row]
+        own = all((before[name]["id"] if name[0] == "workspaces" else before[name]["workspace_id"]) == workspace for name in touched)
+        require(own, "act_changed", f"pending_acts {workspace}: the act changes rows that it cannot be about")
+        past = copy.copy(log)
+        past.control = [one for one in log.control if one.seq < recorded.seq]
+        earlier = expected_rows(past, backup_time, len(log.hashes) - 1)
+        problems = [row_problem(name, earlier[name], before) for name in touched if name in earlier]
+        return [problem for problem in problems if problem]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise Tampered("act_changed", form) from None
 

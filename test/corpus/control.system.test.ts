@@ -278,6 +278,39 @@ describe("an unfinished act", () => {
     }
   });
 
+  test("hides nothing that was done before it is finished", async () => {
+    const { workspaceId, keys, people } = base;
+    const append = (kind: string, input: object) =>
+      `UPDATE pending_acts SET changes = json_insert(changes, '$[#]', json('${JSON.stringify([kind, input])}'))`;
+    const member = { workspaceId, accountId: people.member, role: "member" };
+    const raised = `UPDATE members SET role = 'owner' WHERE account_id = '${people.member}'`;
+    const forged: [string, string][] = [
+      [`${raised}; ${append("setRole", member)}`, "member_changed"],
+      [`${raised}; ${append("addMember", { ...member, joinedAt: 1 })}`, "act_changed"],
+      [`UPDATE api_keys SET revoked_at = 1, revoked_by = 'cli' WHERE id = '${keys.first}'`, "key_changed"],
+      [append("revokeKey", { id: keys.other, at: 1, by: "cli" }), "act_changed"],
+    ];
+    for (const [sql, code] of forged) {
+      const { exits, codes, said } = await verified(
+        withControl(base.pending.after, (connection) => connection.exec(sql)),
+      );
+      expect(exits, `${sql}: ${said}`).toEqual([1, 1]);
+      expect(codes, sql).toContain(code);
+    }
+  });
+
+  test("has columns that must be as they are, but for what it would create", async () => {
+    using connection = openConnection(base.pending.after, { readOnly: true });
+    const changes = controlChanges(connection).filter(({ to }) => to.startsWith("pending_acts"));
+    for (const change of changes) {
+      const isGenesis = change.to.startsWith("pending_acts.genesis");
+      const sql = change.sql.map(([text]) => text);
+      if (change.kind === "blanked" || change.kind === "duplicated") continue;
+      const { exits, said } = await verified(withControl(base.pending.after, (copy) => copy.exec(sql.join(";"))));
+      expect(exits, `${change.kind} ${change.to}: ${said}`).toEqual(isGenesis ? [0, 0] : [1, 1]);
+    }
+  });
+
   test("must state what its event says", async () => {
     const forged: [string, string][] = [
       ["UPDATE pending_acts SET event = replace(event, 'cli', 'system')", "act_changed"],

@@ -98,7 +98,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     // It was created while the others were verified.
     if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
   }
-  const problems = [...before, ...finishPending(pending, logs, stored)];
+  const problems = [...before, ...finishPending(pending, logs, stored, wish.backupCreatedAt)];
   const expected = new Map<string, ExpectedRow>();
   for (const log of logs.values()) {
     if (log === null) continue;
@@ -154,11 +154,15 @@ function readRows(connection: Connection, { only, logs }: ControlWish) {
   }
 }
 
-/** Applies the pending acts whose events are in the logs: the next start of the daemon will. */
+/**
+ * Applies the pending acts whose events are in the logs: the next start of the daemon will. Until then the rows must be
+ * as they were before the act, or it would hide what was done to them.
+ */
 function finishPending(
   pending: readonly (PendingAct | null)[],
   logs: ReadonlyMap<string, ControlLog | null>,
   stored: Map<string, StoredRow>,
+  backupCreatedAt: string | null,
 ): Problem[] {
   return pending.flatMap((act): Problem[] => {
     const changed = (message: string, event?: ControlEvent, key: string | null = null): Problem[] => [
@@ -166,15 +170,28 @@ function finishPending(
     ];
     if (act === null) return changed("pending_acts: a row does not have the form of an act");
     const { workspaceId, event } = act;
-    const recorded = logs.get(workspaceId)?.events.find(({ id }) => id === event.id);
+    const log = logs.get(workspaceId);
+    const recorded = log?.events.find(({ id }) => id === event.id);
     // Without its event, an act is dropped.
-    if (recorded === undefined) return [];
+    if (log == null || recorded === undefined) return [];
     if (!isActOf(act, recorded)) {
       const message = `pending_acts ${workspaceId}: the act is not what event ${recorded.seq} of this workspace says`;
       return changed(message, recorded, workspaceId);
     }
-    finish(stored, act);
-    return [];
+    const touched = finish(stored, act);
+    if (touched === null || [...touched.values()].some((row) => row.workspaceId !== workspaceId)) {
+      return changed(
+        `pending_acts ${workspaceId}: the act changes rows that it cannot be about`,
+        recorded,
+        workspaceId,
+      );
+    }
+    const events = log.events.filter(({ seq }) => seq < recorded.seq);
+    const earlier = expectedRows({ ...log, events }, { backupCreatedAt, afterSeq: log.headSeq });
+    return [...touched].flatMap(([name, row]) => {
+      const expected = earlier.get(name);
+      return (expected && problemOf(expected, row)) ?? [];
+    });
   });
 }
 

@@ -104,10 +104,14 @@ function shown(value: SqlValue, type: "text" | "integer" | "bytes"): string | nu
   return type === "text" ? (decodeText(bytes) ?? NO_TEXT) : bytes.toString("hex");
 }
 
-function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): void {
+/** Returns false when the row is there already. */
+function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): boolean {
   const id = String(table === "members" ? columns.account_id : columns.id);
   const workspaceId = String(table === "workspaces" ? columns.id : columns.workspace_id);
-  rows.set(rowName(table, id, workspaceId), { table, id, workspaceId, columns: complete(columns) });
+  const name = rowName(table, id, workspaceId);
+  if (rows.has(name)) return false;
+  rows.set(name, { table, id, workspaceId, columns: complete(columns) });
+  return true;
 }
 
 /** A pending act that was changed may lack values. */
@@ -151,9 +155,16 @@ export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean 
   return canonicalJson(details as never) === canonicalJson(recorded.details);
 }
 
-/** Applies what a pending act will change, as `src/control/changes.ts` does. */
-export function finish(rows: Map<string, StoredRow>, { changes }: PendingAct): void {
-  for (const [kind, input] of changes) (APPLY[kind] as (rows: Rows, input: Change[1]) => void)(rows, input);
+/**
+ * Applies what a pending act will change, as `src/control/changes.ts` does. Returns the rows that it changed or removed, as
+ * they were; null when it adds a row that is there, which the daemon refuses.
+ */
+export function finish(rows: Map<string, StoredRow>, { changes }: PendingAct): Map<string, StoredRow> | null {
+  const before = new Map(rows);
+  for (const [kind, input] of changes) {
+    if ((APPLY[kind] as (rows: Rows, input: Change[1]) => unknown)(rows, input) === false) return null;
+  }
+  return new Map([...before].filter(([name, row]) => rows.get(name) !== row));
 }
 
 type Rows = Map<string, StoredRow>;
@@ -163,7 +174,7 @@ type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
 /** Changes rows that no event states. */
 function uncovered(): void {}
 
-const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
+const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => unknown } = {
   addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
   addKey: (rows, { digest, ...key }) =>
     add(rows, "api_keys", { ...(KEYS.columns(key) as Columns), digest, revoked_by: null }),
@@ -190,6 +201,7 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => void } = {
 };
 
 function set(rows: Rows, table: ControlTable, id: string, columns: Columns, workspaceId = ""): void {
-  const row = rows.get(rowName(table, id, workspaceId));
-  if (row !== undefined) row.columns = { ...row.columns, ...complete(columns) };
+  const name = rowName(table, id, workspaceId);
+  const row = rows.get(name);
+  if (row !== undefined) rows.set(name, { ...row, columns: { ...row.columns, ...complete(columns) } });
 }
