@@ -2,7 +2,7 @@
  * Acts that a backup's logs record and its control database has not seen: a restore reapplies them, so that no revoked
  * key, removed member or lowered role comes back.
  */
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
@@ -32,13 +32,15 @@ import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
 
 setDefaultTimeout(2 * PROCESS_TEST_MS);
 
 const KILLS = effort({ usual: 4, long: 40 });
 const ROUNDS = effort({ usual: 2, long: 20 });
 const HOUR_MS = 3_600_000;
-const PYTHON_VERIFIER = join(import.meta.dir, "../../tools/verify.py");
+const python = new SecondVerifier();
+afterAll(() => python[Symbol.asyncDispose]());
 
 const operator = (parts: AccountParts) => new Administration({ ...parts, actor: "cli", permit: () => {} });
 
@@ -67,10 +69,8 @@ function stateOf(directory: DataDirectory, workspaceId: string) {
 async function verify(root: string): Promise<{ exits: number[]; codes: string[] }> {
   const { code, json } = await governd(["verify", root, "--json"]);
   const { sources } = json<{ sources: { problems: { code: string }[] }[] }>();
-  const python = Bun.spawnSync(["python3", PYTHON_VERIFIER, root]);
-  expect(python.stderr.toString()).toBe("");
   return {
-    exits: [code, python.exitCode],
+    exits: [code, (await python.run(root)).code],
     codes: sources.flatMap(({ problems }) => problems.map((problem) => problem.code)),
   };
 }

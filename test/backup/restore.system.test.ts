@@ -1,5 +1,5 @@
 /** Restores: only of what is good, only into nothing, and never in silence. */
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
@@ -17,11 +17,13 @@ import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
 import { FilledDirectory } from "./data-directory.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
-const PYTHON_VERIFIER = join(import.meta.dir, "../../tools/verify.py");
+const python = new SecondVerifier();
+afterAll(() => python[Symbol.asyncDispose]());
 
 async function backup(from: FilledDirectory): Promise<string> {
   return (await makeBackup({ source: from.data, destination: from.destination, keep: null, clock: systemClock })).path;
@@ -235,11 +237,10 @@ describe("what an auditor sees who kept seals", () => {
           ),
         }),
       ]);
-      const python = Bun.spawnSync(["python3", PYTHON_VERIFIER, "--seal", newer, file]);
-      expect([python.exitCode, python.stdout.toString()]).toEqual([
-        1,
-        expect.stringContaining("restored from a backup at seq 5, and events are gone"),
-      ]);
+      expect(await python.run("--seal", newer, file)).toMatchObject({
+        code: 1,
+        out: expect.stringContaining("restored from a backup at seq 5, and events are gone"),
+      });
       const directory = dataDirectory(from.join("restored"));
       await withWriter(directory, sealKeySource(directory, null), id, async (writer) => {
         const principal = { actor: "cli", workspaceId: id, scope: "full" as const, agents: null };
@@ -264,18 +265,17 @@ describe("what an auditor sees who kept seals", () => {
     const { epochs } = await restore(from, path, { seals: [from.join("dead")] });
     expect(epochs).toEqual([expect.objectContaining({ workspace_id: id, lost_through: 6 })]);
     const file = workspaceFile(dataDirectory(from.join("restored")), id);
-    const python = (...words: string[]) => {
-      const { exitCode, stdout } = Bun.spawnSync(["python3", PYTHON_VERIFIER, ...words, file]);
-      return [exitCode, stdout.toString()];
-    };
     for (const words of [["--public-key", key], []]) {
       const found = await verify(file, "--seal", known, ...words);
       expect([found.code, found.sources[0]?.problems, found.sources[0]?.anchored_through]).toEqual([0, [], 4]);
       expect(found.sources[0]).toMatchObject({ explained_seals: [{ origin: `localhost/${id}`, size: 7, seq: 5 }] });
-      expect(python("--seal", known, ...words)).toEqual([0, expect.stringContaining("named at seq [5]")]);
+      expect(await python.run("--seal", known, ...words, file)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining("named at seq [5]"),
+      });
       const other = await verify(file, "--seal", unknown, ...words);
       expect([other.code, other.sources[0]?.problems.map(({ code }) => code)]).toEqual([1, ["rolled_back"]]);
-      expect(python("--seal", unknown, ...words)[0]).toBe(1);
+      expect((await python.run("--seal", unknown, ...words, file)).code).toBe(1);
     }
     const { out } = await governd(["verify", file, "--seal", known, "--public-key", key]);
     expect(out).toContain(
@@ -319,7 +319,7 @@ describe("what an auditor sees who kept seals", () => {
       [other, restored("restored")],
     ] as const) {
       expect((await verify(file, "--seal", seals)).code).toBe(1);
-      expect(Bun.spawnSync(["python3", PYTHON_VERIFIER, "--seal", seals, file]).exitCode).toBe(1);
+      expect((await python.run("--seal", seals, file)).code).toBe(1);
     }
   });
 
@@ -360,7 +360,7 @@ describe("what an auditor sees who kept seals", () => {
     const file = workspaceFile(from.data, id);
     const { code, sources } = await verify(file);
     expect([code, sources[0]?.problems.map((problem) => problem.code)]).toEqual([1, ["restore_invalid"]]);
-    expect(Bun.spawnSync(["python3", PYTHON_VERIFIER, file]).exitCode).toBe(1);
+    expect((await python.run(file)).code).toBe(1);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Data directories of every release are opened, verified, read and written by this program. */
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CONTROL_MIGRATIONS } from "../../src/control/database.ts";
@@ -11,13 +11,14 @@ import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
-import { HAS_PYTHON } from "../verify/second-verifier.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { unpack, withoutInsertedKey } from "./packing.ts";
 import { sealPem } from "./seal-pem.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
-const VERIFIER = join(import.meta.dir, "../../tools/verify.py");
+const python = new SecondVerifier();
+afterAll(() => python[Symbol.asyncDispose]());
 const MAX_BYTES = 300_000;
 const VERSIONS = readdirSync(import.meta.dir, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
@@ -69,9 +70,9 @@ describe.each(VERSIONS)("the data directory of %s", (version) => {
     const [{ restores }] = JSON.parse(out).sources;
     const origin = `formats.example/${name.slice(0, -3)}/${restores[0].epoch}`;
     expect(restores).toMatchObject([{ epoch: 177009150601063, origin, lost_through: 292 }]);
-    for (const python of HAS_PYTHON ? [[], ["--public-key", sealPem().publicPem]] : []) {
-      const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", VERIFIER, ...python, file]);
-      expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining(`from there on sealed as ${origin}`)]);
+    for (const words of HAS_PYTHON ? [[], ["--public-key", sealPem().publicPem]] : []) {
+      const { code, out } = await python.run(...words, file);
+      expect([code, out]).toEqual([0, expect.stringContaining(`from there on sealed as ${origin}`)]);
     }
   });
 

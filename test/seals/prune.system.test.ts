@@ -6,6 +6,7 @@ import { streamTail } from "../../src/features/audit/live.ts";
 import { parseReceipt } from "../../src/log/receipt.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
@@ -27,15 +28,11 @@ const prune = (...words: string[]) =>
 const key = () => ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
 const verify = (...words: string[]) => command("verify", ...words, ...key());
 
-const PYTHON = Bun.which("python3");
-const SCRIPT = join(import.meta.dir, "../../tools/verify.py");
+const python = new SecondVerifier();
+afterAll(() => python[Symbol.asyncDispose]());
 
 /** What the second implementation says of a piece of evidence. */
-function second(path: string): { exit: number; out: string } {
-  const given = ["--public-key", join(daemon.dataDir, "keys", "seal.pub")];
-  const { exitCode, stdout } = Bun.spawnSync(["python3", "-B", SCRIPT, ...given, path]);
-  return { exit: exitCode, out: stdout.toString() };
-}
+const second = (path: string) => python.run(...key(), path);
 
 async function exportTo(name: string, from: TestWorkspace, body: object): Promise<string> {
   const { text } = await from.client.send({
@@ -112,8 +109,8 @@ describe("pruning", () => {
     ]);
     const both = await verify(database, partial, exported);
     expect(both.json.sources[0].prunings[0].export).toBe(exported);
-    if (PYTHON !== null) {
-      expect(second(database).out).toContain(`not given: the export with SHA-256 ${json.export_digest}`);
+    if (HAS_PYTHON) {
+      expect((await second(database)).out).toContain(`not given: the export with SHA-256 ${json.export_digest}`);
     }
     expect((await verify(receipt)).exit).toBe(0);
     expect((await verify(exported)).exit).toBe(0);
@@ -138,15 +135,15 @@ describe("pruning", () => {
     expect(trail.json.data[0].details).toMatchObject({ before_seq: 512, export_digest: json.export_digest });
   });
 
-  test.skipIf(PYTHON === null)("the second implementation verifies the rest, too", async () => {
+  test.skipIf(!HAS_PYTHON)("the second implementation verifies the rest, too", async () => {
     const database = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
-    const { exit, out } = second(database);
-    expect([exit, out]).toEqual([0, expect.stringContaining("with bodies from seq 512 on")]);
+    const { code, out } = await second(database);
+    expect([code, out]).toEqual([0, expect.stringContaining("with bodies from seq 512 on")]);
     expect(out).toContain("sealed with the given key through seq");
     const bodies = [{}, { format: "json" }, { scope: undefined, agent_id: "alpha" }];
     for (const body of bodies) {
       const path = await exportTo("second.export", workspace, body);
-      expect([body, second(path).exit]).toEqual([body, 0]);
+      expect([body, (await second(path)).code]).toEqual([body, 0]);
     }
   });
 
@@ -172,13 +169,13 @@ describe("pruning", () => {
         expect([found.exit, found.json.sources[0]]).toMatchObject([0, { kind: "receipt", sealed_through: seq }]);
         expect(parseReceipt(out).stored.hash).toBe(hash);
         const changed = lines.with(1 + seq, (lines[1 + seq] as string).replace('"actor":"', '"actor":"key_0'));
-        if (PYTHON !== null) expect(second(path).exit).toBe(0);
+        if (HAS_PYTHON) expect((await second(path)).code).toBe(0);
         writeFileSync(path, changed.join("\n"));
         expect((await command("receipt", path, ...words)).exit).toBe(2);
         const otherHash = (_: string, first: string) => `\n${first === "A" ? "B" : "A"}`;
         writeFileSync(path, out.replace(/\n(.)(?=.{42}=\n)/, otherHash));
         expect((await verify(path)).exit).toBe(1);
-        if (PYTHON !== null) expect(second(path).exit).toBe(1);
+        if (HAS_PYTHON) expect((await second(path)).code).toBe(1);
       }
     }
     const after = await exportTo("after-prune.ndjson", workspace, {});
@@ -229,7 +226,7 @@ describe("pruning", () => {
       }
       tamper(copy, (connection) => expect(connection.run(sql)).toBe(1));
       expect([what, (await verify(copy)).exit]).toEqual([what, 1]);
-      if (PYTHON !== null) expect([what, second(copy).exit]).toEqual([what, 1]);
+      if (HAS_PYTHON) expect([what, (await second(copy)).code]).toEqual([what, 1]);
     }
   });
 });
