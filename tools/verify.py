@@ -572,6 +572,7 @@ class Log:
         self.whole, self.agent, self.from_start = whole, agent, from_start  # whether every chain must begin with its first event
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
+        self.kept = None  # what the pruning states to have kept
         self.firsts = {}  # the first event of each agent, where it is here
         self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
         self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
@@ -1482,6 +1483,7 @@ SCHEMAS = {
     3: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
 }
 DERIVED = {
+    "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
     "entries_by_age": "dc2ab4a6a82f4ac6880124c2edfe90693f2ae372a0104b065c48c7772b55d0ac",
     "search_(agents|rows|rows_by_key|terms|texts(_.*)?)": "0ba8c5887abd79dd5450fddabe95d53a93be4ecc2d4526d24f8476c2b84ce718",
     "(sqlite_autoindex_)?search_(vectors.*|embedding)": "0a5fbcf72e46faa37c52afba97c5c55376eb66bcd800f461ab618b0ac62089ae",
@@ -1633,7 +1635,7 @@ def read_log(db, trust, head):
     log, history = Log(True, from_start=True), {}
     log.pruned = log.next_seq = pruned_before(db)
     log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
-    prunings = [0]
+    prunings, kept = [0], []
     rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
     for seq, body, value, details, salt in rows:
         texts = body, details, salt, value, seq
@@ -1649,13 +1651,36 @@ def read_log(db, trust, head):
             log.keys.append((seq, said))
         if operation == "audit.prune":
             prunings.append(said.get("before_seq", 0))
+            kept.append((said.get("before_seq", 0), -seq, said.get("kept")))
             if is_hash(said.get("export_digest")):
-                trust.prunings.append((said["before_seq"], said["export_digest"]))
+                trust.prunings.append((said["before_seq"], said["export_digest"], "kept" in said))
     require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
     log.first_seq = log.pruned
     log.check_blanks()
     require(max(prunings) == log.pruned, "details_mismatch", "no event says that the beginning of the log was pruned")
+    _, seq, said = max(kept, default=(0, 0, None), key=lambda one: one[:2])
+    if said is not None:
+        log.kept = Kept(-seq, said)
+        numbers = "".join(f"{seq}\n" for seq in history if seq < log.pruned)
+        require(sha256(numbers.encode()) == said["events_digest"], "seq_gap", "the events from before the pruning are not those that it states to have kept", -seq)
     return log, history
+
+
+class Kept:
+    """What the newest pruning kept, as its event states it. Prunings by older versions do not."""
+
+    def __init__(self, seq, said):
+        self.seq, self.said, self.rows = seq, said, []
+
+    def read(self, db):
+        """Reads the stored list of the kept rows, which must be the one of the event."""
+        there = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'kept_rows'").fetchone()
+        rows = db.execute("SELECT id, event_seq, created_seq, live_from, live_to FROM kept_rows ORDER BY id").fetchall() if there else []
+        lines = "".join(" ".join("-" if one is None else str(one) for one in row) + "\n" for _, *row in rows)
+        good = [row[0] for row in rows] == [*range(1, len(rows) + 1)] and sha256(lines.encode()) == self.said["rows_digest"]
+        good = good and there and len(rows) == self.said["versions"] + self.said["checkpoints"]
+        require(good, "row_mismatch", "the list of the rows that a pruning kept is not the one that its event states", self.seq)
+        self.rows = [row[1:] for row in rows]
 
 
 def numbers_after(db, seq):
@@ -1826,7 +1851,9 @@ def check_agent_rows(db, log, agents):
         require(log.firsts.get(agent, first) == first, "row_mismatch", "the row of an agent does not name its first event", first)
         met[agent] = (place, value)
         agents[first] = Agent(agent)
-        if log.pruned:
+        if log.kept:
+            agents[first].last_removal = log.kept.seq
+        elif log.pruned:
             agents[first].uncertain, agents[first].last_removal = True, float("inf")
     missing = [agent for agent in log.heads if agent not in met]
     require(not missing, "content_missing", "the row of an agent that has events is gone", log.firsts.get(missing[0]) if missing else None)
@@ -1930,6 +1957,8 @@ CHECKS = (("configs", "version", check_config), ("checkpoints", "event_seq", che
 def check_wholes(db, log, history, agents, tables):
     """The rows of each table as a whole: none is missing, and none is there again."""
     by_name = {agent.name: agent for agent in agents.values()}
+    if log.kept:
+        log.kept.read(db)
     for effect in history.values():
         agent = by_name.get(effect.agent)
         # Sweeps remove expired entries, and so do restores that count none.
@@ -1947,7 +1976,7 @@ def check_wholes(db, log, history, agents, tables):
     require_owners("configs", agents, tables)
     for agent in agents.values():
         stored = len(agent.checkpoints)
-        if not log.pruned:
+        if not log.pruned or log.kept:
             code = "content_missing" if stored < agent.left else "content_orphan"
             require(stored == agent.left, code, f"{stored} checkpoints are stored where the log leaves {agent.left}")
         same = {row["id"] for row in agent.checkpoints} == set(agent.existing)
@@ -1984,7 +2013,7 @@ def check_entry_set(log, history, agent, left):
     for seq, count in brought.items():
         said = history[seq].said
         require(said is None or count <= said["entries_restored"], "content_mismatch", "more stored entries say that a restore brought them back than it did")
-    if log.pruned or (agent.lost_prefix and agent.older_erasure):
+    if (log.pruned and not log.kept) or (agent.lost_prefix and agent.older_erasure):
         return
     present = {name[0]: name for name in left if name[3] is None}
     for name in stored:
@@ -2016,7 +2045,13 @@ def check_checkpoint_counts(agent):
 def replay(log, history, agents):
     """Replays the log: the versions that must be stored, by agent. Left out is what the log does not determine."""
     states, left = {}, {}
+    start, pruned = (log.kept.seq, 0) if log.kept else (-1, log.pruned)
+    begin_with_kept(log, history, agents, states, left)
     for effect in (effect for effect in history.values() if effect.kind):
+        if effect.seq <= start:
+            # Every version of the config is stored, so the events of all are there.
+            agents[effect.agent].made += effect.kind == "config" or "config_version" in (effect.said or {})
+            continue
         agent = agents[effect.agent]
         present, past = states.setdefault(effect.agent, ({}, {}))
         said, seq = effect.said, effect.seq
@@ -2044,7 +2079,7 @@ def replay(log, history, agents):
             for key in [key for key in present if key.startswith(said["prefix"]) and present[key][3] >= cutoff]:
                 end(key)
         else:
-            position = agent.take(effect, log.pruned)
+            position = agent.take(effect, pruned)
             if position is None:
                 present.clear()
             elif position is not False:
@@ -2062,6 +2097,33 @@ def replay(log, history, agents):
                 one = version_name(agent, key, written, begin, created, to)
                 counts[one] = counts.get(one, 0) + 1
     return found
+
+
+def begin_with_kept(log, history, agents, states, left):
+    """Begins with the versions and checkpoints that the pruning kept."""
+    rows = log.kept.rows if log.kept else []
+    blanks = set()
+    for seq, created, begin, end in rows:
+        effect = history[seq]
+        agent = agents[effect.agent]
+        present, past = states.setdefault(effect.agent, ({}, {}))
+        if created is None:
+            restored = effect.kind == "restore"
+            agent.add_checkpoint(effect.said["safety_checkpoint_id" if restored else "checkpoint_id"], seq - restored)
+        elif effect.said is None:
+            blanks.add(seq)
+        elif end is None:
+            present[effect.said["key"]] = (seq, begin, created, effect.time)
+        else:
+            past.setdefault(effect.said["key"], []).append((seq, begin, created, effect.time, end))
+            if effect.time >= agent.swept and agent.seen(agent.positions, begin, end):
+                left.setdefault(agent.name, []).append((effect.said["key"], seq, begin, created, end))
+    for effect in history.values() if blanks else ():
+        if effect.kind == "erase" and effect.seq > log.kept.seq:
+            for first, last in (effect.said or {}).get("erased", []):
+                blanks = {seq for seq in blanks if not first <= seq <= last}
+    named = "the details of an event that a pruning kept for a stored row are gone, and no erasure names it"
+    require(not blanks, "details_missing", named, min(blanks, default=None))
 
 
 def restore(agent, present, past, end, position, effect):
@@ -2674,8 +2736,10 @@ def main():
     verdicts = {source["verdict"] for source in sources}
     worst = 1 if "tampered" in verdicts else 2 if "undetermined" in verdicts else 0
     files = {sha256(path.read_bytes()): path for path in given.files if trust.prunings and path.is_file()}
-    prunings = [{"before_seq": before, "export_digest": digest, "export": str(files[digest]) if digest in files else None}
-                for before, digest in trust.prunings]
+    prunings = [
+        {"before_seq": before, "export_digest": digest, "export": str(files[digest]) if digest in files else None, "states_kept": kept}
+        for before, digest, kept in trust.prunings
+    ]
     report = {"verdict": VERDICTS[worst], "exit_code": worst, "sources": sources, "prunings": prunings}
     if given.json:
         print(json.dumps(report))
@@ -2691,6 +2755,8 @@ def lines_of(report):
     for one in report["prunings"]:
         named = f"{one['export']}, as the pruning names it" if one["export"] else f"not given: the export with SHA-256 {one['export_digest']}"
         yield f"what was pruned before event {one['before_seq']}: {named}\n"
+        if not one["states_kept"]:
+            yield "the pruning, by an older version, does not state what it kept: rows from before it may be missing\n"
 
 
 def read_trust(given):

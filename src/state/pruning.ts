@@ -1,13 +1,22 @@
 /**
  * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the tiles of the tree.
  * Kept are the events that something else stands on: each chain's first and last one before the position, every event
- * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, and the
- * declared restores.
+ * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, each agent's
+ * newest suspension or resumption, and the declared restores. The event of a pruning binds what is kept.
  */
+import { createHash } from "node:crypto";
+import schema from "../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
+import type { JsonObject } from "../json.ts";
 import { LOG_RESTORE } from "../log/seal.ts";
 import { TILE_WIDTH } from "../log/tiles.ts";
 import { CONTROL_EVENT_NAMES, type EventName } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { goOn } from "../store/walk.ts";
+import { sqlNames } from "./entry-changes.ts";
+
+/** The table of the rows that the newest pruning kept, made when it is first needed. */
+export const KEPT_ROWS_SCHEMA = schema;
+export const KEPT_ROWS_TABLE = "kept_rows";
 
 /** The operation that records a pruning; its details carry `before_seq`. */
 export const PRUNE = "audit.prune" satisfies EventName;
@@ -23,14 +32,15 @@ export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   return (await reader.value<number | null>(sql, [after, PRUNE])) ?? 0;
 }
 
-/** Every pruning, with the SHA-256 of the export that holds what it dropped. */
-export async function prunings(reader: Reader): Promise<{ beforeSeq: number; exportDigest: string }[]> {
-  const rows = await reader.all<[number, string]>(
-    `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT) FROM events
+/** Every pruning, with the SHA-256 of the export that holds what it dropped, and whether it states what it kept. */
+export async function prunings(reader: Reader) {
+  const rows = await reader.all<[number, string, number]>(
+    `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT),
+       details -> '$.kept' IS NOT NULL FROM events
      WHERE agent_id IS NULL AND operation = ? AND details IS NOT NULL ORDER BY seq`,
     [PRUNE],
   );
-  return rows.map(([beforeSeq, exportDigest]) => ({ beforeSeq, exportDigest }));
+  return rows.map(([beforeSeq, exportDigest, kept]) => ({ beforeSeq, exportDigest, statesKept: kept !== 0 }));
 }
 
 /** How many events all prunings deleted, as their events state it. */
@@ -49,8 +59,8 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
 
 const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES].map((name) => `'${name}'`).join(", ");
 
-/** The events that a pruning deletes, as SQL with the position as its only parameter. */
-const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN (SELECT 0
+/** The events before the position that a pruning keeps, as SQL; `?1` is the position. */
+const KEPT = `(SELECT 0
   UNION SELECT first_seq FROM agents
   UNION SELECT max(seq) FROM events WHERE seq < ?1 GROUP BY agent_id
   UNION SELECT written_seq FROM entries UNION SELECT created_seq FROM entries
@@ -58,15 +68,113 @@ const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN (SELECT 0
   UNION SELECT created_seq FROM configs
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
+  UNION SELECT max(seq) FROM events WHERE operation IN (${sqlNames("suspend", "resume")}) GROUP BY agent_id
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN (${KEPT_OPERATIONS}))`;
+
+/** The events that a pruning deletes, as SQL with the position as its only parameter. */
+const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN ${KEPT}`;
 
 /** How many events a pruning up to `beforeSeq` deletes. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
   return (await reader.value<number>(`SELECT count(*) ${PRUNABLE}`, [beforeSeq])) ?? 0;
 }
 
-/** Deletes the events before `beforeSeq`, a multiple of 256, that nothing depends on. Returns how many. */
+/** What the event of a pruning states of what it keeps. Digests are SHA-256 in hex (docs/audit-format.md). */
+export interface Kept extends JsonObject {
+  /** Events before the position, and the digest of their numbers. */
+  events: number;
+  events_digest: string;
+  /** Versions of entries and checkpoints that are stored, and the digest of the rows of `kept_rows`. */
+  versions: number;
+  checkpoints: number;
+  rows_digest: string;
+}
+
+/** Positions, and rows, of which the text is read at once. */
+const POSITIONS_AT_ONCE = 2 ** 20;
+const ROWS_AT_ONCE = 20_000;
+
+/** The line of a row: what cannot be NULL in a STRICT table needs no `coalesce`. */
+const lineOf = (columns: readonly string[]): string =>
+  columns.map((column) => `coalesce(${column}, '-')`).join(" || ' ' || ");
+const VERSION_LINE = lineOf(["written_seq", "created_seq", "live_from", "live_to"]);
+const CHECKPOINT_LINE = lineOf(["event_seq", "NULL", "NULL", "NULL"]);
+const ROW_LINE = lineOf(["event_seq", "created_seq", "live_from", "live_to"]);
+
+/** What a pruning up to `beforeSeq` keeps. @param pause called between the steps */
+export async function keptBy(reader: Reader, beforeSeq: number, pause: () => Promise<void>): Promise<Kept> {
+  const events = new Lines();
+  for (let from = 0; from < beforeSeq; from += POSITIONS_AT_ONCE) {
+    const sql = `SELECT count(*), NULL, group_concat(seq || char(10), '') FROM
+      (SELECT seq FROM events WHERE seq >= ?2 AND seq < ?3 AND seq IN ${KEPT} ORDER BY seq)`;
+    events.add(await reader.get<Page>(sql, [beforeSeq, from, Math.min(from + POSITIONS_AT_ONCE, beforeSeq)]));
+    await pause();
+  }
+  const rows = new Lines();
+  await rows.addAll(reader, { table: "entries", id: "id", line: VERSION_LINE }, pause);
+  const versions = rows.count;
+  await rows.addAll(reader, { table: "checkpoints", id: "rowid", line: CHECKPOINT_LINE }, pause);
+  return {
+    events: events.count,
+    events_digest: events.digest(),
+    versions,
+    checkpoints: rows.count - versions,
+    rows_digest: rows.digest(),
+  };
+}
+
+/** The digest of the stored rows of `kept_rows`, and their number; null when their numbers are not 1, 2, 3 …. */
+export async function keptRowsDigest(reader: Reader): Promise<{ count: number; digest: string } | null> {
+  const rows = new Lines();
+  const last = await rows.addAll(reader, { table: KEPT_ROWS_TABLE, id: "id", line: ROW_LINE });
+  return last === rows.count ? { count: rows.count, digest: rows.digest() } : null;
+}
+
+type Page = [count: number, last: number | null, text: string | null];
+
+/** A SHA-256 over lines. */
+class Lines {
+  count = 0;
+  readonly #hash = createHash("sha256");
+
+  add([count, , text]: Page = [0, null, null]): void {
+    this.count += count;
+    this.#hash.update(text ?? "");
+  }
+
+  /** Adds a line for each row of a table in the order of `id`. Returns the last id, or 0. */
+  async addAll(
+    reader: Reader,
+    { table, id, line }: Record<"table" | "id" | "line", string>,
+    pause?: () => Promise<void>,
+  ) {
+    const sql = `SELECT count(*), max(id), group_concat(line, '') FROM
+      (SELECT ${id} AS id, ${line} || char(10) AS line FROM ${table} WHERE ${id} > ? ORDER BY ${id} LIMIT ${ROWS_AT_ONCE})`;
+    for (let after = 0; ; await pause?.()) {
+      const page = (await reader.get<Page>(sql, [after])) as Page;
+      this.add(page);
+      if (page[1] === null) return after;
+      after = goOn(after, page[1]);
+    }
+  }
+
+  digest(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+/**
+ * Deletes the events before `beforeSeq`, a multiple of 256, that nothing depends on, and notes the rows that are stored
+ * then. Returns how many events.
+ */
 export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
   if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");
-  return tx.run(`DELETE ${PRUNABLE}`, [beforeSeq]);
+  const dropped = await tx.run(`DELETE ${PRUNABLE}`, [beforeSeq]);
+  await tx.run(KEPT_ROWS_SCHEMA);
+  await tx.run(`DELETE FROM ${KEPT_ROWS_TABLE}`);
+  await tx.run(`INSERT INTO ${KEPT_ROWS_TABLE} (event_seq, created_seq, live_from, live_to)
+    SELECT written_seq, created_seq, live_from, live_to FROM entries NOT INDEXED ORDER BY id`);
+  await tx.run(`INSERT INTO ${KEPT_ROWS_TABLE} (event_seq)
+    SELECT event_seq FROM checkpoints NOT INDEXED ORDER BY rowid`);
+  return dropped;
 }

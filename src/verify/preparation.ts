@@ -10,6 +10,16 @@ import { LogVerifier } from "./events/log-verifier.ts";
 import type { StoredCheck } from "./rows/agents.ts";
 import { Census } from "./rows/expected/census.ts";
 import { loadHistories } from "./rows/expected/histories.ts";
+import type { Histories } from "./rows/expected/history.ts";
+import {
+  areKeptRows,
+  beginWithKept,
+  type KeptState,
+  readKeptState,
+  reportBlanks,
+  reportKeptRows,
+} from "./rows/expected/kept-rows.ts";
+import type { Replay } from "./rows/expected/replay.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
 import type { Trust } from "./trust.ts";
@@ -39,6 +49,8 @@ export interface WorkspaceCheck extends StoredCheck {
   tiles: TileCheck;
   /** The position from which the log has all its events. */
   before: number;
+  /** The pruning that counts, when it states what it kept. */
+  stated: KeptState | null;
   /** Takes the next event; `details` are null where they are erased or not genuine. */
   take(event: AuditEventBody, details: string | null): void;
   /** Takes an event that was kept when those around it were pruned: the keys before and after are not known. */
@@ -57,8 +69,11 @@ export async function beginCheck(
 ): Promise<WorkspaceCheck> {
   await keepPageMemory(reader);
   const before = await prunedBefore(reader);
-  const histories = await loadHistories(reader, scope, before);
-  const census = new Census(histories, maxKeys);
+  const stated = before === 0 || "agentId" in scope ? null : await readKeptState(reader);
+  const listed = stated !== null && (await areKeptRows(reader, stated));
+  const histories = await loadHistories(reader, scope, listed ? 0 : before, listed ? stated.seq : -1);
+  const begin = (replay: Replay, taken: Histories) => beginWithKept(reader, replay, taken);
+  const census = listed ? new Census(histories, maxKeys, begin) : new Census(histories, maxKeys);
   const keys = new KeyCheck();
   const offered = (await readKeys(reader)).flatMap(({ key }) => (key === null ? [] : [key.publicKey]));
   const taking =
@@ -86,5 +101,7 @@ export async function beginCheck(
     onTile: (tile, hashes, root) => tiles.add(tile, hashes, root),
   });
   const tiles = new TileCheck(reader, verifier);
-  return { reader, verifier, histories, census, keys, tiles, before, take, takeKept };
+  if (listed) await reportBlanks(reader, verifier, stated, await begin(census.replay, histories));
+  else if (stated !== null) reportKeptRows(verifier, stated);
+  return { reader, verifier, histories, census, keys, tiles, before, stated, take, takeKept };
 }

@@ -120,8 +120,8 @@ export async function verifyWorkspaceAndFile(
 }
 
 const pruningsOf = async (reader: Reader) =>
-  (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest }) => {
-    return { before_seq, export_digest, export: null };
+  (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest, statesKept: states_kept }) => {
+    return { before_seq, export_digest, export: null, states_kept };
   });
 
 const schemaChangesOf = (connection: Connection): SchemaChange[] =>

@@ -102,7 +102,7 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
-  if (before === 0 || !check.census.replay.overflowed) await check.census.compare(verifier, log);
+  if (check.histories.prunedBefore === 0 || !check.census.replay.overflowed) await check.census.compare(verifier, log);
   const report = verifier.finish(workspaceId === null ? {} : { workspaceId });
   const problem = report.valid ? await lastSealProblem(reader, report.restores) : null;
   return withProblems({ ...report, prunedBefore: before }, problem === null ? [] : [problem]);

@@ -4,14 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
-import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
-import { storeTiles } from "../../src/state/tree.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import type { Reader } from "../../src/store/transaction.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
-import { answered } from "../../src/workspace/operation.ts";
 import { inMemory } from "../temporary.ts";
+import { pruneTiles } from "./pruning.ts";
 import { Driver } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
@@ -112,36 +109,49 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>((d) => d.sweep()) },
 );
 
-/** Prunes the first tile. */
-async function pruneFirstTile({ connection, writer }: Driver): Promise<void> {
-  const run = async (reader: Reader) => {
-    const events = await countPrunable(reader, TILE_WIDTH);
-    return answered(null, { before_seq: TILE_WIDTH, events }, "{}", {
-      effect: { kind: "prune", beforeSeq: TILE_WIDTH, events },
-    });
-  };
-  await storeTiles(connection, 0, TILE_WIDTH);
-  const principal = { actor: "cli", workspaceId: writer.workspaceId, scope: "full", agents: null } as const;
-  const [reply] = await writer.perform([{ operation: PRUNE, principal, run }]);
-  expect(reply?.auditId).toBeString();
-}
-
-/** Reads until the first tile is full. */
-const filled: Step = async (driver) => {
-  const count = () => driver.connection.get<[number]>("SELECT count(*) FROM events")?.[0] ?? 0;
-  while (count() <= TILE_WIDTH) {
+/** Reads until the first tiles are full. */
+async function fill(driver: Driver, tiles: number): Promise<void> {
+  const count = () => driver.connection.get<[number]>("SELECT max(seq) FROM events")?.[0] ?? 0;
+  while (count() < tiles * TILE_WIDTH) {
     await driver.performAll(Array.from({ length: 64 }, () => ["data.read", { agentId: "a", key: "k" }] as const));
   }
-};
+}
+
+const erasure = fc.tuple(agent, key).map(
+  ([agentId, k]): Step =>
+    (d) =>
+      d.perform("data.erase", { agentId, key: k }),
+);
+const prunedSteps = fc.array(fc.oneof({ weight: 20, arbitrary: step }, { weight: 1, arbitrary: erasure }), {
+  minLength: 5,
+  maxLength: 60,
+});
+/** What is done before and after a pruning, whether it states what is kept, and what is done after a second one. */
+const prunings = fc.tuple(prunedSteps, prunedSteps, prunedSteps, fc.boolean(), fc.option(prunedSteps));
+
+/** Makes a workspace that was pruned once or twice. */
+async function prunedWorkspace(path: string, [before, between, after, states, last]: Values<typeof prunings>) {
+  const driver = await Driver.create(path);
+  for (const take of before) await take(driver);
+  await fill(driver, 1);
+  for (const take of between) await take(driver);
+  await pruneTiles(driver, 1, states || last !== null);
+  for (const take of after) await take(driver);
+  if (last !== null) {
+    await fill(driver, 2);
+    await pruneTiles(driver, 2, states);
+    for (const take of last) await take(driver);
+  }
+  driver.close();
+}
+
+type Values<A> = A extends fc.Arbitrary<infer T> ? T : never;
 
 test("a pruned workspace verifies, whatever was done before and after", async () => {
-  const steps = fc.array(step, { minLength: 5, maxLength: 60 });
   await fc.assert(
-    fc.asyncProperty(steps, steps, async (before, after) => {
+    fc.asyncProperty(prunings, async (steps) => {
       const path = join(directory, `${files++}.db`);
-      const driver = await Driver.create(path);
-      for (const take of [...before, filled, pruneFirstTile, ...after]) await take(driver);
-      driver.close();
+      await prunedWorkspace(path, steps);
       const reader = openConnection(path, { readOnly: true });
       const reports = [await verifyWorkspace(reader, { scope: "workspace" })];
       reports.push(await verifyWorkspace(reader, { scope: "workspace" }, { maxKeys: 2 }));
@@ -150,7 +160,7 @@ test("a pruned workspace verifies, whatever was done before and after", async ()
       expect(reports.flatMap(({ problems }) => problems)).toEqual([]);
       if (HAS_PYTHON) expect((await second.run(path)).codes).toEqual([]);
     }),
-    { numRuns: Math.ceil(RUNS / 3) },
+    { numRuns: RUNS },
   );
 }, 60_000);
 

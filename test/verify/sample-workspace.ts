@@ -1,9 +1,10 @@
 /** A small workspace made through the real operations, with everything in it that verification looks at. */
 
+import { agentOperations } from "../../src/features/agents/operations.ts";
 import { createCheckpoint, removeCheckpoint } from "../../src/features/checkpoints/operations.ts";
 import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
 import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
-import { deleteData, deletePrefix, readData } from "../../src/features/data/operations.ts";
+import { deleteData, deletePrefix, eraseData, readData } from "../../src/features/data/operations.ts";
 import { writeData } from "../../src/features/data/write.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
@@ -35,6 +36,8 @@ const OPERATIONS = {
   "data.read": readData,
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
+  "data.erase": eraseData,
+  "agent.suspend": agentOperations["agent.suspend"],
 };
 
 type Known = keyof typeof OPERATIONS & OperationName;

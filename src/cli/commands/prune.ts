@@ -10,11 +10,12 @@ import { Failure, systemReason } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
-import { countPrunable, PRUNE, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
+import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
 import { newestSeal, sealingKeys } from "../../state/seals.ts";
 import { treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
+import { verifyWorkspace } from "../../verify/workspace.ts";
 import { answered } from "../../workspace/operation.ts";
 import { performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session } from "../session.ts";
@@ -62,14 +63,19 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
     if (options.export === undefined) {
       throw new Failure("usage", "Name the export that holds these events with --export FILE.");
     }
+    // The event of the pruning states what is stored, so what was changed before would count as genuine after it.
+    if (!(await verifyWorkspace(connection, { scope: "workspace" })).valid) {
+      throw new Failure("usage", "The workspace does not verify: see `governd verify`. Nothing was changed.");
+    }
     const digest = await verifiedExport(connection, options.export, { from, beforeSeq, id: options.workspace });
     let dropped = 0;
     const reply = await performSealed(session, writer, {
       operation: PRUNE,
-      async run(reader) {
+      async run(reader, context) {
         const events = await countPrunable(reader, beforeSeq);
         dropped = events;
-        const details = { before_seq: beforeSeq, before_time: timestamp, events, export_digest: digest };
+        const kept = await keptBy(reader, beforeSeq, () => context.pause());
+        const details = { before_seq: beforeSeq, before_time: timestamp, events, export_digest: digest, kept };
         return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
       },
     });

@@ -3,6 +3,7 @@
  * that was sealed, and the events that are kept must be those leaves.
  */
 
+import { createHash } from "node:crypto";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
@@ -10,6 +11,7 @@ import { declaredRestore } from "../../log/restores.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import { prunedEvents } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
+import type { KeptState } from "../rows/expected/kept-rows.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";
 import type { TileCheck } from "../rows/stored-tiles.ts";
 import { newChain } from "./chains.ts";
@@ -25,6 +27,8 @@ export interface PrunedParts {
   verifier: LogVerifier;
   seals: SealFeed;
   tiles: TileCheck;
+  /** The pruning, when it states which events it kept. */
+  stated: KeptState | null;
   /** Called with every event that is kept. */
   takeKept(event: AuditEventBody, details: string | null): void;
 }
@@ -34,6 +38,10 @@ export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise
   const kept = await keptEvents(parts, beforeSeq);
   const gone = beforeSeq - kept.count - (await prunedEvents(parts.reader));
   if (gone > 0) parts.verifier.report("seq_gap", null, null, `${gone} events are gone that the prunings kept`);
+  else if (parts.stated !== null && parts.stated.kept.events_digest !== kept.digest) {
+    const message = "the events from before the pruning are not those that it states to have kept";
+    parts.verifier.report("seq_gap", null, parts.stated.seq, message);
+  }
   for (let start = 0; start < beforeSeq; start += TILE_WIDTH) {
     const leaves = await leavesOf(parts.reader, start / TILE_WIDTH);
     if (leaves === null) {
@@ -49,6 +57,8 @@ export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise
 
 interface Kept {
   count: number;
+  /** SHA-256 (hex) over the numbers of the events, each on a line. */
+  digest: string;
   workspaceId: string | null;
   chains: ChainState[];
   keys: Segment["keys"];
@@ -56,11 +66,13 @@ interface Kept {
 }
 
 async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> {
-  const kept: Kept = { count: 0, workspaceId: null, chains: [], keys: [], restores: [] };
+  const numbers = createHash("sha256");
+  const kept: Kept = { count: 0, digest: "", workspaceId: null, chains: [], keys: [], restores: [] };
   const chains = new Map<string | null, ChainState>();
   for await (const page of pagesOfLog(parts.reader, beforeSeq - 1)) {
     for (const stored of page) {
       kept.count += 1;
+      numbers.update(`${stored.seq}\n`);
       const event = await keptEvent(parts, stored);
       if (event === null) continue;
       kept.workspaceId ??= event.workspace_id;
@@ -77,6 +89,7 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
     }
   }
   kept.chains = [...chains.values()];
+  kept.digest = numbers.digest("hex");
   return kept;
 }
 

@@ -8,6 +8,7 @@ import { messageOf } from "../../failure.ts";
 import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../state/age-index.ts";
 import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../../state/embeddings.ts";
 import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../state/full-text.ts";
+import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../state/pruning.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
 import { type Migration, migrate } from "../../store/migrate.ts";
@@ -52,6 +53,7 @@ export function schemaChanges(connection: Connection, migrations: readonly Migra
   // Derived data is there only where it is needed.
   if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
   if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
+  if (hasTable(connection, KEPT_ROWS_TABLE)) fresh.exec(KEPT_ROWS_SCHEMA);
   if (has(connection, "index", AGE_INDEX)) fresh.exec(AGE_INDEX_SCHEMA);
   const [expected, found] = [definitions(fresh), definitions(connection)];
   const changes: SchemaChange[] = [];

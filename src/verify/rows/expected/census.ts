@@ -7,18 +7,23 @@ import type { LogVerifier } from "../../events/log-verifier.ts";
 import { type AgentName, allOf, type Report } from "../../problems.ts";
 import type { StoredLife } from "../entry.ts";
 import type { Histories } from "./history.ts";
-import { partOf, Replay } from "./replay.ts";
-import { MultisetPrint } from "./versions.ts";
+import { partOf } from "./key-table.ts";
+import { Replay } from "./replay.ts";
+import { MultisetPrint, nameOfRow } from "./versions.ts";
 
 export class Census {
   readonly replay: Replay;
   /** Sums of the stored rows of each agent, by part of the keys. */
   readonly #stored = new Map<string | null, MultisetPrint[]>();
 
-  /** @param maxKeys how many keys are followed at once */
+  /**
+   * @param maxKeys how many keys are followed at once
+   * @param begin takes what a pruning kept, before the first event
+   */
   constructor(
     private readonly histories: Histories,
     maxKeys?: number,
+    private readonly begin?: (replay: Replay, histories: Histories) => Promise<unknown>,
   ) {
     this.replay = new Replay(histories, maxKeys);
   }
@@ -35,7 +40,7 @@ export class Census {
         names: [row.written_seq],
       });
     }
-    const name = replay.nameOf(agent.agentId, row);
+    const name = nameOfRow(this.histories.of(agent.agentId), row);
     if (name === null) return;
     const none = () => Array.from({ length: replay.parts }, () => new MultisetPrint());
     const sums = this.#stored.getOrInsertComputed(agent.agentId, none);
@@ -47,7 +52,9 @@ export class Census {
     const { replay } = this;
     if (!replay.overflowed) return this.#compare(verifier, replay, 0);
     for (let part = 0; part < replay.parts; part++) {
-      const partial = new Replay(this.histories.restarted(), { part, parts: replay.parts });
+      const histories = this.histories.restarted();
+      const partial = new Replay(histories, { part, parts: replay.parts });
+      await this.begin?.(partial, histories);
       for await (const page of again()) for (const stored of page) addTo(partial, stored);
       this.#compare(verifier, partial, part);
     }
@@ -56,7 +63,8 @@ export class Census {
   #compare(verifier: LogVerifier, replay: Replay, part: number): void {
     for (const [agentId, { last }] of verifier.chains) {
       const stored = this.#stored.get(agentId)?.[part] ?? new MultisetPrint();
-      if (replay.isUnknown(agentId) || replay.expected(agentId).equals(stored)) continue;
+      // Erased details keep the sum of the agent from being known.
+      if (this.histories.of(agentId).unknown || replay.expected(agentId).equals(stored)) continue;
       const message = "the stored entries of an agent are, as a whole, not those that the log leaves";
       verifier.report("content_changed", agentId, last.event.seq, message, allOf("entries"));
     }

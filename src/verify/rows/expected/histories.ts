@@ -14,8 +14,8 @@ const ROWS_AT_ONCE = 2_000;
 /** One agent, or all of them. */
 export type Wanted = { agentId: string } | { scope: "workspace" };
 
-/** The histories of all agents, before any event is taken. @param prunedBefore see {@link Histories} */
-export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number): Promise<Histories> {
+/** The histories of all agents, before any event is taken. @param prunedBefore @param start see {@link Histories} */
+export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const retention = await loadRetention(reader, wanted);
   const swept = await loadSweeps(reader, wanted, retention);
@@ -27,7 +27,7 @@ export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore
       sweptBeforeMs: swept.get(agentId) ?? -1,
     });
   }
-  return new Histories(facts, prunedBefore);
+  return new Histories(facts, prunedBefore, start);
 }
 
 async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<string | null, number[]>> {

@@ -65,12 +65,16 @@ export class AgentHistory {
   readonly #kept = new Map<string, number>();
   #lastKept = -1;
 
-  /** @param prunedBefore the position from which the log has all its events */
+  /**
+   * @param prunedBefore the position from which the log has all its events; 0 when what it had before is stated
+   * @param start position of the pruning that states it; otherwise -1
+   */
   constructor(
     readonly facts: StoredFacts,
     readonly prunedBefore: number,
+    readonly start: number,
   ) {
-    this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : -1;
+    this.lastRemoval = prunedBefore > 0 ? Number.POSITIVE_INFINITY : start;
     this.uncertain = prunedBefore > 0;
     // A key may have begun with an event that was pruned.
     if (prunedBefore > 0) this.#firstSweep = -1;
@@ -81,6 +85,11 @@ export class AgentHistory {
     const { seq } = event;
     const kind = effect.kind === "unknown" ? effect.of : effect.kind;
     if (seq < this.prunedBefore) this.#lastKept = seq;
+    if (seq <= this.start) {
+      // Every version of the config is stored, so the events of all are there.
+      if (kind === "add_config" || (effect.kind === "restore" && effect.config !== null)) this.configs += 1;
+      return;
+    }
     switch (kind) {
       case "add_config":
         this.configs += 1;
@@ -124,6 +133,11 @@ export class AgentHistory {
       default:
         kind satisfies never;
     }
+  }
+
+  /** Takes a checkpoint that the pruning kept, in the order of their positions. */
+  keep(id: string, asOf: number): void {
+    this.#addCheckpoint(id, asOf);
   }
 
   /**
@@ -223,21 +237,22 @@ export class AgentHistory {
 export class Histories {
   readonly #agents = new Map<string | null, AgentHistory>();
 
-  /** @param prunedBefore the position from which the log has all its events */
+  /** @param prunedBefore @param start see {@link AgentHistory} */
   constructor(
     private readonly stored: ReadonlyMap<string | null, StoredFacts>,
     readonly prunedBefore: number,
+    readonly start = -1,
   ) {}
 
   /** The history of an agent, which is empty before its first event. */
   of(agentId: string | null): AgentHistory {
-    const made = () => new AgentHistory(this.stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore);
+    const made = () => new AgentHistory(this.stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore, this.start);
     return this.#agents.getOrInsertComputed(agentId, made);
   }
 
   /** The same before the log is read. */
   restarted(): Histories {
-    return new Histories(this.stored, this.prunedBefore);
+    return new Histories(this.stored, this.prunedBefore, this.start);
   }
 }
 

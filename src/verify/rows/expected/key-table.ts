@@ -15,6 +15,13 @@ const NOBODY = -1;
 // Random for each process, so that keys with equal hashes cannot be chosen.
 const [SEED, MULTIPLIER, MIXER] = crypto.getRandomValues(new Uint32Array(3)).map((value) => value | 1);
 
+/** Nobody can choose keys that all fall into one part. */
+const PART_SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
+
+/** Which part of all keys a key is in. */
+export const partOf = (key: string, parts: number): number =>
+  parts === 1 ? 0 : Bun.hash.xxHash32(key, PART_SEED) % parts;
+
 /** A hash of the bytes from `start` to `end`, and of a number. */
 function hashOf(agent: number, { view }: Bytes, start: number, end: number): number {
   let hash = Math.imul((SEED as number) ^ agent, MIXER as number);

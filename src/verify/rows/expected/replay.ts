@@ -11,14 +11,13 @@
  */
 
 import { Bytes } from "../../../log/bytes.ts";
-import { type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
+import { type EffectFacts, type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import { staysPresent } from "../../../state/restore.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
-import type { StoredLife } from "../entry.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";
-import { KeyTable } from "./key-table.ts";
+import { KeyTable, partOf } from "./key-table.ts";
 import { MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
 import {
   digestStart,
@@ -41,12 +40,6 @@ interface AgentReplay {
   history: AgentHistory;
   expected: MultisetPrint;
 }
-
-/** Nobody can choose keys that all fall into one part. */
-const SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
-
-/** Which part of all keys a key is in. */
-export const partOf = (key: string, parts: number): number => (parts === 1 ? 0 : Bun.hash.xxHash32(key, SEED) % parts);
 
 export class Replay {
   readonly #histories: Histories;
@@ -79,6 +72,7 @@ export class Replay {
 
   /** Takes an allowed write that is known to be genuine, without making an object of it. */
   addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
+    if (seq <= this.#histories.start) return;
     const { agent_id, config_version } = shape.event;
     const write = { agent_id, config_version, seq, timeMs };
     const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
@@ -136,9 +130,30 @@ export class Replay {
 
   /** Takes the effect of an event, in the order of the log. A key that erased details named is gone from the rows. */
   add(event: AuditEventBody, effect: RecordedEffect): void {
-    if (effect.kind === "put") this.#put({ ...event, timeMs: Date.parse(event.timestamp) }, effect);
-    else if (effect.kind === "end") this.#delete(event, bytesOf(effect.key));
+    const isStated = event.seq <= this.#histories.start;
+    if (effect.kind === "put" && !isStated) this.#put({ ...event, timeMs: Date.parse(event.timestamp) }, effect);
+    else if (effect.kind === "end" && !isStated) this.#delete(event, bytesOf(effect.key));
     else this.#histories.of(event.agent_id).take(event, effect);
+  }
+
+  /** Takes a version that a pruning kept, before the first event. */
+  keep(agentId: string | null, { key, digest }: EffectFacts["put"], version: Version, to: number | null): void {
+    if (this.parts !== 1 && partOf(key, this.parts) !== this.#part) return;
+    const agent = this.#agent(agentId);
+    const text = bytesOf(key);
+    const known = this.#keys.find(agent.number, text, 0, text.u8.length);
+    const slot = known < 0 ? this.#keys.add(agent.number, text, 0, text.u8.length) : known;
+    if (known < 0) this.#present.begin(slot, version, 0);
+    if (to === null) {
+      this.#present.set(slot, version);
+      if (digest.length === HASH_CHARS) this.#present.setDigest(slot, version.written, Bytes.of(digest), 0);
+    } else {
+      if (known < 0) this.#present.clear(slot);
+      if (agent.history.isSeen(version.from, to)) this.#count(agent, slot, version, to);
+      this.#past.getOrInsertComputed(slot, () => []).push({ ...version, to });
+    }
+    this.#held += 1;
+    if (this.#held > this.#maxKeys) this.#divide();
   }
 
   /** Since when the present version of a key must be live; null when the log does not say. */
@@ -150,22 +165,6 @@ export class Replay {
     if (slot < 0) return null;
     this.#follow(agent, slot);
     return this.#present.has(slot) ? this.#present.from(slot) : null;
-  }
-
-  /** The name under which a stored row is summed; null when it is left out. */
-  nameOf(agentId: string | null, row: StoredLife): string | null {
-    const { history } = this.#agent(agentId);
-    if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
-    // What was written before a pruning is in none of its events.
-    if (row.written_seq < history.prunedBefore) return null;
-    if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
-    const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
-    return nameOf(history, row.key, version, row.live_to);
-  }
-
-  /** True when erased details keep the sum of an agent from being known. */
-  isUnknown(agentId: string | null): boolean {
-    return this.#agent(agentId).history.unknown;
   }
 
   /** The sum of an agent's versions that were not found, after the last event and the last row. */

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
 import { Bytes, copy, enlarged, isHexOf } from "../../../log/bytes.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
+import type { StoredLife } from "../entry.ts";
 import type { AgentHistory } from "./history.ts";
 import type { StoredWrite } from "./writes.ts";
 
@@ -27,6 +28,16 @@ export function nameOf(
   to: number | null,
 ): string {
   return `${written} ${from} ${to ?? "-"} ${history.knowsOrigins(from) ? created : "-"} ${key}`;
+}
+
+/** The name under which a stored row is summed; null when it is left out, because the log does not determine it. */
+export function nameOfRow(history: AgentHistory, row: StoredLife): string | null {
+  if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
+  // The event of a pruning by an older version does not say what was stored.
+  if (row.written_seq < history.prunedBefore) return null;
+  if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
+  const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
+  return nameOf(history, row.key, version, row.live_to);
 }
 
 const SECRET = randomBytes(32).toString("hex");
