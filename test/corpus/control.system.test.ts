@@ -3,7 +3,16 @@
  * Both programs must find each. What an honest directory can be is accused by neither.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
@@ -78,6 +87,7 @@ const CHANGES_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of the schema. */
 const SCHEMA_CHANGES = effort({ usual: 4, long: 1 });
 const FLIPS = effort({ usual: 24, long: 2_000 });
+const SEAL_FLIPS = effort({ usual: 8, long: 1_000 });
 const SEED = 20_261_123;
 
 /** Makes each change in a copy of the control database, and returns what is wrong with the verdicts. */
@@ -149,6 +159,63 @@ describe("generated", () => {
     }
     expectRight(wrong);
   });
+});
+
+test("flips of single bits in a file of seals are found, in that of the installation, too", async () => {
+  const root = copyOf(base.root);
+  const seeded = new Seeded(SEED);
+  const files = readdirSync(join(root, "seals")).map((name) => join(root, "seals", name));
+  expect(files.length).toBe(3);
+  const words = { keys: [readFileSync(join(root, "keys", "seal.pub"), "utf8")] };
+  const wrong: unknown[] = [];
+  for (const path of files) {
+    const original = readFileSync(path);
+    for (let count = 0; count < SEAL_FLIPS; count++) {
+      const [at, bit] = [seeded.below(original.length), seeded.below(8)];
+      const flipped = Buffer.from(original);
+      flipped[at] = (flipped[at] as number) ^ (1 << bit);
+      writeFileSync(path, flipped);
+      const to = `${path.slice(root.length)} byte ${at} bit ${bit}`;
+      const [ours, theirs] = await judge.flipped("seals", to, { path: root, words });
+      // A seal with another signature is the stored one, which has its own.
+      const isSignature = original.lastIndexOf("\n\u2014 ", at) > original.lastIndexOf("\n", at - 1) - 1;
+      if ((ours === 0 && !isSignature) || (theirs !== null && (ours === 0) !== (theirs === 0))) {
+        wrong.push([to, ours, theirs]);
+      }
+    }
+    writeFileSync(path, original);
+  }
+  expectRight(wrong);
+});
+
+test("a control database that is another file, or a part of one, is refused", async () => {
+  const whole: [string, (path: string) => void, 0 | 1 | 2 | "refused"][] = [
+    // Without one, the report says that its rows are not part of the evidence.
+    ["missing", (path) => rmSync(path), 0],
+    ["emptied", (path) => truncateSync(path), 2],
+    ["cut off", (path) => truncateSync(path, 3 * 4096), 2],
+    ["cut off in its header", (path) => truncateSync(path, 50), 2],
+    ["garbage", (path) => writeFileSync(path, Buffer.alloc(40_000, 7)), 2],
+    ["a workspace's", (path) => copyFileSync(workspaceFile(base.directory, base.workspaceId), path), 1],
+    ["of another installation", (path) => copyFileSync(otherControl, path), 1],
+  ];
+  mkdirSync(directory.join("another"));
+  const other = await makeControlBase(directory.join("another"));
+  const otherControl = other.directory.control;
+  const wrong: unknown[] = [];
+  for (const [kind, make, exit] of whole) {
+    const root = copyOf(base.root);
+    make(join(root, CONTROL_FILE));
+    wrong.push(await judge.wrong({ form: "control", kind, to: "the file", exit }, root, { keys: [] }, true));
+  }
+  // The log of a workspace is looked at all the same.
+  const root = copyOf(base.root);
+  truncateSync(join(root, CONTROL_FILE), 3 * 4096);
+  using connection = openConnection(workspaceFile(dataDirectory(root), base.workspaceId));
+  connection.run("UPDATE events SET details = '{}' WHERE seq = 1");
+  connection.truncateLog();
+  const both = { form: "control", kind: "cut off", to: "the file, beside a changed log", exit: 1 } as const;
+  expectRight([...wrong, await judge.wrong(both, root, { keys: [] }, true)]);
 });
 
 /** What events state of a file; null when it cannot be read. */
