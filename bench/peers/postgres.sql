@@ -15,7 +15,7 @@ DECLARE
   body text;
   digest bytea;
 BEGIN
-  -- Keeps the chain in one line until the commit. Many waiters cost less here than for a lock of the row.
+  -- Keeps the chain in one line until the commit.
   PERFORM pg_advisory_xact_lock(1);
   SELECT * INTO last FROM events ORDER BY seq DESC LIMIT 1;
   body := jsonb_build_object(
