@@ -314,6 +314,7 @@ class Seal:
         self.text += "\n"
         lines = self.text.split("\n")
         good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]{0,15})\n[^\n]+\n", self.text) and signatures.endswith("\n")
+        good = good and not re.search("[\0-\x09\x0b-\x1f]", text)  # signed-note: no control characters
         require(good and int(lines[1]) < 2**53, "seal_invalid", "not a seal")
         try:
             self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
@@ -695,6 +696,8 @@ class Log:
         if place == before[0] + 1:
             require(event["previous_hash"] == before[1], "link_broken", f"seq {seq}: does not follow in its chain", seq)
         self.heads[agent] = (place, value)
+        if place == 1:
+            self.firsts[agent] = seq
         self.note_epoch(event, details_text)
         return event
 
@@ -957,6 +960,9 @@ def stored(shown):
         details, salt, value = event.pop("details"), event.pop("details_salt"), event.pop("hash")
         text = None if details is None else jcs(details)
         (text or "").encode()  # no lone surrogates
+        good = isinstance(details, (dict, type(None))) and isinstance(value, str)
+        good = good and (salt is None or re.fullmatch("[0-9a-f]{32}", salt))
+        require(good, "event_malformed", "not an event")
         return check_event(event), text, salt, value
     except (ValueError, TypeError, KeyError, RecursionError):
         raise Tampered("event_malformed", "not an event") from None
@@ -1393,7 +1399,11 @@ def check_receipt(text, trust):
     leaf = load_json(texts[0])
     trust.workspaces.add(leaf["workspace_id"])
     keys = [] if chain is None else read_key_chain(chain, leaf["workspace_id"])
-    require(not keys or seal.signed_by(keys[-1]), "seal_invalid", "the announcements of keys do not lead to the receipt's seal")
+    try:
+        led = not keys or seal.signed_by(keys[-1])
+    except Tampered:
+        led = False
+    require(led, "seal_invalid", "the announcements of keys do not lead to the receipt's seal")
     given = trust.with_later(keys)
     signed = None  # whether a key signed it that a given one leads to; None when none is named
     if trust.keys:
@@ -1515,6 +1525,7 @@ def check_schema(db, schemas=SCHEMAS):
 
 def check_indexes(db):
     """Every index must hold what its table holds. Derived data of FTS5 is left to the check of the whole file."""
+    found = []
     for name, sql in db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").fetchall():
         if sql.startswith("CREATE VIRTUAL TABLE") or name.startswith("search_texts_"):
             continue
@@ -1522,9 +1533,11 @@ def check_indexes(db):
             messages = [message for (message,) in db.execute(f"PRAGMA integrity_check('{name}')")]
         except sqlite3.OperationalError as error:  # an index on JSON that is malformed
             messages = [str(error)]
-        for message in messages:
-            about_rows = re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
-            require(message == "ok", "schema_mismatch" if about_rows else "evidence_unreadable", f"table {name}: {message}")
+        found += [(name, message) for message in messages if message != "ok"]
+    about_rows = lambda message: re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
+    # Damaged pages prove no tampering, and indexes cannot be compared with them.
+    for name, message in sorted(found, key=lambda one: bool(about_rows(one[1]))):
+        require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
 
 
 class Findings:
@@ -1635,7 +1648,7 @@ def read_log(db, trust, head):
     log, history = Log(True, from_start=True), {}
     log.pruned = log.next_seq = pruned_before(db)
     log.hashes = [leaf.hex() for leaf in leaves_before(db, log.pruned)]
-    prunings, kept = [0], []
+    prunings, kept, dropped = [0], [], 0
     rows = db.execute("SELECT seq, CAST(body AS BLOB), hash, details, details_salt FROM events ORDER BY seq")
     for seq, body, value, details, salt in rows:
         texts = body, details, salt, value, seq
@@ -1652,6 +1665,7 @@ def read_log(db, trust, head):
         if operation == "audit.prune":
             prunings.append(said.get("before_seq", 0))
             kept.append((said.get("before_seq", 0), -seq, said.get("kept")))
+            dropped += said["events"] if is_count(said.get("events")) else 0
             if is_hash(said.get("export_digest")):
                 trust.prunings.append((said["before_seq"], said["export_digest"], "kept" in said))
     require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
@@ -1663,6 +1677,8 @@ def read_log(db, trust, head):
         log.kept = Kept(-seq, said)
         numbers = "".join(f"{seq}\n" for seq in history if seq < log.pruned)
         require(sha256(numbers.encode()) == said["events_digest"], "seq_gap", "the events from before the pruning are not those that it states to have kept", -seq)
+    gone = log.pruned - sum(seq < log.pruned for seq in history) - dropped
+    require(gone <= 0, "seq_gap", f"{gone} events are gone that the prunings kept")
     return log, history
 
 
@@ -1982,6 +1998,8 @@ def check_wholes(db, log, history, agents, tables):
         same = {row["id"] for row in agent.checkpoints} == set(agent.existing)
         counted = not agent.uncertain and stored == agent.left
         require(same or not counted, "content_mismatch", "the stored checkpoints are not those that the log leaves")
+    if log.pruned:
+        check_kept_checkpoints(log, history, agents)
     require_owners("checkpoints", agents, tables)
     for agent in agents.values():
         check_entry_set(log, history, agent, left.get(agent.name, {}))
@@ -1991,6 +2009,18 @@ def check_wholes(db, log, history, agents, tables):
     for first, count in db.execute("SELECT first_seq, live_entries FROM agents").fetchall():
         live = sum(row["live_to"] is None for row in agents[first].entries)
         require(count == live, "row_mismatch", "an agent's count of entries is not the number of its present entries")
+
+
+def check_kept_checkpoints(log, history, agents):
+    """A pruning keeps the event of a checkpoint for its row alone, unless it is the first or the last one of its chain."""
+    last = {effect.agent: effect.seq for effect in history.values() if effect.seq < log.pruned}
+    for first, agent in agents.items():
+        stored = {row["id"] for row in agent.checkpoints}
+        for effect in history.values():
+            made = effect.agent == agent.name and effect.kind == "checkpoint" and effect.said and effect.seq < log.pruned
+            if made and effect.seq not in (first, last[agent.name]):
+                name = effect.said["checkpoint_id"]
+                require(name in stored or name not in agent.existing, "content_missing", "a checkpoint is gone", effect.seq)
 
 
 def require_owners(table, agents, tables):

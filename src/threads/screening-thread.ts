@@ -70,11 +70,6 @@ export class ScreeningThread {
     this.#isWorking = false;
   }
 
-  /** Closes what is open of a workspace and not in use. */
-  forget(workspaceId: string): void {
-    this.#thread?.forget(workspaceId);
-  }
-
   async close(): Promise<void> {
     await this.#thread?.close();
   }

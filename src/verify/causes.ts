@@ -116,10 +116,17 @@ const mayHideErasure = (problem: Problem, cause: Problem): boolean =>
 /** Whether numbers do not fit since an event of another log is in the place of one of this log. */
 const isReplaced: Rule = (problem, cause) => problem.code.startsWith("seq_") && cause.code === "wrong_workspace";
 
+/** Whether a restore does not fit the key in force since an event before it was changed, which may have named that key. */
+const mayNameKey: Rule = (problem, cause) =>
+  problem.code === "restore_invalid" && changesLeaves(cause, problem.seq) && from(cause) < to(problem);
+
 const RULES: Readonly<Record<Rank, Rule>> = {
-  event: (problem, cause, known) => [samePlace, isShift, isReplaced].some((rule) => rule(problem, cause, known)),
+  event: (problem, cause, known) =>
+    [samePlace, isShift, isReplaced, mayNameKey].some((rule) => rule(problem, cause, known)),
   link: samePlace,
-  log: (problem, cause) => changesLeaves(cause, problem.seq) || rankOf(cause) === "log",
+  // The end of the log is also another one when it is the last event that was changed.
+  log: (problem, cause) =>
+    changesLeaves(cause, problem.code === "head_mismatch" ? null : problem.seq) || rankOf(cause) === "log",
   blank: (problem, cause, known) =>
     samePlace(problem, cause, known) ||
     rankOf(cause) === "log" ||

@@ -87,9 +87,11 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   return await checkFileAside(connection, wish, async (check) => {
     const found = await verifyWorkspace(connection, scope, wish);
     const { problems, damage } = await check();
-    const all = [...otherWorkspace(found, wish), ...problems.map(schemaProblem)];
+    // Damaged pages prove no tampering, and indexes cannot be compared with them: only what can be read does.
+    const all = [...otherWorkspace(found, wish), ...(damage === null ? problems.map(schemaProblem) : [])];
     const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
-    if (damage !== null) obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
+    if (damage !== null && found.valid && all.length === 0)
+      obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
     const report = withProblems(found, all);
     const controlLog = whole ? await readControlLog(connection) : null;
     const source = { path: wish.path, kind: "workspace" } as const;

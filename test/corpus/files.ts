@@ -91,7 +91,7 @@ export function attacksOn(made: Everything): Attack[] {
     ]),
     attack("missing", "the write-ahead log", 1, removeLog(main), live.data.root),
     attack("older copy", "the write-ahead log", 1, cutLog(main, 0.5), live.data.root),
-    attack("cut off", "the write-ahead log", 1, cutLog(main, 0.9), live.data.root),
+    attack("cut off", "the write-ahead log", 1, cutLog(main, 0.75), live.data.root),
     attack(
       "missing",
       "the write-ahead log, and the seal kept",

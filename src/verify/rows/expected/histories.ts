@@ -1,8 +1,8 @@
 /** What must be known of every agent before the log is read: see {@link StoredFacts}. */
 import type { JsonObject } from "../../../json.ts";
+import { namesWithEffect } from "../../../operations.ts";
 import { type PolicySettings, policiesOf } from "../../../policy/policies.ts";
 import { RETENTION } from "../../../policy/retention.ts";
-import { sqlNames } from "../../../state/entry-changes.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
@@ -18,7 +18,7 @@ export type Wanted = { agentId: string } | { scope: "workspace" };
 export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const retention = await loadRetention(reader, wanted);
-  const swept = await loadSweeps(reader, wanted, retention);
+  const swept = await loadSweeps(reader, retention);
   const facts = new Map<string | null, StoredFacts>();
   for (const agentId of new Set([...checkpoints.keys(), ...retention.keys()])) {
     facts.set(agentId, {
@@ -54,13 +54,14 @@ async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string
 }
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
-async function loadSweeps(reader: Reader, wanted: Wanted, retention: ReadonlyMap<string | null, Retention>) {
+async function loadSweeps(reader: Reader, retention: ReadonlyMap<string | null, Retention>) {
   const swept = new Map<string | null, number>();
   if (retention.size === 0) return swept;
-  // Sweeps, and restores: these end expired entries without counting them. An index alone has these events.
-  const removals = `SELECT seq FROM events a WHERE operation IN (${sqlNames("expire", "restore")})`;
-  const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND c.seq IN (${removals}`;
-  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, wanted, ")")) {
+  // Sweeps, and restores: these end expired entries without counting them. They are found by the text of the body: a body
+  // that is not JSON would end a query for the operation.
+  const removals = namesWithEffect("expire", "restore").map((name) => `instr(c.body, '"operation":"${name}"') > 0`);
+  const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND (${removals.join(" OR ")})`;
+  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, { scope: "workspace" })) {
     const named = readNamedEvent(...columns);
     const known = retention.get(named?.event.agent_id ?? null);
     if (named === null || known === undefined) continue;
@@ -75,11 +76,11 @@ const OF_AGENTS = "c JOIN agents a ON a.first_seq = c.agent WHERE c.rowid > ?";
 
 /**
  * The rows of `c` in pages, of one agent or all. The first column is `c.rowid`, which the query's first parameter
- * continues from. The query goes on with the agent in `a`, and ends with `end`.
+ * continues from. The agent is in `a`.
  */
-async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted, end = ""): AsyncGenerator<R> {
+async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted): AsyncGenerator<R> {
   const [condition, bound] = "agentId" in wanted ? ["AND a.agent_id = ?", [wanted.agentId]] : ["", []];
-  const page = `${sql} ${condition}${end} ORDER BY c.rowid LIMIT ${ROWS_AT_ONCE}`;
+  const page = `${sql} ${condition} ORDER BY c.rowid LIMIT ${ROWS_AT_ONCE}`;
   const read = (after: number) => reader.all<R>(page, [after, ...bound]);
   for await (const rows of pages(Number.MIN_SAFE_INTEGER, ROWS_AT_ONCE, read, (row) => row[0] as number)) yield* rows;
 }
