@@ -66,9 +66,9 @@ export class ScheduledCompaction implements AsyncDisposable {
   #cancel = () => {};
 
   constructor(
-    private readonly settings: Settings,
+    private readonly settings: Pick<Settings, "data_dir" | "encryption_key_file">,
     private readonly everyMs: number,
-    private readonly logger: Logger,
+    private readonly logger: Pick<Logger, "info" | "warn" | "error">,
     private readonly timer: Timer = systemTimer,
   ) {
     this.#wait(everyMs);

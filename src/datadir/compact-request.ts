@@ -2,7 +2,7 @@
  * How `governd compact` asks the running daemon, which alone works on the files that it has open: a file with the
  * request, which the daemon looks for, and one with its answer.
  */
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { systemCode } from "../failure.ts";
 import type { Compacted } from "../store/compaction.ts";
 import type { DataDirectory } from "./layout.ts";
@@ -44,10 +44,11 @@ export function takeAnswer({ compactResult }: DataDirectory, id: string): Compac
 }
 
 function read<T>(path: string): T | null {
+  if (!existsSync(path)) return null;
   try {
     return JSON.parse(readFileSync(path, "utf8")) as T;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return null;
+    if (systemCode(error) === "ENOENT") return null; // removed meanwhile
     throw error;
   }
 }

@@ -19,14 +19,14 @@ import { syncPath } from "./sync.ts";
 /** What `PRAGMA auto_vacuum` says of a file that can be cut in steps. */
 const INCREMENTAL = 2;
 /** The most pages of one step, since its commit writes about twice as many, and how long a step may take, ms. */
-const PAGES_A_STEP = 128;
+const PAGES_A_STEP = 64;
 const STEP_MS = 3;
 /** Pages between two looks at the clock. */
 const PAGES_AT_ONCE = 16;
 /** What must be free on the disk for the write-ahead log, and beside a copy. */
 const SPARE_BYTES = 8 * 1024 * 1024;
 /** The write-ahead log is copied back when it is this long, so that each copying is short. */
-const LOG_BYTES = 1024 * 1024;
+const LOG_BYTES = 512 * 1024;
 
 /** The space in a database file, bytes. */
 export interface Space {

@@ -1,4 +1,5 @@
 /** Compaction of workspaces on the thread that owns them: in steps between groups of operations, so that none waits long. */
+import { statSync } from "node:fs";
 import type { SerialQueue } from "../serial-queue.ts";
 import { adoptDraft, afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
 import { releaseClosed } from "../store/connection.ts";
@@ -50,20 +51,18 @@ export class Compaction {
     const { queue, open, breaker, around } = this;
     const look = () => breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
     done.before = await queue.run(look);
-    for (let more = true; more; ) {
-      if (this.#stopped || !hasSpace(open.path(workspaceId), 0)) {
-        done.trouble = this.#stopped ? "unavailable" : "no_space";
+    done.after = done.before;
+    for (let more = true; more && done.trouble === null; ) {
+      if (!hasSpace(open.path(workspaceId), 0)) {
+        done.trouble = "no_space";
         break;
       }
       await this.#step(done, () =>
         breaker.use(workspaceId, async ({ connection, writer }) => {
           more = await writer.derive(async () => shrinkStep(connection, around.monotonicMs));
-          afterStep(connection);
         }),
       );
-      const pause = Promise.withResolvers<void>();
-      around.timer(PAUSE_MS, pause.resolve);
-      await pause.promise;
+      await this.#step(done, () => breaker.use(workspaceId, async ({ connection }) => afterStep(connection)));
     }
     await this.#step(done, () =>
       breaker.use(workspaceId, async ({ connection }) => {
@@ -75,19 +74,28 @@ export class Compaction {
 
   async #adopt(workspaceId: string, state: string, done: Compacted): Promise<void> {
     const { open, breaker, key } = this;
-    done.before = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
+    done.before = statSync(open.path(workspaceId)).size;
     open.drop(workspaceId);
     // The driver keeps the files of a closed connection open until its statements are collected.
     releaseClosed();
+    await nextTurn();
+    Bun.gc(true);
     await nextTurn();
     done.trouble = adoptDraft(open.path(workspaceId), state, key);
     done.after = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
   }
 
   /** Runs a step between groups of operations, and measures it. */
-  #step(done: Compacted, work: () => Promise<void>): Promise<void> {
+  async #step(done: Compacted, work: () => Promise<void>): Promise<void> {
     const { queue, around } = this;
-    return queue.run(async () => {
+    const pause = Promise.withResolvers<void>();
+    around.timer(PAUSE_MS, pause.resolve);
+    await pause.promise;
+    await queue.run(async () => {
+      if (this.#stopped) {
+        done.trouble = "unavailable"; // everything is closed
+        return;
+      }
       const beganMs = around.monotonicMs();
       await work();
       done.longestMs = Math.max(done.longestMs, around.monotonicMs() - beganMs);

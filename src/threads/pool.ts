@@ -156,7 +156,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return {
       ...options,
       onGroup: (operations) => this.groups.observe(operations),
-      onUnwritable: (workspaceId) => this.#readers[this.#shard(workspaceId)]?.forget(workspaceId),
+      onUnwritable: (workspaceId) => this.#forget(workspaceId),
       onTrouble: (workspaceId, reason, trouble) => {
         if (trouble !== null) options.onStorage?.(workspaceId, trouble);
         if (reason === null || trouble === null) {
@@ -183,8 +183,14 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** Gives the free pages of a workspace back to the file system, or has the copy replace a file in this state. */
   compact(workspaceId: string, state: string | null): Promise<Compacted> {
     // A file that a reader has open cannot be replaced.
-    if (state !== null) this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
+    if (state !== null) this.#forget(workspaceId);
     return this.#writer(workspaceId).compact(workspaceId, state);
+  }
+
+  /** Has the threads that only read close a workspace, unless they use it. */
+  #forget(workspaceId: string): void {
+    this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
+    this.#screening.forget(workspaceId);
   }
 
   /** Keeps the cosignatures of a seal. */

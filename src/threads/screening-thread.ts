@@ -70,6 +70,11 @@ export class ScreeningThread {
     this.#isWorking = false;
   }
 
+  /** Closes what is open of a workspace and not in use. */
+  forget(workspaceId: string): void {
+    this.#thread?.forget(workspaceId);
+  }
+
   async close(): Promise<void> {
     await this.#thread?.close();
   }

@@ -1,18 +1,23 @@
 /** `governd compact`: the space of deleted data goes back to the file system, beside a daemon and without one. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ScheduledCompaction } from "../../src/daemon/compaction.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { EncryptionKey } from "../../src/store/encryption.ts";
+import type { Timer } from "../../src/timer.ts";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
 import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { eventually } from "../eventually.ts";
+import { CAN_MOUNT, SmallDisk } from "../faults/small-disk.ts";
+import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const KEY = "ab".repeat(32);
 const ENTRIES = 240;
-const VALUE = "v".repeat(8_000);
+const VALUE = "v".repeat(9_000);
 
 let directory: TemporaryDirectory;
 let data: string;
@@ -161,4 +166,78 @@ test.each([
   expect(await governd(["verify", data, ...words])).toMatchObject({ code: 0 });
   expect(modeOf(fileOf(made), key)).toBe(2);
   expect(readdirSync(join(data, "workspaces")).filter((name) => name.includes("compact"))).toEqual([]);
+});
+
+/** Fills a workspace, erases half of it, and stops the daemon. */
+async function erased(made: MadeWorkspace): Promise<void> {
+  await using daemon = await startGovernd(data);
+  await fill(daemon, made, "old-");
+  await fill(daemon, made, "kept-");
+  expect(await erase(made, "old-")).toMatchObject({ code: 0 });
+  await daemon.stop();
+}
+
+test("without a daemon, the command does it; check says how much, and a little is left alone", async () => {
+  const made = await makeWorkspace(data);
+  await erased(made);
+  const before = statSync(fileOf(made)).size;
+  const { findings } = (await governd(["check", "--data-dir", data, "--json"])).json<{
+    findings: { check: string; message: string }[];
+  }>();
+  expect(findings.find(({ check }) => check === "free_pages")?.message).toMatch(/ give back [1-9]\.\d MiB$/);
+  const words = ["compact", "--data-dir", data, "--json"];
+  expect((await governdProcess([...words, "--from", "90"])).json()).toMatchObject({ given_back: 0, workspaces: [] });
+  const done = await governdProcess(words);
+  expect([done.code, statSync(fileOf(made)).size]).toEqual([0, before - done.json<Compacted>().given_back]);
+  expect(statSync(fileOf(made)).size).toBeLessThan(0.7 * before);
+  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+});
+
+test("the daemon compacts on schedule", async () => {
+  const made = await makeWorkspace(data);
+  await erased(made);
+  const before = statSync(fileOf(made)).size;
+  const settings = { data_dir: data, encryption_key_file: null };
+  const said: string[] = [];
+  const log = (message: string) => void said.push(message);
+  const waits: number[] = [];
+  const timer: Timer = (ms, work) => {
+    waits.push(ms);
+    if (waits.length === 1) setTimeout(work, 0);
+    return () => {};
+  };
+  await using _schedule = new ScheduledCompaction(settings, 3_600_000, { info: log, warn: log, error: log }, timer);
+  await eventually("the second wait", () => waits.length === 2);
+  expect([waits, said]).toEqual([[3_600_000, 3_600_000], ["disk space was given back"]]);
+  expect(statSync(fileOf(made)).size).toBeLessThan(0.7 * before);
+});
+
+test.skipIf(!CAN_MOUNT)("without enough free space nothing is changed, and the command says so", async () => {
+  using disk = new SmallDisk("64m");
+  data = join(disk.path, "data");
+  const made = await makeWorkspace(data);
+  await erased(made);
+  asEarlier(fileOf(made));
+  await filesReleased();
+  {
+    using connection = openConnection(fileOf(made));
+    connection.exec("CREATE TABLE filling (x); INSERT INTO filling VALUES (zeroblob(1000000)); DROP TABLE filling");
+    connection.cutOff(1);
+  }
+  await filesReleased();
+  const ballast = join(disk.path, "ballast");
+  const { bavail, bsize } = statfsSync(disk.path);
+  writeFileSync(ballast, new Uint8Array(bavail * bsize - 8 * 1024 * 1024));
+  const before = statSync(fileOf(made)).size;
+  const words = ["compact", "--data-dir", data, "--json"];
+  const refused = await governdProcess(words);
+  expect([refused.code, refused.json<Compacted>().workspaces[0]?.reason]).toEqual([
+    1,
+    "the disk has not enough free space for it",
+  ]);
+  expect([refused.json<Compacted>().given_back, statSync(fileOf(made)).size]).toEqual([0, before]);
+  rmSync(ballast);
+  const done = await governdProcess(words);
+  expect([done.code, done.json<Compacted>().given_back > 500_000]).toEqual([0, true]);
+  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
 });

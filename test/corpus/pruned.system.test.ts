@@ -134,6 +134,13 @@ const TAMPERINGS: readonly Tampering[] = [
     },
   ],
   [
+    "the details of the write that created a key gone",
+    (db) => {
+      const of = "seq = (SELECT created_seq FROM entries WHERE key = 'twice')";
+      expect(db.run(`UPDATE events SET details = NULL, details_salt = NULL WHERE ${of}`)).toBe(1);
+    },
+  ],
+  [
     "an entry removed, also from the list",
     (db) => {
       remove(

@@ -1,12 +1,13 @@
 /** The disk fails under a running daemon: what the daemon reports, what it keeps, and that it recovers by itself. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { governd, makeWorkspace } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { eventually } from "../eventually.ts";
-import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
 import { expectRecovery, expectUnavailable, FAILURES, isReady, Place, User } from "./daemon-on-failing-disk.ts";
 import { CAN_FAIL, ERRNO, FailingLibrary } from "./failing-disk.ts";
+import { CAN_MOUNT, SmallDisk } from "./small-disk.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
@@ -59,33 +60,6 @@ test.skipIf(!CAN_FAIL)(
     }
   },
 );
-
-/** A disk of its own needs the right to mount one. */
-const CAN_MOUNT =
-  process.platform === "linux" &&
-  process.getuid?.() === 0 &&
-  (() => {
-    using probe = temporaryDirectory();
-    const { exitCode } = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=64k", "none", probe.path]);
-    if (exitCode === 0) Bun.spawnSync(["umount", probe.path]);
-    return exitCode === 0;
-  })();
-
-/** A file system of its own, in memory. */
-class SmallDisk implements Disposable {
-  readonly #directory = temporaryDirectory();
-  readonly path = this.#directory.join("disk");
-
-  constructor(size: string) {
-    mkdirSync(this.path);
-    Bun.spawnSync(["mount", "-t", "tmpfs", "-o", `size=${size}`, "none", this.path]);
-  }
-
-  [Symbol.dispose](): void {
-    Bun.spawnSync(["umount", "-l", this.path]);
-    this.#directory[Symbol.dispose]();
-  }
-}
 
 /** Expects every kind of operation that reads or frees space to succeed and to be recorded, this many times. */
 async function expectRecordedReads({ daemon, apiKey }: User, count: number): Promise<void> {

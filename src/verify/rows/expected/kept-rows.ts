@@ -68,6 +68,8 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
       if (effect.kind === "unknown") blanks.push(seq);
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
       const created = createdSeq === seq ? named : readNamedEvent(columns[2], columns[3]);
+      // A row that the replay proves is not compared with the event that created its key.
+      if (created?.effect.kind !== "put") blanks.push(createdSeq);
       const version = { written: seq, from, timeMs, created: createdSeq, createdMs: created?.timeMs ?? -1 };
       replay.keep(event.agent_id, effect, version, to);
     }
