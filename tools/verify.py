@@ -1098,13 +1098,7 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         proved = last
     run = log.hashes + [bound.after_hash]
     anchored = None
-    for anchor in sorted(trust.anchors, key=lambda one: one.size):
-        if anchor.workspace != header["workspace_id"]:
-            open_questions.append(FOREIGN)
-            continue
-        if trust.is_damaged(anchor):
-            open_questions.append(DAMAGED)
-            continue
+    for anchor in kept_seals(trust, header["workspace_id"], open_questions):
         if shown and log.is_lost(anchor, False, anchored):
             continue
         if is_log and anchor.size > event["seq"] + 1:
@@ -1276,6 +1270,17 @@ def read_own_seal(header):
     return seal
 
 
+def kept_seals(trust, workspace_id, open_questions):
+    """Yields the kept seals of a workspace that can be used, the smallest first. The others are open questions."""
+    for anchor in sorted(trust.anchors, key=lambda one: one.size):
+        if anchor.workspace != workspace_id:
+            open_questions.append(FOREIGN)
+        elif trust.is_damaged(anchor):
+            open_questions.append(DAMAGED)
+        else:
+            yield anchor
+
+
 def check_own_seal(header, seal, trust, open_questions, keys=()):
     """What is known of an export's seal, in words, and whether a given key signed it."""
     try:
@@ -1311,13 +1316,7 @@ def check_export_seal(header, log, trust, last_agent_seq):
         proved = log.next_seq - 1 if count and sealed else None
         log.check_origin(seal, is_log)
     trusted = seal is not None and is_trusted(header, log, trust, proved is not None)
-    for anchor in sorted(trust.anchors, key=lambda one: one.size):
-        if anchor.workspace != header["workspace_id"]:
-            open_questions.append(FOREIGN)
-            continue
-        if trust.is_damaged(anchor):
-            open_questions.append(DAMAGED)
-            continue
+    for anchor in kept_seals(trust, header["workspace_id"], open_questions):
         if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
             root, own, through = tree_root(map(bytes.fromhex, log.hashes[: anchor.size])), None, anchor.size - 1
         elif is_log:

@@ -8,10 +8,9 @@
  * is compared with the digest of its frame; and a page that differs is written again from the log before the
  * transaction ends.
  */
-import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statfsSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { sqliteCode } from "./damage.ts";
-import { freeBytes } from "./disk-space.ts";
+import { freeBytesBeside } from "./disk-space.ts";
 import type { Row } from "./transaction.ts";
 import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
@@ -89,7 +88,7 @@ export function checkpoint(
 /** Reports whether the disk has space for what the database at `path` grows when its log is copied back. */
 function fits(path: string, log: WriteAheadLog): boolean {
   const growth = log.databaseBytes() - statSync(path).size;
-  return growth <= 0 || growth + KEPT_FREE_BYTES <= freeBytes(statfsSync(dirname(path)));
+  return growth <= 0 || growth + KEPT_FREE_BYTES <= freeBytesBeside(path);
 }
 
 /** The device and number of the file at a path; null without one. */

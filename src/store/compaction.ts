@@ -6,11 +6,11 @@
  * without the free pages, and the copy replaces it in one step. The space is free on disk when the write-ahead log has
  * been copied back.
  */
-import { renameSync, rmSync, statfsSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Connection, openConnection } from "./connection.ts";
 import { sqliteCode } from "./damage.ts";
-import { freeBytes } from "./disk-space.ts";
+import { freeBytesBeside } from "./disk-space.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { schemaVersion } from "./migrate.ts";
 import { copyInto, fileState, integrityProblem, isDiskFull } from "./snapshot.ts";
@@ -67,8 +67,7 @@ export function spaceOf(connection: Connection): Space {
 }
 
 /** Reports whether the disk has space for `bytes` beside the file, and for what is written meanwhile. */
-export const hasSpace = (path: string, bytes: number): boolean =>
-  freeBytes(statfsSync(dirname(path))) >= bytes + SPARE_BYTES;
+export const hasSpace = (path: string, bytes: number): boolean => freeBytesBeside(path) >= bytes + SPARE_BYTES;
 
 /**
  * Cuts a few pages off; to be called within a transaction. Takes about 3 ms. Returns whether free pages are left.

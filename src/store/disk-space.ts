@@ -1,5 +1,6 @@
 /** The free space of the disk, in memory that all threads share: a thread in the middle of its work sees a change. */
-import type { StatsFs } from "node:fs";
+import { type StatsFs, statfsSync } from "node:fs";
+import { dirname } from "node:path";
 
 /** A write-ahead log is copied back when it takes this part of the free space, so that copying it back still fits. */
 const LOG_SHARE = 1 / 16;
@@ -14,6 +15,9 @@ export const DISK_IS_FULL = "The disk is full; nothing was written. What is stor
 export function freeBytes({ bavail, bfree, bsize }: Pick<StatsFs, "bavail" | "bfree" | "bsize">): number {
   return (process.getuid?.() === 0 ? bfree : bavail) * bsize;
 }
+
+/** Returns {@link freeBytes} of the disk that a file is on. */
+export const freeBytesBeside = (path: string): number => freeBytes(statfsSync(dirname(path)));
 
 export class DiskSpace {
   /** The free bytes at the last look, and 1 while the disk is full. */
