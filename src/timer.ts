@@ -3,8 +3,17 @@
 /** Calls `work` once after `ms` milliseconds. Returns the function that cancels the call. */
 export type Timer = (ms: number, work: () => void) => () => void;
 
+/** The runtime's timers cannot wait longer than 2^31 - 1 ms. */
+export const LONGEST_TIMER_MS = 24 * 60 * 60_000;
+
+/** Waits as long as wanted. */
 export const systemTimer: Timer = (ms, work) => {
-  const timer = setTimeout(work, ms);
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number): void => {
+    const nowMs = Math.min(leftMs, LONGEST_TIMER_MS);
+    timer = setTimeout(() => (leftMs > nowMs ? wait(leftMs - nowMs) : work()), nowMs);
+  };
+  wait(ms);
   return () => clearTimeout(timer);
 };
 

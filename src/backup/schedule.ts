@@ -3,14 +3,13 @@
  * copying on one of its threads would delay requests.
  */
 import type { Clock } from "../ids.ts";
+import { LONGEST_TIMER_MS } from "../timer.ts";
 import { newestTime } from "./destination.ts";
 
 /** The first backup waits, so that it does not slow down the start. */
 const FIRST_AFTER_MS = 60_000;
 /** The longest wait before a failed backup is retried. */
 const RETRY_AFTER_MS = 15 * 60_000;
-/** A timer cannot wait longer than 2^31 - 1 ms. */
-const LONGEST_TIMER_MS = 24 * 60 * 60_000;
 
 /** The outcome of a scheduled backup. */
 export type BackupOutcome =

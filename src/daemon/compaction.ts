@@ -6,16 +6,13 @@ import { answerRequest, dropRequest, readRequest } from "../datadir/compact-requ
 import type { DataDirectory } from "../datadir/layout.ts";
 import { messageOf } from "../failure.ts";
 import type { Settings } from "../settings/definitions.ts";
-import type { Compacted } from "../store/compaction.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 import { repeat, systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
-import { runOwnCommand } from "./own-command.ts";
+import { runOwnCommand, wordsOf } from "./own-command.ts";
 
 /** How often the daemon looks for a request, ms. */
 const LOOK_EVERY_MS = 200;
-/** A timer cannot wait longer than 2^31 - 1 ms. */
-const LONGEST_TIMER_MS = 24 * 60 * 60_000;
 /** On schedule, a file is compacted when this part of it is free: a little is soon used again. */
 const SCHEDULED_FROM_PERCENT = 10;
 
@@ -49,8 +46,7 @@ export class CompactRequests implements Disposable {
   async #serve(): Promise<void> {
     const request = readRequest(this.directory);
     if (request === null) return;
-    const compacted: Compacted[] = [];
-    for (const { id, state } of request.workspaces) compacted.push(await this.pool.compact(id, state));
+    const compacted = await this.pool.compact(request.workspaceId, request.state);
     answerRequest(this.directory, { id: request.id, compacted });
   }
 
@@ -71,26 +67,22 @@ export class ScheduledCompaction implements AsyncDisposable {
     private readonly logger: Pick<Logger, "info" | "warn" | "error">,
     private readonly timer: Timer = systemTimer,
   ) {
-    this.#wait(everyMs);
+    this.#wait();
   }
 
-  #wait(ms: number): void {
-    const now = Math.min(ms, LONGEST_TIMER_MS);
-    this.#cancel = this.timer(now, () => {
-      if (ms > now) this.#wait(ms - now);
-      else this.#running = this.#run();
+  #wait(): void {
+    this.#cancel = this.timer(this.everyMs, () => {
+      this.#running = this.#run();
     });
   }
 
   async #run(): Promise<void> {
-    const { data_dir: dataDir, encryption_key_file: keyFile } = this.settings;
-    const words = ["compact", "--from", `${SCHEDULED_FROM_PERCENT}`, "--data-dir", dataDir, "--json"];
-    if (keyFile !== null) words.push("--encryption-key-file", keyFile);
+    const words = wordsOf(["compact", "--from", `${SCHEDULED_FROM_PERCENT}`], this.settings);
     const outcome = await runOwnCommand(words, this.#stop.signal);
     if (this.#stop.signal.aborted) return;
     if (outcome.kind === "failed") this.logger.error("the compaction failed", { reason: outcome.reason });
     else this.#report(JSON.parse(outcome.out));
-    this.#wait(this.everyMs);
+    this.#wait();
   }
 
   #report({ given_back, failed }: { given_back: number; failed: { workspace_id: string; reason: string }[] }): void {

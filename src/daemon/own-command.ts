@@ -2,6 +2,7 @@
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../failure.ts";
+import type { Settings } from "../settings/definitions.ts";
 
 /** A lower priority than that of the daemon, since requests come first. */
 const PRIORITY = 10;
@@ -12,6 +13,16 @@ const PROGRAM = import.meta.path.endsWith(".ts")
 
 /** What a command printed with `--json`, or why it printed nothing. */
 export type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
+
+/** Returns the words of a command on the daemon's data directory that prints JSON. */
+export function wordsOf(
+  command: readonly string[],
+  { data_dir: dataDir, encryption_key_file: keyFile }: Pick<Settings, "data_dir" | "encryption_key_file">,
+): string[] {
+  const words = [...command, "--data-dir", dataDir, "--json"];
+  if (keyFile !== null) words.push("--encryption-key-file", keyFile);
+  return words;
+}
 
 /** Runs a command, whose words hold everything that it needs: the settings of the daemon do not affect it. */
 export async function runOwnCommand(words: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {

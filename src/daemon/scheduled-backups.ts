@@ -4,14 +4,13 @@ import { type BackupOutcome, BackupSchedule } from "../backup/schedule.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
-import { runOwnCommand } from "./own-command.ts";
+import { runOwnCommand, wordsOf } from "./own-command.ts";
 
 /** Returns the schedule that the settings define, or null. */
 export function scheduledBackups(settings: Settings, clock: Clock, logger: Logger): BackupSchedule | null {
-  const { backup_dir: destination, backup_every: everyMs, backup_keep: keep, data_dir: dataDir } = settings;
+  const { backup_dir: destination, backup_every: everyMs, backup_keep: keep } = settings;
   if (destination === null || everyMs === null) return null;
-  const words = ["backup", destination, "--keep", `${keep}`, "--data-dir", dataDir, "--json"];
-  if (settings.encryption_key_file !== null) words.push("--encryption-key-file", settings.encryption_key_file);
+  const words = wordsOf(["backup", destination, "--keep", `${keep}`], settings);
   return new BackupSchedule({
     destination,
     everyMs,

@@ -9,7 +9,7 @@ import { systemClock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
-import { runOwnCommand } from "./own-command.ts";
+import { runOwnCommand, wordsOf } from "./own-command.ts";
 
 /** The longest time between two looks at the age, and between two attempts. */
 const CHECK_EVERY_MS = 60 * 60 * 1000;
@@ -53,10 +53,7 @@ export class SealKeyRotation implements AsyncDisposable {
   /** Returns whether a rotation was due and failed. */
   async #rotateIfDue(): Promise<boolean> {
     if (this.#leftMs() > 0 && !isInterrupted(this.directory)) return false;
-    const { data_dir: dataDir, encryption_key_file: keyFile } = this.settings;
-    const words = ["rotate-seal-key", "--data-dir", dataDir, "--json"];
-    if (keyFile !== null) words.push("--encryption-key-file", keyFile);
-    const outcome = await runOwnCommand(words, this.#stop.signal);
+    const outcome = await runOwnCommand(wordsOf(["rotate-seal-key"], this.settings), this.#stop.signal);
     if (outcome.kind === "done") {
       const { fingerprint, announced } = JSON.parse(outcome.out) as { fingerprint: string; announced: number };
       this.logger.info("the sealing key was replaced", { fingerprint, workspaces: announced });

@@ -11,14 +11,14 @@ import { createPrivateFile, replaceFile } from "./private-files.ts";
 export interface CompactRequest {
   /** Tells the answer from that to an earlier request. */
   id: string;
-  /** `state`: of a workspace's file that is to be replaced by its copy; null for one that is cut in steps. */
-  workspaces: { id: string; state: string | null }[];
+  workspaceId: string;
+  /** That of the file if it is to be replaced by its copy; null if it is to be cut in steps. */
+  state: string | null;
 }
 
 export interface CompactAnswer {
   id: string;
-  /** In the order of the request. */
-  compacted: Compacted[];
+  compacted: Compacted;
 }
 
 /** Leaves a request for the daemon. Returns false when another one waits. */

@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { ControlDatabase } from "../../control/database.ts";
 import { requireWorkspaceFile } from "../../control/journal.ts";
 import { listLogs } from "../../control/workspaces.ts";
-import { dropRequest, leaveRequest, takeAnswer } from "../../datadir/compact-request.ts";
+import { type CompactRequest, dropRequest, leaveRequest, takeAnswer } from "../../datadir/compact-request.ts";
 import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
 import { isLocked, lockDataDirectory } from "../../datadir/lock.ts";
 import { EXIT, Failure } from "../../failure.ts";
@@ -19,7 +19,6 @@ import {
   type CompactionTrouble,
   draftCopy,
   hasSpace,
-  type Space,
   shrinkStep,
   spaceOf,
 } from "../../store/compaction.ts";
@@ -74,8 +73,8 @@ interface Result {
   reason: string | null;
 }
 
-/** Compacts workspaces: the daemon, or this process. Returns an outcome for each. */
-type Compact = (workspaces: readonly { id: string; state: string | null }[]) => Promise<Compacted[]>;
+/** Compacts a workspace: the daemon, or this process. `state`: see {@link CompactRequest}. */
+type Compact = (workspaceId: string, state: string | null) => Promise<Compacted>;
 
 export function addCompact(program: Command, session: Session): void {
   const compact = program
@@ -95,8 +94,8 @@ async function runCompact(session: Session, ids: string[], options: CompactOptio
   const beside = isLocked(directory);
   using _lock = beside ? null : lockDataDirectory(directory);
   const compact: Compact = beside
-    ? (workspaces) => askDaemon(directory, workspaces)
-    : async (workspaces) => workspaces.map(({ id, state }) => compactFile(directory, id, state));
+    ? (workspaceId, state) => askDaemon(directory, workspaceId, state)
+    : async (workspaceId, state) => compactFile(directory, workspaceId, state);
   const results = await session.withProgress(async (progress) => {
     const found = ids.length > 0 ? ids : allWorkspaces(directory);
     return await compactAll(directory, found, options.from ?? 0, compact, (done, total) =>
@@ -151,7 +150,7 @@ async function compactOne(directory: DataDirectory, id: string, from: number, co
   try {
     const space = look(directory, id, spaceOf);
     if (space.free === 0 || 100 * space.free < from * space.total) return null;
-    const done = await (space.canShrink ? compactInSteps : replaceByCopy)(directory, id, space, compact);
+    const done = await (space.canShrink ? compact(id, null) : replaceByCopy(directory, id, space.total, compact));
     const damage = done.trouble === null ? look(directory, id, verified) : null;
     return resultOf(id, done, damage);
   } catch (error) {
@@ -160,15 +159,11 @@ async function compactOne(directory: DataDirectory, id: string, from: number, co
   }
 }
 
-async function compactInSteps(_directory: DataDirectory, id: string, _space: Space, compact: Compact) {
-  return (await compact([{ id, state: null }]))[0] as Compacted;
-}
-
 /** Copies a file that an earlier version created, and has the copy replace it; tries again when somebody writes to it. */
-async function replaceByCopy(directory: DataDirectory, id: string, { total }: Space, compact: Compact) {
+async function replaceByCopy(directory: DataDirectory, id: string, total: number, compact: Compact) {
   const path = workspaceFile(directory, id);
   // Copies the write-ahead log back, which changes the file.
-  await compact([{ id, state: null }]);
+  await compact(id, null);
   const done: Compacted = { before: total, after: total, longestMs: 0, trouble: null };
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     if (tries > 0) await Bun.sleep(RETRY_MS);
@@ -179,7 +174,7 @@ async function replaceByCopy(directory: DataDirectory, id: string, { total }: Sp
       continue;
     }
     await released();
-    const adopted = (await compact([{ id, state: draft.state }]))[0] as Compacted;
+    const adopted = await compact(id, draft.state);
     done.trouble = adopted.trouble;
     done.longestMs = Math.max(done.longestMs, adopted.longestMs);
     done.after = adopted.trouble === null ? adopted.after : total;
@@ -245,9 +240,10 @@ function shrink(path: string, encryptionKey: DataDirectory["encryptionKey"]): Co
   return null;
 }
 
-/** Has the running daemon compact workspaces. @throws {Failure} `busy` when it does not, or stopped */
-async function askDaemon(directory: DataDirectory, workspaces: Parameters<Compact>[0]): Promise<Compacted[]> {
-  const request = { id: Buffer.from(new RandomPool().take(ID_BYTES)).toString("hex"), workspaces: [...workspaces] };
+/** Has the running daemon compact a workspace. @throws {Failure} `busy` when it does not, or stopped */
+async function askDaemon(directory: DataDirectory, workspaceId: string, state: string | null): Promise<Compacted> {
+  const id = Buffer.from(new RandomPool().take(ID_BYTES)).toString("hex");
+  const request: CompactRequest = { id, workspaceId, state };
   const giveUpMs = performance.now() + MOST_WAIT_MS;
   while (!leaveRequest(directory, request)) {
     if (performance.now() > giveUpMs)
