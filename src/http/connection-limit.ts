@@ -107,7 +107,7 @@ export class AddressConnections implements Disposable {
 
 function countByNetwork(peers: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const peer of peers) counts.set(networkOf(peer), (counts.get(networkOf(peer)) ?? 0) + 1);
+  for (const network of peers.map(networkOf)) counts.set(network, (counts.get(network) ?? 0) + 1);
   return counts;
 }
 

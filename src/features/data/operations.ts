@@ -87,41 +87,42 @@ type ListInput = OperationInputs["data.list"];
 
 const listData: Operation<"data.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const page = agent === null ? { rows: [], hasMore: false } : await readPage(reader, context, agent, input);
-  const last = page.rows.at(-1);
-  const next = page.hasMore && last !== undefined ? last.key : null;
-  const items: string[] = [];
-  for (const row of page.rows) {
-    await context.pause();
-    items.push(showRow(row, input.includeValues));
-  }
+  const { items, next } = agent === null ? NO_PAGE : await readPage(reader, context, agent, input);
   const prefix = recorded("prefix", input.prefix, agent?.policies ?? null);
-  const details = naming(agent, input.agentId, { ...prefix, count: page.rows.length });
+  const details = naming(agent, input.agentId, { ...prefix, count: items.length });
   return answered(agent, details, listBody("data.list", input, items, next));
 };
 
-async function readPage(reader: Reader, context: Context, agent: AgentState, input: ListInput) {
-  const { page } = input;
+interface ListPage {
+  items: string[];
+  /** The key after which the next page begins; null on the last page. */
+  next: string | null;
+}
+
+const NO_PAGE: ListPage = { items: [], next: null };
+
+async function readPage(reader: Reader, context: Context, agent: AgentState, input: ListInput): Promise<ListPage> {
+  const { page, prefix, includeValues } = input;
   const { limit } = page;
-  const rows: EntryRow[] = [];
+  const items: string[] = [];
   let after = page.after === undefined ? null : String(page.after);
   let offset = page.offset;
   let characters = 0;
   for (;;) {
     await context.pause();
     // One more than the page holds, to know whether more rows follow.
-    const want = Math.min(ROWS_AT_ONCE, limit + 1 - rows.length);
-    const range = { prefix: input.prefix, after, offset, limit: want };
+    const want = Math.min(ROWS_AT_ONCE, limit + 1 - items.length);
+    const range = { prefix, after, offset, limit: want };
     const found = await listEntries(reader, agent, range, context.nowMs);
     for (const row of found) {
-      if (rows.length === limit || (rows.length > 0 && characters >= MAX_PAGE_CHARACTERS)) {
-        return { rows, hasMore: true };
+      if (items.length === limit || (items.length > 0 && characters >= MAX_PAGE_CHARACTERS)) {
+        return { items, next: after };
       }
-      rows.push(row);
-      characters += row.metadata.length + (input.includeValues ? row.value.length : 0);
+      items.push(showRow(row, includeValues));
+      after = row.key;
+      characters += row.metadata.length + (includeValues ? row.value.length : 0);
     }
-    if (found.length < want) return { rows, hasMore: false };
-    after = (found.at(-1) as EntryRow).key;
+    if (found.length < want) return { items, next: null };
     offset = 0;
   }
 }

@@ -26,10 +26,10 @@ interface ScreenedWrite {
 type ScreenedAhead = Pick<ScreenedWrite, "policies" | "decision">;
 
 /**
- * Screens a write before the transaction, under the agent's cached policies. Returns undefined when none are cached. `found` is what
- * {@link screenAhead} returned.
- * Screening a whole group at once keeps the screening tables in the processor's cache; the database would evict them
- * between one write and the next.
+ * Screens a write before the transaction, under the agent's cached policies, unless `found` has the decision of
+ * {@link screenAhead} under the same policies. Returns undefined when the policies are not known. Screening a whole group
+ * at once keeps the screening tables in the processor's cache; the database would evict them between one write and the
+ * next.
  */
 export function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
   const ahead = found as unknown as ScreenedAhead | undefined;
@@ -39,7 +39,7 @@ export function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonV
   return screenWrite(input, policies, holds ? ahead.decision : undefined);
 }
 
-/** Screens a write under the policies that its agent has just now. */
+/** Screens a write on another thread, under the policies that its agent has at this moment. */
 export async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
   const { policies } = (await readAgent(reader, input.agentId)) ?? AgentDirectory.fresh(input.agentId, 0);
   return { policies, decision: decide(policies, input) } satisfies ScreenedAhead as unknown as JsonValue;
