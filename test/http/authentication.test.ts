@@ -42,7 +42,7 @@ describe("without a valid key everything under /v1 is 401", () => {
           const answer = await server.send({ method, path, key });
           expect(answer.status).toBe(401);
           if (method !== "HEAD") expect(answer.json.code).toBe("unauthenticated");
-          expect(answer.headers.get("www-authenticate")).toContain("ApiKey");
+          expect(answer.headers.get("www-authenticate")).toBe('Bearer realm="governd", ApiKey realm="governd"');
         }
         expect(server.workspace.asked).toEqual([]);
       });
@@ -64,10 +64,49 @@ describe("without a valid key everything under /v1 is 401", () => {
 test("a key in the query string or in another header is ignored", async () => {
   const attempts = [
     { path: "/v1/config/a?api_key=full-key" },
-    { path: "/v1/config/a", headers: { authorization: "Bearer full-key" } },
+    { path: "/v1/config/a", headers: { "proxy-authorization": "Bearer full-key" } },
     { path: "/v1/config/a", headers: { cookie: "x-api-key=full-key" } },
   ];
   for (const attempt of attempts) expect((await server.send({ ...attempt, key: null })).status).toBe(401);
+});
+
+describe("a key as a bearer token", () => {
+  const asked = (authorization: string, key: string | null = null) =>
+    server.send({ path: "/v1/config/a", key, headers: { authorization } });
+
+  test("is as good as one in X-API-Key", async () => {
+    for (const authorization of ["Bearer agent-key", "bearer agent-key", "BEARER   agent-key"]) {
+      expect((await asked(authorization)).status).toBe(200);
+      expect(server.workspace.asked.at(-1)?.principal).toEqual(KEYS["agent-key"] as never);
+    }
+    expect((await asked("Bearer agent-key", "agent-key")).status).toBe(200);
+  });
+
+  test("is refused when X-API-Key has another one, be both valid", async () => {
+    for (const [bearer, key] of [
+      ["agent-key", "full-key"],
+      ["agent-key", "no"],
+      ["no", "full-key"],
+      ["", "full-key"],
+    ]) {
+      const answer = await asked(`Bearer ${bearer}`, key);
+      expect([answer.status, answer.json.code]).toEqual([401, "unauthenticated"]);
+      expect(answer.json.detail).toContain("different API keys");
+    }
+  });
+
+  test("needs its scheme", async () => {
+    for (const authorization of ["agent-key", "Basic agent-key", "ApiKey agent-key", "Bearers agent-key", "Digest"]) {
+      const answer = await asked(authorization);
+      expect([answer.status, answer.json.code]).toEqual([401, "unauthenticated"]);
+      expect(answer.json.detail).toContain("another scheme than Bearer");
+      // A proxy in front may have its own use for the header.
+      expect((await asked(authorization, "full-key")).status).toBe(200);
+    }
+    for (const authorization of ["Bearer", "Bearer no", "Bearer agent-key, Bearer agent-key", "Bearer agent-key x"]) {
+      expect((await asked(authorization)).json.detail).toStartWith("Send a valid API key");
+    }
+  });
 });
 
 test("X-Workspace-Id must be the key's", async () => {

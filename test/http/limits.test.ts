@@ -92,6 +92,17 @@ describe("keys that are not valid", () => {
     expect(server.logged.at(-1)).toMatchObject({ status: 429, problem: "rate_limited", actor: null });
   });
 
+  test("count in either header; another scheme is no key", async () => {
+    await using server = await serveTls({ wrongKeysPerMinute: 2 });
+    const status = async (key: string | null, authorization: string) =>
+      (await server.send({ path, key, headers: { authorization } })).status;
+    for (let count = 0; count < 5; count++) expect(await status(null, "Basic wrong")).toBe(401);
+    expect(await status(null, "Bearer wrong")).toBe(401);
+    expect(await status("agent-key", "Bearer full-key")).toBe(401);
+    expect(await status(null, "Bearer wrong")).toBe(429);
+    expect(await status(null, "Bearer full-key")).toBe(200);
+  });
+
   test("count for the client behind a proxy, an IPv6 network as one", async () => {
     const trustedProxies = new Networks(["127.0.0.1"]);
     await using behind = new TestServer(null, { trustedProxies, wrongKeysPerMinute: 2 });

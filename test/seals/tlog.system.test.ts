@@ -125,6 +125,12 @@ test("a public log's checkpoint and hashes need no key; its entries and other lo
   const tile = await get(`${base}/tile/0/000`, null);
   expect([tile.status, tile.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
   expect((await get(`${base}/checkpoint`, null)).status).toBe(200);
+  // A wrong key is one in either header; what is no key is nobody's.
+  const sent = async (authorization: string) =>
+    (await workspace.client.send({ path: `${base}/checkpoint`, key: null, headers: { authorization } })).status;
+  expect(await Promise.all(["Bearer no", `Bearer ${workspace.client.apiKey}`, "Basic no"].map(sent))).toEqual([
+    401, 200, 200,
+  ]);
   expect((await get(`${base}/tile/entries/000`, null)).status).toBe(404);
   expect((await get(`/v1/tlog/${other.id}/checkpoint`, null)).status).toBe(401);
   expect((await get(`/v1/tlog/${other.id}/checkpoint`)).status).toBe(404);

@@ -10,8 +10,37 @@ export type Authenticate = (apiKey: string) => Principal | null;
 type Sessions = AccountDeps["sessions"];
 
 const WORKSPACE_HEADER = "X-Workspace-Id";
+
+/** `Authorization` of the scheme Bearer, whose case does not matter (RFC 9110 section 11.1, RFC 6750 section 2.1). */
+const BEARER = /^bearer(?: +(.*))?$/i;
 /** In place of a workspace's id, and as the query parameter `scope`: the log of the installation. */
 const INSTALLATION = "installation";
+
+/** Returns what a request sends as API keys: in `X-API-Key` and as a bearer token. Null where a header has none. */
+const sentKeys = (headers: Headers) => ({
+  inOwnHeader: headers.get("x-api-key"),
+  asBearer: bearerToken(headers.get("authorization")),
+});
+
+function bearerToken(authorization: string | null): string | null {
+  const match = authorization === null ? null : BEARER.exec(authorization);
+  return match === null ? null : (match[1] ?? "");
+}
+
+/** Reports whether a request sends an API key, be it valid or not. */
+export function sendsKey(headers: Headers): boolean {
+  const { inOwnHeader, asBearer } = sentKeys(headers);
+  return inOwnHeader !== null || asBearer !== null;
+}
+
+/** Returns the API key that a request sends; null without one. @throws {Problem} 401 when it sends two different ones */
+function apiKeyOf(headers: Headers): string | null {
+  const { inOwnHeader, asBearer } = sentKeys(headers);
+  if (inOwnHeader !== null && asBearer !== null && inOwnHeader !== asBearer) {
+    throw unauthenticated("X-API-Key and Authorization have different API keys. Send the key in one of them.");
+  }
+  return inOwnHeader ?? asBearer;
+}
 
 /**
  * Returns the principal of a request: that of its API key, or without a key that of its session.
@@ -28,13 +57,14 @@ export function authenticateRequest(
   use = true,
 ): Principal {
   const { headers } = request;
-  const apiKey = headers.get("x-api-key");
+  const apiKey = apiKeyOf(headers);
   if (apiKey === null && sessions !== undefined) {
     const token = sessionToken(headers);
     if (token !== null) return principalOfSession(request, sessions.find(token, { use }));
   }
   const principal = apiKey === null ? null : authenticate(apiKey);
-  if (principal === null) throw unauthenticated();
+  if (principal === null)
+    throw unauthenticated(apiKey === null && headers.has("authorization") ? ONLY_BEARER : SEND_KEY);
   const workspaceId = headers.get(WORKSPACE_HEADER);
   if (workspaceId !== null && workspaceId !== principal.workspaceId) {
     throw new Problem(
@@ -46,10 +76,14 @@ export function authenticateRequest(
   return principal;
 }
 
-function unauthenticated(): Problem {
-  return new Problem("unauthenticated", "Send a valid API key in the X-API-Key header.", {
-    // RFC 9110 section 11.6.1 asks for a challenge with every 401; this scheme's name is ours.
-    headers: { "www-authenticate": 'ApiKey realm="governd"' },
+const SEND_KEY = "Send a valid API key in the X-API-Key header, or as Authorization: Bearer.";
+const ONLY_BEARER =
+  "Authorization has another scheme than Bearer. Send the API key as Authorization: Bearer, or in the X-API-Key header.";
+
+function unauthenticated(detail = SEND_KEY): Problem {
+  return new Problem("unauthenticated", detail, {
+    // RFC 9110 section 11.6.1 asks for a challenge with every 401. The name of the scheme ApiKey is ours.
+    headers: { "www-authenticate": 'Bearer realm="governd", ApiKey realm="governd"' },
   });
 }
 

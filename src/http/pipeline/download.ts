@@ -21,7 +21,7 @@ const WORKSPACE_ID = /^[a-z0-9_]+$/;
  */
 export function downloadHeaders(request: Request, workspaceId: string | null | undefined): Headers {
   const headers = new Headers(request.headers);
-  for (const name of ["x-api-key", "content-length", "transfer-encoding"]) headers.delete(name);
+  for (const name of ["x-api-key", "authorization", "content-length", "transfer-encoding"]) headers.delete(name);
   headers.set("content-type", "application/json");
   headers.set("x-workspace-id", WORKSPACE_ID.test(workspaceId ?? "") ? (workspaceId as string) : "");
   return headers;

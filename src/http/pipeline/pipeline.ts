@@ -7,7 +7,7 @@ import type { AccountDeps } from "../account/action.ts";
 import type { ReadinessAnswer } from "../documents/pages.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
-import { type Authenticate, authenticateRequest, publicReader } from "./authenticate.ts";
+import { type Authenticate, authenticateRequest, publicReader, sendsKey } from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { type HandleDeps, handle } from "./handle.ts";
@@ -123,7 +123,7 @@ export class Pipeline {
 
   #publicReader(path: string, headers: Headers): Principal | null {
     const { publicLogs } = this.deps;
-    return publicLogs === undefined || headers.has("x-api-key") ? null : publicReader(path, publicLogs);
+    return publicLogs === undefined || sendsKey(headers) ? null : publicReader(path, publicLogs);
   }
 
   /** Sets the principal of a request, and counts it against the limit. @throws {Problem} above the limit */
@@ -142,7 +142,7 @@ export class Pipeline {
 
   /** Counts a wrong key. Returns the error, or the problem that there were too many. */
   #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
-    const isWrongKey = error instanceof Problem && error.code === "unauthenticated" && request.headers.has("x-api-key");
+    const isWrongKey = error instanceof Problem && error.code === "unauthenticated" && sendsKey(request.headers);
     if (this.#wrongKeys === null || !isWrongKey) return error;
     try {
       this.#wrongKeys.count(this.#addressOf(request), nowMs);
