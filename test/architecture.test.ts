@@ -202,7 +202,7 @@ test("operations are performed and events appended in one place", () => {
   expect(paths(saying(/\bappendEvent\(/))).toEqual([
     "workspace/append.ts",
     "workspace/file.ts",
-    "workspace/perform.ts",
+    "workspace/recorder.ts",
   ]);
   expect(paths(saying(/INSERT INTO events\b/))).toEqual(["workspace/append.ts"]);
 });

@@ -1,0 +1,124 @@
+/**
+ * Runs one operation within the open transaction: applies its effect and appends its event. The only place that does
+ * so, so nothing changes that is not audited.
+ */
+import type { IdSource, RandomPool } from "../ids.ts";
+import { effectKind } from "../log/effects.ts";
+import { Problem } from "../problem.ts";
+import type { WorkspaceSealer } from "../seals/sealer.ts";
+import { applyEffect } from "../state/apply.ts";
+import type { StoredSeal } from "../state/seals.ts";
+import { rootSoFar } from "../state/tree.ts";
+import type { Connection } from "../store/connection.ts";
+import { appendEvent } from "./append.ts";
+import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
+import { type Job, JobFailed } from "./job.ts";
+import type { Context, Outcome } from "./operation.ts";
+import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
+import type { TimeSlice } from "./time-slice.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** The job found nothing to do, and nothing was recorded. */
+const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
+
+/** What a recorder needs of the rest. `WriterOptions` says what each is. */
+interface RecorderOptions {
+  random: RandomPool;
+  ids: IdSource;
+  slice: TimeSlice;
+  sealer: WorkspaceSealer | undefined;
+  onFailure: ((operation: string, error: unknown) => void) | undefined;
+}
+
+export class Recorder {
+  constructor(
+    private readonly connection: Connection,
+    private readonly log: Transactions,
+    private readonly options: RecorderOptions,
+  ) {}
+
+  /**
+   * Runs a job and records what it did. `prepared`: what its `prepare` returned.
+   * @throws {JobFailed} when it failed after it had written, and whatever a failing disk throws
+   */
+  async perform(job: Job, prepared?: unknown): Promise<Reply> {
+    const context = this.#newContext(job);
+    const writes = this.connection.writes;
+    try {
+      const outcome = await job.run(this.connection, context, prepared);
+      return outcome === null ? NOTHING_DONE : await this.#record(job, context, outcome);
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
+      const reply = this.failed(job, error);
+      if (this.connection.writes === writes) return reply;
+      throw new JobFailed(reply);
+    }
+  }
+
+  /** Reports an unexpected failure of a job. Returns the reply to it. */
+  failed(job: Job, error: unknown): Reply {
+    if (error instanceof Problem) return problem(error.code, error.message);
+    this.options.onFailure?.(job.operation, error);
+    return problem(
+      "internal",
+      "An unexpected failure; nothing was changed. The log of the server has it by request id.",
+    );
+  }
+
+  #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
+    return {
+      workspaceId: this.log.workspaceId,
+      principal,
+      nowMs: this.log.nowMs,
+      timestamp: this.log.timestamp,
+      seq: this.log.head.seq + 1,
+      auditId: auditId ?? this.options.ids.next("aud"),
+      ids: this.options.ids,
+      agents: this.log.agents,
+      writeHeads: () => this.log.agents.flush(this.connection),
+      seal: () => this.#sealBefore(this.log.head.seq + 1),
+      pause: () => this.options.slice.pause(),
+      treeRoot: () => rootSoFar(this.connection, this.log.head.seq + 1),
+    };
+  }
+
+  async #record(job: Job, context: Context, outcome: Outcome<Answer>): Promise<Reply> {
+    const { effect } = outcome;
+    if (effect.kind !== effectKind(job.operation, outcome.result)) {
+      throw new Error(`${job.operation} came with the effect ${effect.kind}`);
+    }
+    const chain = outcome.agent ?? (await this.log.agents.find(null));
+    if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
+    const change = await applyEffect(this.connection, chain, effect, context);
+    const appended = await appendEvent(this.connection, this.options.random, chain, {
+      id: context.auditId,
+      seq: context.seq,
+      workspace_id: this.log.workspaceId,
+      timestamp: context.timestamp,
+      actor: context.principal.actor,
+      operation: job.operation,
+      result: outcome.result,
+      blocked_by: outcome.blockedBy ?? null,
+      details: outcome.details,
+    });
+    // Only now, when nothing of this operation can fail any more, does memory follow the file.
+    this.log.advance(chain, change, appended.agentSeq, { seq: context.seq, hash: appended.hash });
+    if (outcome.sealed === true) await this.#sealBefore(context.seq + 1);
+    if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
+    const { answer, result, blockedBy } = outcome;
+    const reply: Reply = { answer, auditId: context.auditId, result };
+    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
+    return reply;
+  }
+
+  /** A seal over every event before position `seq`; null when it cannot be made. */
+  async #sealBefore(seq: number): Promise<StoredSeal | null> {
+    try {
+      return (await this.options.sealer?.seal(this.connection, seq)) ?? null;
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
+      this.options.onFailure?.("seal", error);
+      return null;
+    }
+  }
+}

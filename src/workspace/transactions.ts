@@ -1,0 +1,142 @@
+/**
+ * The transactions of one open workspace. What is in memory of its log, the head and the agents, follows the file,
+ * whether a transaction ends well or not.
+ */
+import type { Clock } from "../ids.ts";
+import type { WorkspaceSealer } from "../seals/sealer.ts";
+import { type AgentChange, AgentDirectory, type AgentState } from "../state/agents.ts";
+import { storeTiles } from "../state/tree.ts";
+import type { Connection } from "../store/connection.ts";
+import { replacedOr, requireOwnFiles } from "./continuity.ts";
+import { type Head, readHead } from "./head.ts";
+import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
+import type { TimeSlice } from "./time-slice.ts";
+
+/** What a workspace's transactions need of the rest. `WriterOptions` says what each is. */
+export interface TransactionOptions {
+  clock: Clock;
+  slice: TimeSlice;
+  sealer: WorkspaceSealer | undefined;
+  onFailure: ((where: string, error: unknown) => void) | undefined;
+  onHead: ((head: Head) => void) | undefined;
+}
+
+export class Transactions {
+  readonly agents: AgentDirectory;
+  /** The moment of the transaction, and as events show it. Operations share it: what has expired for one has for all. */
+  nowMs = 0;
+  timestamp = "";
+  /** Something was erased, and the write-ahead log may still hold it. */
+  toScrub = false;
+  /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
+  failure: unknown;
+  readonly workspaceId: string;
+  #head: Head;
+  #dataVersion = -1;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly options: TransactionOptions,
+  ) {
+    this.agents = new AgentDirectory(connection);
+    ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
+    connection.own?.watch("head", this.#head.hash);
+  }
+
+  /** The newest event, also while its transaction is open. */
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Takes an event that was appended to the log and to an agent's chain. */
+  advance(agent: AgentState, change: AgentChange | undefined, agentSeq: number, head: Head): void {
+    this.agents.advance(agent, change, agentSeq, head.hash);
+    this.#head = head;
+  }
+
+  /** Runs `work` in a transaction. When it throws, nothing has changed. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#head;
+    let done: T;
+    try {
+      this.options.slice.begin();
+      this.nowMs = this.options.clock();
+      this.timestamp = new Date(this.nowMs).toISOString();
+      this.connection.exec("BEGIN IMMEDIATE");
+      this.#catchUp();
+      const start = this.#head;
+      done = await work();
+      await this.#writeHeads(start);
+      this.connection.exec("COMMIT");
+    } catch (thrown) {
+      const error = isStorageFailure(thrown) ? replacedOr(this.connection, thrown) : thrown;
+      this.failure = isStorageFailure(error) ? error : null;
+      this.#abandon(before);
+      throw error;
+    }
+    this.failure = null;
+    this.connection.own?.noteLog();
+    if (this.#head !== before) this.options.onHead?.(this.#head);
+    this.agents.trim();
+    this.#afterCommit();
+    return done;
+  }
+
+  /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
+  #afterCommit(): void {
+    this.report("file of seals", () => this.options.sealer?.committed());
+    // While readers need the write-ahead log, it cannot be emptied.
+    if (this.toScrub) {
+      this.report("emptying the write-ahead log", () => {
+        this.toScrub = !this.connection.truncateLog();
+      });
+    }
+    const failure = this.report("copying the write-ahead log back", () => this.connection.checkpointIfDue());
+    if (failure !== null) this.failure = failure; // so that the workspace is opened again
+  }
+
+  /** Does something and reports its failure. Returns the failure, or null. */
+  report(where: string, work: () => void): unknown {
+    try {
+      work();
+      return null;
+    } catch (error) {
+      this.options.onFailure?.(where, error);
+      return error;
+    }
+  }
+
+  /**
+   * Reloads what is cached when another process has written to the file since.
+   * @throws {ReplacedWorkspace} when the file does not continue the log that this writer wrote
+   */
+  #catchUp(): void {
+    const version = this.connection.value<number>("PRAGMA data_version") ?? 0;
+    const isNew = version !== this.#dataVersion;
+    requireOwnFiles(this.connection, this.#head, isNew);
+    if (!isNew) return;
+    this.#dataVersion = version;
+    this.agents.clear();
+    const { seq, hash } = readHead(this.connection);
+    this.#head = { seq, hash };
+  }
+
+  async #writeHeads(before: Head): Promise<void> {
+    const { seq, hash } = this.#head;
+    if (seq === before.seq && hash === before.hash) return;
+    await this.agents.flush(this.connection);
+    await storeTiles(this.connection, before.seq + 1, seq + 1);
+    this.connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
+    const last = this.connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
+    if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
+  }
+
+  /** Back to before the transaction, in the file and in memory. */
+  #abandon(before: Head): void {
+    this.options.sealer?.abandoned();
+    this.agents.clear();
+    this.#head = before;
+    this.#dataVersion = -1;
+    if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
+  }
+}
