@@ -4,6 +4,7 @@
  * facts that a family of rows shares are a constant that these rows spread. A row without a fact does not compile.
  * What each fact means: `operation-facts.ts`. How to add an operation: ARCHITECTURE.md.
  */
+import type { VersionCondition } from "./condition.ts";
 import type { JsonObject } from "./json.ts";
 import {
   type AuditScope,
@@ -184,7 +185,7 @@ export const OPERATIONS = {
   },
   "data.write": {
     ...DATA_CHANGE,
-    input: takes<{ agentId: string; key: string; value: string; metadata: JsonObject }>(),
+    input: takes<{ agentId: string; key: string; value: string; metadata: JsonObject; condition?: VersionCondition }>(),
     scopes: ["full", "agent"],
     grows: "entries",
     overQuota: "refused",
@@ -232,7 +233,7 @@ export const OPERATIONS = {
   },
   "data.delete": {
     ...DATA_CHANGE,
-    input: takes<{ agentId: string; key: string }>(),
+    input: takes<{ agentId: string; key: string; condition?: VersionCondition }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
     overQuota: "accepted",

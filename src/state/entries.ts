@@ -90,6 +90,28 @@ export async function hasEntry(reader: Reader, agent: AgentState, key: string, c
   return (await reader.value(sql, [agent.firstSeq, key, cutoffMs])) !== undefined;
 }
 
+/** The id of the event that wrote the content of a row of `entries`, as SQL: the version of the entry. */
+export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
+
+const FIND_VERSION = `SELECT ${VERSION} FROM entries
+  WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
+
+/** The version of a key's present content; null when there is none, or it is past its retention. */
+export async function entryVersion(reader: Reader, agent: AgentState, key: string, nowMs: number) {
+  const row = await reader.get<[string | null]>(FIND_VERSION, [
+    agent.firstSeq,
+    key,
+    retentionCutoff(agent.policies, nowMs),
+  ]);
+  return row === undefined ? null : stated(row[0]);
+}
+
+/** Returns the version that an entry's event has. */
+export function stated(version: string | null): string {
+  if (version === null) throw new Error("an entry names an event that is not there");
+  return version;
+}
+
 /** The event that wrote an entry's content: id, actor, and the config version in force then. */
 export async function findEntryOrigin(reader: Reader, id: number) {
   const row = await reader.get<[string, string, string | null]>(

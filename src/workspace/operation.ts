@@ -146,6 +146,10 @@ export function refused(
   return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
 }
 
+/** An operation whose condition does not hold. `current`: the version that there is, null for none. */
+export const conflict = (agent: AgentState | null, details: JsonObject, detail: string, current: string | null) =>
+  refused(agent, "conflict", details, { code: "version_conflict", detail, extra: { current_version: current } });
+
 /** An operation that a policy refused. Its event and its answer say what was found where, never the text. */
 export function refusedByPolicy(
   agent: AgentState,

@@ -13,6 +13,7 @@ import {
   type OperationsOf,
   type Outcome,
 } from "../../workspace/operation.ts";
+import { conflictOver } from "./conflict.ts";
 import { listData } from "./list.ts";
 import { searchData } from "./search.ts";
 import { prepareWrite, screenAhead, writeData } from "./write.ts";
@@ -55,8 +56,11 @@ function noEntry(agent: AgentState | null, agentId: string, key: string): Outcom
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agent?.policies ?? null));
 }
 
-export const deleteData: Operation<"data.delete"> = async (reader, context, { agentId, key }) => {
+export const deleteData: Operation<"data.delete"> = async (reader, context, input) => {
+  const { agentId, key, condition } = input;
   const agent = await context.agents.find(agentId);
+  const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
+  if (refusal !== null) return refusal;
   if (agent === null) return noEntry(agent, agentId, key);
   const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
   if (!(await hasEntry(reader, agent, key, cutoffMs))) return noEntry(agent, agentId, key);

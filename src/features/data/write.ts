@@ -9,6 +9,7 @@ import type { PolicySettings } from "../../policy/policies.ts";
 import { AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, type Operation } from "../../workspace/operation.ts";
+import { conflictOver } from "./conflict.ts";
 
 const STORED = "Stored.";
 
@@ -53,8 +54,13 @@ function screenWrite(input: Write, policies: PolicySettings, decision = decide(p
   return { policies, decision, content: { value, metadata, digest } };
 }
 
-export const writeData: Operation<"data.write", ScreenedWrite> = async (_reader, context, input, ahead) => {
+export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
   const known = await context.agents.find(input.agentId);
+  const { condition } = input;
+  if (condition !== undefined) {
+    const refusal = await conflictOver(reader, context, known, { ...input, condition });
+    if (refusal !== null) return refusal;
+  }
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An earlier operation of the group may have changed the policies.
   const isCurrent = ahead?.policies === agent.policies || isDeepStrictEqual(ahead?.policies, agent.policies);

@@ -1,0 +1,27 @@
+/** What becomes of a write or a deletion whose condition does not hold. */
+import { holds, type VersionCondition } from "../../condition.ts";
+import { recorded } from "../../policy/decide.ts";
+import type { AgentState } from "../../state/agents.ts";
+import { entryVersion } from "../../state/entries.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { type Context, conflict, naming, type Outcome, type ProblemAnswer } from "../../workspace/operation.ts";
+
+const CHANGED_SINCE =
+  "The entry has another version than the condition asks for. Read it again, then decide what to do.";
+
+/**
+ * Returns the outcome of an operation on an entry whose condition does not hold; null when it holds. `agent` is null
+ * when it never began. Asked before anything is screened, so that a conflict says nothing of what a policy would find.
+ */
+export async function conflictOver(
+  reader: Reader,
+  { nowMs }: Pick<Context, "nowMs">,
+  agent: AgentState | null,
+  { agentId, key, condition }: { agentId: string; key: string; condition: VersionCondition },
+): Promise<Outcome<ProblemAnswer> | null> {
+  const current = agent === null ? null : await entryVersion(reader, agent, key, nowMs);
+  if (holds(condition, current)) return null;
+  // A key that is not stored was never screened: it may be what a policy keeps out of the log.
+  const named = current === null ? recorded("key", key, agent?.policies ?? null) : { key };
+  return conflict(agent, naming(agent, agentId, named), CHANGED_SINCE, current);
+}
