@@ -1002,10 +1002,10 @@ def read_bound(header, form):
     event, said = bound.event, bound.said
     needed = {"format", "event_count", "first", "last", "tree_root"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
-    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before", "restores"}, "export_window", "it is not the event of an export")
+    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace"}, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
-    good &= is_count(said.get("restores", 0))
+    good &= is_count(said.get("restores", 0)) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
     require(good, "export_window", "it is not the event of an export")
     own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
     own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]

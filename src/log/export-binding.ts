@@ -26,6 +26,8 @@ const BoundSchema = only({
   tree_root: Hash,
   restores: Type.Optional(Count),
   pruned_before: Type.Optional(Count),
+  client: Type.Optional(Type.String()),
+  trace: Type.Optional(Type.String()),
 });
 const bound = TypeCompiler.Compile(BoundSchema);
 

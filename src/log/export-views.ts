@@ -60,6 +60,8 @@ export function cloudEvent(stored: StoredEvent): string {
     type: `governd.audit.${event.operation}`,
     ...(event.agent_id === null ? {} : { subject: event.agent_id }),
     time: event.timestamp,
+    // The extension for distributed tracing; JSON leaves it out when it is undefined.
+    traceparent: traceOf(event),
     datacontenttype: "application/json",
     data: event,
   })}\n`;
@@ -90,6 +92,7 @@ export function ocsfEvent(stored: StoredEvent): string {
       sequence: event.seq,
       log_name: event.workspace_id,
       event_code: event.operation,
+      correlation_uid: traceIdOf(traceOf(event)),
       // In these classes the actor belongs to a profile.
       ...(name === "entity" || name === "group" ? { profiles: ["host"] } : {}),
     },
@@ -123,6 +126,13 @@ const OCSF_TARGETS: Record<OcsfClass, (event: PresentedEvent) => JsonObject> = {
 /** Returns the account that an event concerns. A failed sign-in may name none that exists, or several. */
 const userOf = ({ details }: PresentedEvent): JsonObject =>
   typeof details?.account_id === "string" ? { uid: details.account_id } : { name: "unknown" };
+
+/** Returns the `traceparent` of the request that the event records; undefined without one. */
+const traceOf = ({ details }: PresentedEvent): string | undefined =>
+  typeof details?.trace === "string" ? details.trace : undefined;
+
+/** Returns the trace in a `traceparent`. */
+const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split("-")[1];
 
 /** Returns the id of the key, account, invitation or agent that an event concerns, or else of the workspace. */
 function subjectOf({ agent_id: agentId, workspace_id: workspaceId, details }: PresentedEvent): string {

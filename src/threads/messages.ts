@@ -14,7 +14,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
-import type { Answer, Principal, StreamPlan, WorkspaceEvent } from "../workspace/contract.ts";
+import type { Answer, Principal, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
 
@@ -57,6 +57,7 @@ export interface OperationMessage {
   name: OperationName;
   input: OperationInputs[OperationName];
   principal: Principal;
+  via?: Via;
   /** What the reader thread found, for an inquiry. */
   found?: JsonValue;
 }

@@ -63,7 +63,11 @@ export interface Limits {
 }
 
 /** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */
-export function jobOf({ name, input, principal }: OperationRequest, found?: JsonValue, { quota, space }: Limits = {}) {
+export function jobOf(
+  { name, input, principal, via }: OperationRequest,
+  found?: JsonValue,
+  { quota, space }: Limits = {},
+) {
   if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
   const own = OPERATIONS[name] as AnyOperation;
   let operation = operationOf(own, found);
@@ -75,6 +79,7 @@ export function jobOf({ name, input, principal }: OperationRequest, found?: Json
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
+  if (via !== undefined) job.via = via;
   if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
   return job;
 }

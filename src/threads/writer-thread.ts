@@ -106,8 +106,9 @@ export class WriterThread {
    * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
   submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
-    const { name, input, principal } = request;
-    const rest = found === undefined ? "" : `,"found":${found}`;
+    const { name, input, principal, via } = request;
+    const said = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
+    const rest = found === undefined ? said : `${said},"found":${found}`;
     const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
     return this.#take(text, complete, request.isAbandoned);
   }

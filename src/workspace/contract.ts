@@ -40,11 +40,20 @@ export interface WorkspaceEvent {
   details: JsonObject;
 }
 
+/** What a request says of itself; its event's details repeat it. */
+export interface Via {
+  /** The program that asks, in its own words. */
+  client?: string;
+  /** The trace that the request belongs to (`traceparent`, W3C Trace Context). */
+  trace?: string;
+}
+
 /** One operation on its way to the workspace that owns it. */
 export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;
   input: OperationInputs[N];
   principal: Principal;
+  via?: Via;
   /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
   isAbandoned?: () => boolean;
 }

@@ -2,7 +2,7 @@
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Answer, Principal, Reply, WorkspaceEvent } from "./contract.ts";
+import type { Answer, Principal, Reply, Via, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
@@ -14,6 +14,7 @@ export interface Job<Prepared = unknown> {
   /** The name that the event will carry. */
   operation: EventName;
   principal: Principal;
+  via?: Via;
   /** The id that the event will carry; without it, it gets a new one. */
   auditId?: string;
   /**

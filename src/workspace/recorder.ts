@@ -99,7 +99,7 @@ export class Recorder {
       operation: job.operation,
       result: outcome.result,
       blocked_by: outcome.blockedBy ?? null,
-      details: outcome.details,
+      details: job.via === undefined ? outcome.details : { ...outcome.details, ...job.via },
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
     this.log.advance(chain, change, appended.agentSeq, { seq: context.seq, hash: appended.hash });

@@ -276,6 +276,7 @@ test("every request is logged with what is known of it, and no more", async () =
     blocked_by: null,
     audit_id: null,
     problem: null,
+    trace: null,
   };
   const known = { workspace_id: expect.any(String), actor: "key_full" };
   expect(server.logged.map(({ duration_ms: _, request_id: __, ...entry }) => entry)).toEqual([

@@ -19,6 +19,8 @@ export class Exchange {
   /** `policy:…`, when a policy refused it. */
   blockedBy: string | null = null;
   auditId: string | null = null;
+  /** The valid `traceparent` of the request. */
+  trace: string | null = null;
   /** The code of the problem document, null when the response is none. */
   problem: string | null = null;
   /** What remains of its key's limit; null without a limit. */
@@ -64,6 +66,7 @@ export class Exchange {
       blocked_by: this.blockedBy,
       audit_id: this.auditId,
       problem: this.problem,
+      trace: this.trace,
     };
   }
 }

@@ -88,7 +88,8 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   // The agents of checkpoints and events are checked when found.
   if (pathAgent === undefined && inputAgent !== null) requireAgentAllowed(principal, inputAgent);
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
-  const operation = { name, input, principal, isAbandoned };
+  const operation: OperationRequest = { name, input, principal, isAbandoned };
+  if (exchange.trace !== null) operation.via = { trace: exchange.trace };
   const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);

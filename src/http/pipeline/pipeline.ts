@@ -13,6 +13,7 @@ import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { type HandleDeps, handle } from "./handle.ts";
 import { AddressRate, RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
+import { traceOf } from "./trace-context.ts";
 import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 
 /** The message when the control database cannot be read or written. */
@@ -97,6 +98,7 @@ export class Pipeline {
       this.#checkHttps(request, headers);
       this.#countAddress(request, exchange.startedMs);
       if (isUnderApi(path) && !this.publicPaths.has(path)) {
+        exchange.trace = traceOf(headers.get("traceparent"));
         const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
         this.#enter(exchange, principal);
         this.#requireNetwork(request, principal);

@@ -29,6 +29,7 @@ export interface KeyPlace {
   end: number;
 }
 
+const QUOTE = 0x22;
 const KEY_START = '{"key":"';
 const KEY_END = '","value_digest":"';
 /** Characters after {@link KEY_END}: the digest and the end of the object. */
@@ -45,8 +46,12 @@ export const digestStart = (end: number): number => end - REST;
 /** The end of the key in ASCII that is canonical and has no escapes; -1 if it is of another form. */
 export function keyEnd(text: Bytes, start: number, end: number): number {
   const last = digestStart(end) - KEY_END.length;
-  if (last < keyStart(start) || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return -1;
-  return same(text, last, KEY_END_BYTES, 0, KEY_END.length) ? last : -1;
+  const first = keyStart(start);
+  if (last < first || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return -1;
+  if (!same(text, last, KEY_END_BYTES, 0, KEY_END.length)) return -1;
+  // A quote is the end of the key, with another member between it and the digest.
+  for (let at = first; at < last; at++) if (text.u8[at] === QUOTE) return -1;
+  return last;
 }
 
 const FIRST_BYTES = 64 * 1024;
