@@ -57,6 +57,7 @@ export type EffectKind =
  */
 export type ControlEffect =
   | "found_workspace"
+  | "change_workspace"
   | "create_key"
   | "rotate_key"
   | "change_key"

@@ -392,6 +392,13 @@ export const OPERATIONS = {
     group: "workspace",
     did: "restored the workspace from a backup",
   },
+  "workspace.change": {
+    ...ACCOUNT,
+    control: "change_workspace",
+    ocsf: "entity.update",
+    group: "workspace",
+    did: "changed who needs a second factor",
+  },
   "key.create": { ...ACCOUNT, control: "create_key", ocsf: "entity.create", group: "keys", did: "made an API key" },
   "key.change": {
     ...ACCOUNT,

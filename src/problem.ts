@@ -11,6 +11,7 @@ export const PROBLEMS = {
   second_factor_failed: [403, "The second factor is wrong"],
   password_wrong: [403, "The password is wrong"],
   sign_up_closed: [403, "Signing up is not open"],
+  second_factor_missing: [403, "A second factor must be turned on"],
   forbidden: [403, "Not allowed"],
   agent_suspended: [403, "The agent is suspended"],
   workspace_mismatch: [403, "The key belongs to another workspace"],
@@ -82,3 +83,10 @@ export class Problem extends Error {
 export function invalid(detail: string, param?: string): Problem {
   return new Problem("invalid_request", detail, param === undefined ? {} : { param });
 }
+
+/** Returns the refusal of a workspace that a member without a second factor cannot use. */
+export const secondFactorMissing = (): Problem =>
+  new Problem(
+    "second_factor_missing",
+    "This workspace requires a second factor, and your account has none. Turn one on: POST /account/totp, then POST /account/totp/confirm.",
+  );

@@ -2304,11 +2304,12 @@ CONTROL_SCHEMAS = {
     2: "3d75138ebb70b22b5365843942d760c4db009da465e924e8191f845603c57243",
     3: "8b160d6b9b2be7351e9326ee777ec988f9ab9e71d8c692a312533aa401c80560",
     4: "0123fdda0dbd0ca97f7ffe98864f65aa455923f5ad5896bf27eb035bc1d62da7",
+    5: "2f81f5e19808e79716e2bb62a7f1b3b08eea8aa7e3da1c4810a3bd23200034d6",
 }
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
 COVERED = {  # the columns of control.db that events cover
-    "workspaces": "id name created_by",
+    "workspaces": "id name created_by second_factor_since",
     "api_keys": "id " + KEY_COLUMNS,
     "members": "workspace_id account_id role joined_at",
     "links": "id " + LINK_COLUMNS,
@@ -2332,14 +2333,16 @@ def control_changes(event, said):
 
     def columns(names, **others):
         stated = {name: said[name] for name in names.split() if name in said} | others
-        return {name: moment(value) if name.endswith("_at") else value for name, value in stated.items()}
+        return {name: moment(value) if name.endswith(("_at", "_since")) else value for name, value in stated.items()}
 
     account = said.get("account_id")
     link = said.get("invitation_id")
     if operation == "workspace.create":
-        yield "workspaces", workspace, "add", columns("name", created_by=actor), ()
+        yield "workspaces", workspace, "add", columns("name", created_by=actor, second_factor_since=None), ()
         if actor.startswith("usr_"):  # a person owns the workspace that they create
             yield "members", actor, "add", {"role": "owner"}, ()
+    elif operation == "workspace.change":
+        yield "workspaces", workspace, "set", columns("second_factor_since"), ()
     elif operation in ("key.create", "key.rotate"):
         if operation == "key.rotate":
             old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
@@ -2374,7 +2377,7 @@ def control_changes(event, said):
         yield "members", account, "remove", {}, ()
 
 
-CONTROL_OPERATIONS = {"workspace.create", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
+CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
                       "member.join", "member.change", "member.remove"}
 
 
@@ -2496,7 +2499,9 @@ def finish_act(rows, changes):
     for kind, said in changes:
         said = snake(said)
         if kind == "addWorkspace":
-            insert("workspaces", said)
+            insert("workspaces", {"second_factor_since": None} | said)
+        elif kind == "requireSecondFactor":
+            update("workspaces", said["id"], second_factor_since=said["since"])
         elif kind == "addKey":
             lists = {name: list_text(said.get(name)) for name in ("agents", "networks")}
             insert("api_keys", dict.fromkeys(("id " + KEY_COLUMNS).split()) | said | lists)

@@ -71,7 +71,7 @@ export class Administration {
     const { clock, ids, actor } = this.options;
     const id = ids.next("ws");
     return await act(this.options, id, () => {
-      const workspace = { id, name, createdAt: clock(), createdBy: actor };
+      const workspace = { id, name, createdAt: clock(), createdBy: actor, secondFactorSince: null };
       const key = this.#newKey({ ...FIRST_KEY, workspaceId: id });
       const { changes, ...rest } = more(workspace);
       return {

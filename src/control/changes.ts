@@ -22,6 +22,8 @@ const OF_MEMBER = "workspace_id = ? AND account_id = ?";
 /** Each kind of change. A function returns false when the change does not fit what is stored. */
 const CHANGES = {
   addWorkspace: (connection: Connection, workspace: WorkspaceRecord) => WORKSPACES.insert(connection, workspace),
+  requireSecondFactor: (connection: Connection, { id, since }: Named<{ since: number | null }>) =>
+    WORKSPACES.update(connection, { second_factor_since: since }, "id = ?", [id]),
   addKey: (connection: Connection, { digest, ...key }: WithDigest<KeyRecord>) =>
     KEYS.insert(connection, key, { digest: Uint8Array.fromHex(digest) }),
   replaceKey: (connection: Connection, { id, by, expiresAt }: Named<{ by: string; expiresAt: number }>) => {

@@ -4,6 +4,7 @@ import foundation from "../../sql/control/001-workspaces-and-keys.sql" with { ty
 import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
 import pendingActs from "../../sql/control/003-pending-acts.sql" with { type: "text" };
 import keyNetworks from "../../sql/control/004-key-networks.sql" with { type: "text" };
+import secondFactor from "../../sql/control/005-second-factor-requirement.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
 import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
@@ -25,7 +26,7 @@ const ACT_PATIENCE_MS = 30_000;
 const ACT_INTERVAL_MS = 5;
 
 /** In order. A released migration never changes. */
-export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts, pendingActs, keyNetworks];
+export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts, pendingActs, keyNetworks, secondFactor];
 
 /** The control database with the counter that tells other processes of its changes. */
 export class ControlDatabase implements Disposable {

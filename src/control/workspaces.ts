@@ -15,6 +15,8 @@ export interface WorkspaceRecord {
   name: string;
   createdAt: number;
   createdBy: string;
+  /** Since when members need a second factor to use it; null for never. */
+  secondFactorSince: number | null;
 }
 
 export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
@@ -22,6 +24,7 @@ export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
   name: "name",
   createdAt: "created_at",
   createdBy: "created_by",
+  secondFactorSince: "second_factor_since",
 });
 
 /**
@@ -40,6 +43,7 @@ export const installationRecord = (id: string, createdAt: number): WorkspaceReco
   name: INSTALLATION_NAME,
   createdAt,
   createdBy: INSTALLATION_CREATOR,
+  secondFactorSince: null,
 });
 
 /** Returns the log of the installation; undefined before its first event. */

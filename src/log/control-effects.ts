@@ -36,9 +36,12 @@ export function controlChanges(event: AuditEventBody, details: JsonObject | null
 
 const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBody) => RowChange[] } = {
   found_workspace: ({ name }, { workspace_id: id, actor }) => [
-    change("workspaces", id, "add", { name, created_by: actor }),
+    change("workspaces", id, "add", { name, created_by: actor, second_factor_since: null }),
     // A person owns the workspace that they create.
     ...(actor.startsWith("usr_") ? [change("members", actor, "add", { role: "owner" })] : []),
+  ],
+  change_workspace: ({ second_factor_since: since }, { workspace_id: id }) => [
+    change("workspaces", id, "set", { second_factor_since: timeOf(since) }),
   ],
   create_key: (details, event) => [newKey(details, event)],
   rotate_key: (details, event) => [

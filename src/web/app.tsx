@@ -114,7 +114,8 @@ let lastRoomId: string | null = null;
 function lastRoom(): Room | null {
   if (session.value.kind !== "in") return null;
   const id = lastRoomId ?? session.value.workspaces[0]?.id;
-  return id === undefined ? null : roomOf(id);
+  const room = id === undefined ? null : roomOf(id);
+  return room?.locked === true ? null : room;
 }
 
 function Inside({ here }: { here: string }) {
@@ -126,6 +127,7 @@ function Inside({ here }: { here: string }) {
     if (parts === null) continue;
     const room = roomOf(parts.workspace ?? "");
     if (room === null) break;
+    if (room.locked) return inside(null, <Locked name={room.name} />);
     lastRoomId = room.id;
     return inside(room, page(parts));
   }
@@ -148,6 +150,22 @@ function Home() {
     go(only !== undefined && others.length === 0 ? paths.workspace(only.id) : "/workspaces", { replace: true });
   }, [state]);
   return null;
+}
+
+function Locked({ name }: { name: string }) {
+  return (
+    <>
+      <Heading title={name} />
+      <Empty title="This workspace requires a second factor">
+        <p>Your account has none. Turn one on, and the workspace opens.</p>
+        <p>
+          <a class="button button-primary" href="/settings">
+            Go to your account
+          </a>
+        </p>
+      </Empty>
+    </>
+  );
 }
 
 function NotHere() {

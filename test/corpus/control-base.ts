@@ -10,6 +10,7 @@ import {
   foundWorkspace,
   invite,
   removeMember,
+  requireSecondFactor,
   uninvite,
 } from "../../src/control/accounts/membership.ts";
 import { setOperator } from "../../src/control/accounts/operators.ts";
@@ -67,14 +68,14 @@ export async function makeControlBase(root: string): Promise<ControlBase> {
 /** Acts that leave a row of every kind. */
 export async function fillControl(parts: AccountParts) {
   const { control, ids } = parts;
-  const account = (name: string): string => {
+  const account = (name: string, totpSince: number | null = null): string => {
     const id = ids.next("usr");
-    const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
+    const secrets = { password: "", totpSecret: null, totpSince, totpStep: 0 };
     insertAccount(control.connection, { id, email: `${name}@example.com`, name, ...secrets, createdAt: systemClock() });
     return id;
   };
   const people = {
-    founder: account("founder"),
+    founder: account("founder", systemClock()),
     member: account("member"),
     removed: account("removed"),
     stranger: account("stranger"),
@@ -107,6 +108,7 @@ export async function fillControl(parts: AccountParts) {
   await uninvite(parts, founder, { workspaceId, invitationId: withdrawn.link.id });
   createLink(control, systemClock, { kind: "invitation", createdBy: "cli", workspaceId, role: "owner" });
   createLink(control, systemClock, { kind: "setup", createdBy: "cli" });
+  await requireSecondFactor(parts, founder, workspaceId, true);
   await setOperator(parts, founder, true, "cli");
   await setOperator(parts, people.member, true, "cli");
   await setOperator(parts, people.member, false, "cli");

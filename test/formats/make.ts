@@ -86,7 +86,13 @@ function makeControl(): void {
   using control = ControlDatabase.open(directory);
   const createdAt = clock();
   control.change((connection) => {
-    WORKSPACES.insert(connection, { id: workspaceId, name: "formats", createdAt, createdBy: "cli" });
+    WORKSPACES.insert(connection, {
+      id: workspaceId,
+      name: "formats",
+      createdAt,
+      createdBy: "cli",
+      secondFactorSince: null,
+    });
     const record = { id: keyId, workspaceId, label: "first", scope: "full" as const, agents: null, networks: null };
     const times = { createdAt, createdBy: "cli", expiresAt: null, lastUsedAt: null, revokedAt: null };
     KEYS.insert(connection, { ...record, ...times, replacedBy: null }, { digest: digestOf("nobody has this key") });

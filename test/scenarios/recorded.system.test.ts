@@ -85,11 +85,11 @@ const invitation = async () =>
 const newKey = async () => (await owner.browser.post(`${itsWorkspace(owner)}/keys`, {})).json;
 
 /** Somebody with a second factor, and the codes to take its place with. */
-async function withSecondFactor(): Promise<{ browser: Browser; codes: string[] }> {
-  const { browser } = await colleague();
+async function withSecondFactor(): Promise<{ browser: Browser; accountId: string; codes: string[] }> {
+  const { browser, accountId } = await colleague();
   const { secret } = (await browser.post("/account/totp", { password: PASSWORD })).json;
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  return { browser, codes: (await browser.post("/account/totp/confirm", { code })).json.recovery_codes };
+  return { browser, accountId, codes: (await browser.post("/account/totp/confirm", { code })).json.recovery_codes };
 }
 
 /** The request of each action, and the browser that sends it; which one sends it does not matter here. */
@@ -143,6 +143,12 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
   list_workspaces: async () => ({}),
   create_workspace: async () => ({ body: { name: "another" } }),
   read_workspace: async () => ({}),
+  change_workspace: async () => {
+    const { browser, accountId } = await withSecondFactor();
+    await owner.browser.put(`${itsWorkspace(owner)}/members/${accountId}`, { role: "owner" });
+    await browser.put(itsWorkspace(owner), { require_second_factor: true });
+    return { by: browser, body: { require_second_factor: false } };
+  },
   list_members: async () => ({}),
   change_member: async () => ({
     path: `${itsWorkspace(owner)}/members/${(await colleague()).accountId}`,

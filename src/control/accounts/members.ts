@@ -1,5 +1,5 @@
 /** The members of workspaces and their roles. */
-import { Problem } from "../../problem.ts";
+import { Problem, secondFactorMissing } from "../../problem.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
@@ -28,6 +28,10 @@ export interface Membership {
   name: string;
   role: Role;
   createdAt: number;
+  /** Its members need a second factor. */
+  requiresSecondFactor: boolean;
+  /** It cannot be used, because the member has no second factor. */
+  locked: boolean;
 }
 
 type MemberRow = readonly [accountId: string, email: string, name: string, role: Role, joinedAt: number];
@@ -45,21 +49,32 @@ export function findMember(connection: Connection, workspaceId: string, accountI
   return listMembers(connection, workspaceId).find((member) => member.accountId === accountId);
 }
 
-type MembershipRow = readonly [id: string, name: string, role: Role, createdAt: number];
+/** The membership of a workspace that an account has just created. */
+export const FOUNDER = { role: "owner", requiresSecondFactor: false, locked: false } as const;
+
+type MembershipRow = readonly [
+  ...[id: string, name: string, role: Role, createdAt: number],
+  requiresSecondFactor: number,
+  hasSecondFactor: number,
+];
 
 /** Returns the workspaces of an account in the order in which it joined them, without the log of the installation. */
 export function listMemberships(connection: Connection, accountId: string): Membership[] {
   return connection
     .all<MembershipRow>(
-      "SELECT w.id, w.name, m.role, w.created_at FROM members m JOIN workspaces w ON w.id = m.workspace_id " +
-        `WHERE m.account_id = ? AND NOT ${OF_INSTALLATION} ORDER BY m.joined_at, w.id`,
+      `SELECT w.id, w.name, m.role, w.created_at, w.second_factor_since IS NOT NULL, a.totp_since IS NOT NULL
+       FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts a ON a.id = m.account_id
+       WHERE m.account_id = ? AND NOT w.${OF_INSTALLATION} ORDER BY m.joined_at, w.id`,
       [accountId],
     )
-    .map(([id, name, role, createdAt]) => ({ id, name, role, createdAt }));
+    .map(([id, name, role, createdAt, requires, has]) => {
+      const requiresSecondFactor = requires === 1;
+      return { id, name, role, createdAt, requiresSecondFactor, locked: requiresSecondFactor && has === 0 };
+    });
 }
 
-/** Returns the membership of an account in a workspace. @throws {Problem} `workspace_not_found` */
-export function requireMembership({ control }: { control: ControlDatabase }, accountId: string, workspaceId: string) {
+/** Returns the membership of an account in a workspace, which may be locked. @throws {Problem} `workspace_not_found` */
+export function findMembership({ control }: { control: ControlDatabase }, accountId: string, workspaceId: string) {
   const found = listMemberships(control.connection, accountId).find(({ id }) => id === workspaceId);
   if (found === undefined) {
     throw new Problem(
@@ -70,7 +85,20 @@ export function requireMembership({ control }: { control: ControlDatabase }, acc
   return found;
 }
 
-/** Like {@link requireMembership}, for owners only. @throws {Problem} `workspace_not_found`, `forbidden` */
+/**
+ * Returns the membership of an account in a workspace that it can use.
+ * @throws {Problem} `workspace_not_found`, `second_factor_missing`
+ */
+export function requireMembership(parts: { control: ControlDatabase }, accountId: string, workspaceId: string) {
+  const found = findMembership(parts, accountId, workspaceId);
+  if (found.locked) throw secondFactorMissing();
+  return found;
+}
+
+/**
+ * Like {@link requireMembership}, for owners only.
+ * @throws {Problem} `workspace_not_found`, `second_factor_missing`, `forbidden`
+ */
 export function requireOwner(parts: { control: ControlDatabase }, accountId: string, workspaceId: string): Membership {
   const membership = requireMembership(parts, accountId, workspaceId);
   if (membership.role === "owner") return membership;

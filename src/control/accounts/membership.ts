@@ -3,17 +3,19 @@ import { showTime } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
 import { act, type Recorded } from "../acts.ts";
 import { digestOf } from "../secret.ts";
+import { findAccount } from "./accounts.ts";
 import { draftLink, findUsableLink, INVITATION_MAX_DAYS, listInvitations } from "./links.ts";
 import {
   countOwned,
   findMember,
+  findMembership,
   hasOtherOwner,
   type MemberRecord,
   type Role,
-  requireMembership,
   requireOwner,
 } from "./members.ts";
 import { type AccountParts, administrationOf, ownEvent } from "./parts.ts";
+import { hasSecondFactor } from "./second-factor.ts";
 import { linkNotFound } from "./sign-up.ts";
 
 /** The most workspaces that an account can own by creating them. */
@@ -44,6 +46,33 @@ export function foundWorkspace(parts: AccountParts, accountId: string, name: str
   });
 }
 
+/**
+ * Makes a second factor a condition for using a workspace, or ends that. An owner without one would lock the workspace.
+ * @throws {Problem} `second_factor_missing`
+ */
+export function requireSecondFactor(parts: AccountParts, actor: string, id: string, required: boolean) {
+  return act(parts, id, () => {
+    const membership = requireOwner(parts, actor, id);
+    if (membership.requiresSecondFactor === required) return { event: null };
+    const account = findAccount(parts.control.connection, actor);
+    if (required && account !== undefined && !hasSecondFactor(account)) {
+      throw new Problem(
+        "second_factor_missing",
+        "Turn on a second factor of your own first (POST /account/totp), or you would lose access.",
+      );
+    }
+    const since = required ? parts.clock() : null;
+    return {
+      event: {
+        operation: "workspace.change",
+        actor,
+        details: { second_factor_since: since === null ? null : showTime(since) },
+      },
+      changes: [["requireSecondFactor", { id, since }]],
+    };
+  });
+}
+
 /** Changes the role of a member, for owners. @throws {Problem} `member_not_found`, `last_owner` */
 export function changeRole(parts: AccountParts, actor: string, wish: MemberKey & { role: Role }) {
   const { workspaceId, accountId, role } = wish;
@@ -64,7 +93,7 @@ export function changeRole(parts: AccountParts, actor: string, wish: MemberKey &
 export function removeMember(parts: AccountParts, actor: string, whose: MemberKey): Promise<Recorded> {
   const { workspaceId, accountId } = whose;
   return act(parts, workspaceId, () => {
-    if (actor === accountId) requireMembership(parts, actor, workspaceId);
+    if (actor === accountId) findMembership(parts, actor, workspaceId);
     else requireOwner(parts, actor, workspaceId);
     const { role } = requireOtherOwner(parts, whose);
     return {
@@ -166,5 +195,5 @@ export async function acceptInvitation(parts: AccountParts, accountId: string, t
       ],
     };
   });
-  return { workspace: requireMembership(parts, accountId, workspaceId), auditId };
+  return { workspace: findMembership(parts, accountId, workspaceId), auditId };
 }

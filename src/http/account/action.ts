@@ -1,6 +1,6 @@
 /** A route of `/account`: what it is made of, and the function that carries it out. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import { type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
+import { findMembership, type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import type { WorkspaceEvent } from "../../control/journal.ts";
@@ -77,7 +77,7 @@ interface Member {
   workspace: Membership;
 }
 
-function workspaceAction(require: typeof requireMembership) {
+function workspaceAction(require: typeof requireMembership, mayBeLocked = false) {
   return <At extends string, B extends TObject = NoMembers>({
     run,
     problems = [],
@@ -85,7 +85,7 @@ function workspaceAction(require: typeof requireMembership) {
   }: ActionDefinition<At, B, Member>): Action =>
     action({
       ...definition,
-      problems: ["workspace_not_found", ...problems],
+      problems: ["workspace_not_found", ...(mayBeLocked ? [] : ["second_factor_missing" as const]), ...problems],
       run({ signedIn, ...request }, deps) {
         const { accountId } = signedIn;
         const { workspace_id } = request.params as unknown as { workspace_id: string };
@@ -94,6 +94,7 @@ function workspaceAction(require: typeof requireMembership) {
     });
 }
 
-/** Defines a route for the members of a workspace, and one for its owners. */
+/** Defines a route for the members of a workspace, one that they can use without a required second factor, and one for its owners. */
 export const memberAction = workspaceAction(requireMembership);
+export const anyMemberAction = workspaceAction(findMembership, true);
 export const ownerAction = workspaceAction(requireOwner);

@@ -120,7 +120,14 @@ export const SessionShape = shape("Session", {
   current: t.Boolean({ description: "The session of this request." }),
 });
 
-const workspaceMembers = { id: t.String({ pattern: "^ws_" }), name: t.String(), role: RoleName, created_at: Time };
+const workspaceMembers = {
+  id: t.String({ pattern: "^ws_" }),
+  name: t.String(),
+  role: RoleName,
+  created_at: Time,
+  requires_second_factor: t.Boolean({ description: "Members without a second factor cannot use the workspace." }),
+  locked: t.Boolean({ description: "You cannot use it, because you have no second factor." }),
+};
 
 export const WorkspaceShape = shape("Workspace", workspaceMembers);
 

@@ -50,8 +50,10 @@ export function showSignedIn(
   };
 }
 
-export function showWorkspace({ id, name, role, createdAt }: Membership): Static<typeof schema.WorkspaceShape> {
-  return { id, name, role, created_at: showTime(createdAt) };
+export function showWorkspace(membership: Membership): Static<typeof schema.WorkspaceShape> {
+  const { id, name, role, createdAt, requiresSecondFactor, locked } = membership;
+  const factor = { requires_second_factor: requiresSecondFactor, locked };
+  return { id, name, role, created_at: showTime(createdAt), ...factor };
 }
 
 export function showMember(member: MemberRecord, you: string): Static<typeof schema.MemberShape> {

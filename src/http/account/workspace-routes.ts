@@ -1,12 +1,26 @@
 /** Workspaces, their members, and invitations to them. */
 import { Type as t } from "@sinclair/typebox";
 import { INVITATION_MAX_DAYS, LINK_LIFETIME_DAYS, listInvitations } from "../../control/accounts/links.ts";
-import { countMembers, listMembers, listMemberships, requireOwner } from "../../control/accounts/members.ts";
-import { changeRole, foundWorkspace, invite, removeMember, uninvite } from "../../control/accounts/membership.ts";
+import {
+  countMembers,
+  FOUNDER,
+  findMembership,
+  listMembers,
+  listMemberships,
+  requireOwner,
+} from "../../control/accounts/members.ts";
+import {
+  changeRole,
+  foundWorkspace,
+  invite,
+  removeMember,
+  requireSecondFactor,
+  uninvite,
+} from "../../control/accounts/membership.ts";
 import { countKeysInForce } from "../../control/keys.ts";
 import { optionalInteger } from "../fields.ts";
 import { listWithoutPages, object } from "../shapes.ts";
-import { action, memberAction, ownerAction } from "./action.ts";
+import { action, anyMemberAction, memberAction, ownerAction } from "./action.ts";
 import * as schema from "./schema.ts";
 import { showInvitation, showMember, showWorkspace } from "./show.ts";
 
@@ -36,7 +50,7 @@ export const workspaceActions = [
       const { workspace, apiKey, record, auditId } = await foundWorkspace(parts, signedIn.accountId, body.name);
       return {
         body: {
-          workspace: showWorkspace({ ...workspace, role: "owner" }),
+          workspace: showWorkspace({ ...workspace, ...FOUNDER }),
           workspace_id: workspace.id,
           api_key: apiKey,
           key_id: record.id,
@@ -64,6 +78,22 @@ export const workspaceActions = [
           keys: countKeysInForce(connection, workspace.id, parts.clock()),
         },
       };
+    },
+  }),
+
+  ownerAction({
+    name: "change_workspace",
+    at: "PUT /account/workspaces/:workspace_id",
+    body: object({ require_second_factor: t.Boolean({ description: "Whether members need a second factor." }) }),
+    summary: "Require a second factor",
+    description:
+      "For owners who have one. Takes effect at once: members without a second factor can only turn one on, or leave. API keys are not affected.",
+    recordedAs: ["workspace.change"],
+    response: { description: "The workspace.", schema: schema.WorkspaceShape },
+    problems: ["second_factor_missing"],
+    async run({ workspace: { id }, body, accountId }, { parts }) {
+      const { auditId } = await requireSecondFactor(parts, accountId, id, body.require_second_factor);
+      return { body: showWorkspace(findMembership(parts, accountId, id)), auditId };
     },
   }),
 
@@ -95,7 +125,7 @@ export const workspaceActions = [
     },
   }),
 
-  memberAction({
+  anyMemberAction({
     name: "remove_member",
     at: "DELETE /account/workspaces/:workspace_id/members/:account_id",
     summary: "Remove a member",

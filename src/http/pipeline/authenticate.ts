@@ -1,5 +1,5 @@
 /** Authentication: the first thing that is checked of a request. */
-import { invalid, Problem } from "../../problem.ts";
+import { invalid, Problem, secondFactorMissing } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import type { AccountDeps } from "../account/action.ts";
 import { requireSameOrigin, sessionToken } from "./session.ts";
@@ -106,6 +106,7 @@ function principalOfSession(
     throw invalid("With a session, send X-Workspace-Id: one of your workspaces.", WORKSPACE_HEADER);
   }
   const principal = signedIn.principals.get(workspaceId);
+  if (signedIn.locked.has(workspaceId)) throw secondFactorMissing();
   if (principal === undefined) {
     throw new Problem(
       "workspace_mismatch",

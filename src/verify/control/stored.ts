@@ -27,7 +27,7 @@ export interface StoredRow {
 
 /** The columns of each table that events cover, by their types. */
 export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "text" | "integer" | "bytes">>>> = {
-  workspaces: { id: "text", name: "text", created_by: "text" },
+  workspaces: { id: "text", name: "text", created_by: "text", second_factor_since: "integer" },
   api_keys: {
     id: "text",
     workspace_id: "text",
@@ -176,6 +176,7 @@ function uncovered(): void {}
 
 const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => unknown } = {
   addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
+  requireSecondFactor: (rows, { id, since }) => set(rows, "workspaces", id, { second_factor_since: since }),
   addKey: (rows, { digest, ...key }) =>
     add(rows, "api_keys", { ...(KEYS.columns(key) as Columns), digest, revoked_by: null }),
   replaceKey: (rows, { id, by, expiresAt }) => set(rows, "api_keys", id, { replaced_by: by, expires_at: expiresAt }),

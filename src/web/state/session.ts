@@ -59,6 +59,10 @@ export interface Room {
   canRead: boolean;
   /** May manage members and keys. */
   canManage: boolean;
+  /** Members need a second factor to use it. */
+  requiresSecondFactor: boolean;
+  /** The user has none, so it cannot be used. */
+  locked: boolean;
 }
 
 /** Returns the workspace with this id, or the log of the installation; null when the user is not a member. */
@@ -68,10 +72,12 @@ export function roomOf(workspaceId: string): Room | null {
   const isInstallation = installation?.id === workspaceId;
   const workspace = isInstallation ? installation : workspaces.find(({ id }) => id === workspaceId);
   if (workspace == null) return null;
-  const { id, name, role } = workspace;
+  const { id, name, role, locked, requires_second_factor: requiresSecondFactor } = workspace;
   const trusted = role !== "auditor";
   const rights = { canWrite: trusted, canRead: trusted, canManage: role === "owner" };
-  return { id, name, isInstallation, api: new WorkspaceApi(id), account: `/account/workspaces/${id}`, ...rights };
+  const factor = { requiresSecondFactor, locked };
+  const account = `/account/workspaces/${id}`;
+  return { id, name, isInstallation, api: new WorkspaceApi(id), account, ...rights, ...factor };
 }
 
 /** The workspace of the page around a component, null on pages that belong to none. */

@@ -2,8 +2,8 @@
 import { useState } from "preact/hooks";
 import encodeQR from "qr";
 import { ask } from "../../api/client.ts";
-import type { Account, RecoveryCodes, SignedIn, TotpBegun } from "../../api/types.ts";
-import { updateSession } from "../../state/session.ts";
+import type { Account, RecoveryCodes, TotpBegun } from "../../api/types.ts";
+import { loadSession } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
@@ -15,11 +15,6 @@ import { Code, Password } from "./fields.tsx";
 
 /** Light modules around a QR code (ISO/IEC 18004 asks for four). */
 const QUIET_ZONE = 4;
-
-async function refreshAccount(): Promise<void> {
-  const { account } = await ask<SignedIn>("/account");
-  updateSession(() => ({ account }));
-}
 
 export function TotpSection({ account }: { account: Account }) {
   return (
@@ -123,7 +118,7 @@ function Disable() {
   const { body, fields } = useProofs();
   const disable = async () => {
     await ask("/account/totp/disable", { body });
-    await refreshAccount();
+    await loadSession();
     say("The second factor is off.");
     close();
   };
@@ -141,7 +136,7 @@ function Codes({ codes }: { codes: readonly string[] }) {
   const close = useClose();
   const keep = () => {
     close();
-    void refreshAccount();
+    void loadSession();
   };
   return (
     <Dialog title="Recovery codes" onClose={keep}>

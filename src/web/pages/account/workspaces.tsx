@@ -31,11 +31,12 @@ export function WorkspacesPage() {
         </Empty>
       ) : (
         <ul class="card-list">
-          {workspaces.map(({ id, name, role }) => (
+          {workspaces.map(({ id, name, role, locked }) => (
             <li key={id}>
               <a class="card card-link" href={paths.workspace(id)}>
                 <strong>{name}</strong>
                 <Badge>{role}</Badge>
+                {locked && <Badge tone="warn">requires a second factor</Badge>}
                 <code class="faint small">{id}</code>
               </a>
             </li>

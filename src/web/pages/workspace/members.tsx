@@ -8,7 +8,7 @@ import { loadSession, useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
-import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
+import { Check, Form, Select, TextField, useFields } from "../../ui/field.tsx";
 import { Badge, learnActors, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, Problem, Section, ShowItems, Table } from "../../ui/parts.tsx";
@@ -42,6 +42,7 @@ export function MembersPage() {
         {(items) => <MemberTable items={items} onChanged={members.reload} onRemoved={removed} />}
       </ShowItems>
       {room.canManage && <Invitations key={round} />}
+      {room.canManage && <SecondFactor />}
     </>
   );
 }
@@ -134,6 +135,27 @@ function Remove({ member: { account_id, name, you }, onRemoved }: { member: Memb
         {you ? "you" : "they"} know keep working: revoke them too.
       </p>
     </Confirm>
+  );
+}
+
+function SecondFactor() {
+  const { account, requiresSecondFactor } = useRoom();
+  const change = useAction(async (required: boolean) => {
+    await ask(account, { method: "PUT", body: { require_second_factor: required } });
+    await loadSession();
+    say(required ? "Members need a second factor now." : "A second factor is optional now.");
+  });
+  return (
+    <Section title="Second factor">
+      <Problem problem={change.problem} />
+      <Check
+        label="Members need a second factor"
+        hint="Members without one can only turn one on, or leave. API keys are not affected."
+        checked={requiresSecondFactor}
+        disabled={change.busy}
+        onChecked={change.run}
+      />
+    </Section>
   );
 }
 
