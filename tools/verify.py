@@ -2305,6 +2305,7 @@ CONTROL_SCHEMAS = {
     3: "8b160d6b9b2be7351e9326ee777ec988f9ab9e71d8c692a312533aa401c80560",
     4: "0123fdda0dbd0ca97f7ffe98864f65aa455923f5ad5896bf27eb035bc1d62da7",
     5: "2f81f5e19808e79716e2bb62a7f1b3b08eea8aa7e3da1c4810a3bd23200034d6",
+    6: "a5f76e16991f89b91360420e0868bb87e1fbcead6f69a287d77442005b18dd92",
 }
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"

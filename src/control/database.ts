@@ -5,6 +5,7 @@ import accounts from "../../sql/control/002-accounts.sql" with { type: "text" };
 import pendingActs from "../../sql/control/003-pending-acts.sql" with { type: "text" };
 import keyNetworks from "../../sql/control/004-key-networks.sql" with { type: "text" };
 import secondFactor from "../../sql/control/005-second-factor-requirement.sql" with { type: "text" };
+import commits from "../../sql/control/006-commits.sql" with { type: "text" };
 import type { DataDirectory } from "../datadir/layout.ts";
 import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
@@ -26,12 +27,20 @@ const ACT_PATIENCE_MS = 30_000;
 const ACT_INTERVAL_MS = 5;
 
 /** In order. A released migration never changes. */
-export const CONTROL_MIGRATIONS: readonly string[] = [foundation, accounts, pendingActs, keyNetworks, secondFactor];
+export const CONTROL_MIGRATIONS: readonly string[] = [
+  foundation,
+  accounts,
+  pendingActs,
+  keyNetworks,
+  secondFactor,
+  commits,
+];
 
 /** The control database with the counter that tells other processes of its changes. */
 export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
   #isReported = false;
+  #dataVersion = -1;
 
   private constructor(
     readonly connection: Connection,
@@ -39,7 +48,9 @@ export class ControlDatabase implements Disposable {
     readonly actsLock: string,
     /** Which file was opened. */
     private readonly identity: string | null,
-  ) {}
+  ) {
+    connection.own?.watch("commits", numberOfCommits(connection));
+  }
 
   /**
    * Opens the database, and creates or upgrades it when needed. Only one process at a time does so, since SQLite's
@@ -69,10 +80,23 @@ export class ControlDatabase implements Disposable {
     return result;
   }
 
-  /** Reports whether the file was removed or replaced after it was opened. What is written to it then is lost. */
+  /** Reports whether the file was removed, replaced or overwritten after it was opened. What is written to it then is lost. */
   get isReplaced(): boolean {
-    const { file } = this.connection;
-    return file !== null && identityOf(file.path) !== this.identity;
+    const { file, own } = this.connection;
+    if (file === null || own === null) return false;
+    if (identityOf(file.path) !== this.identity || own.isDisowned) return true;
+    if (this.#readDataVersion() === this.#dataVersion && own.isAsNoted()) return false;
+    // Within a transaction, no other process commits or copies the log back.
+    transact(this.connection, () => {
+      const version = this.#readDataVersion();
+      if (own.foreignChange(version !== this.#dataVersion) === "replaced") own.disown();
+      this.#dataVersion = version;
+    });
+    return own.isDisowned;
+  }
+
+  #readDataVersion(): number {
+    return this.connection.value<number>("PRAGMA data_version") ?? 0;
   }
 
   /** Returns what to log when the file was replaced, once each time. */
@@ -84,11 +108,18 @@ export class ControlDatabase implements Disposable {
 
   /**
    * Runs `work` in one transaction, without telling other processes.
-   * @throws {Failure} `busy` when the file was removed or replaced; nothing is changed then
+   * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is changed then
    */
   transaction<T>(work: (connection: Connection) => T): T {
     if (this.isReplaced) throw new Failure("busy", REPLACED);
-    return transact(this.connection, () => work(this.connection));
+    const result = transact(this.connection, () => {
+      this.connection.run("UPDATE commits SET number = printf('%016x', ? + 1)", [
+        Number.parseInt(numberOfCommits(this.connection), 16),
+      ]);
+      return work(this.connection);
+    });
+    this.connection.own?.noteLog();
+    return result;
   }
 
   /**
@@ -120,8 +151,11 @@ export class ControlDatabase implements Disposable {
   }
 }
 
+const numberOfCommits = (connection: Connection): string =>
+  connection.value<string>("SELECT number FROM commits") ?? "";
+
 const REPLACED =
-  "control.db was removed or replaced while governd runs, so accounts and keys cannot be changed. Nothing was changed. Put the file back, or restart the daemon with the new one.";
+  "control.db was removed, replaced or overwritten while governd runs, so accounts and keys cannot be changed. Nothing was changed. Put the file back by renaming it, or restart the daemon with the new one.";
 
 const actsInUse = (cause: unknown) =>
   new Failure(

@@ -11,7 +11,7 @@ interface ReadinessParts {
   /** The data directory. */
   root: string;
   threadsRunning(): boolean;
-  /** Whether `control.db` was removed or replaced. */
+  /** Whether `control.db` was removed, replaced or overwritten. */
   controlReplaced(): boolean;
   /** False while the disk refuses what workspaces write. */
   takesWrites(): boolean;
@@ -41,7 +41,7 @@ export class ReadinessProbe {
         storage: storageWritable ? "ok" : "not writable",
         // The daemon migrates the control database before it listens, and a workspace when it opens it.
         migrations: "ok",
-        control: controlReplaced ? "control.db was removed or replaced" : "ok",
+        control: controlReplaced ? "control.db was removed, replaced or overwritten" : "ok",
         threads: threadsRunning ? "ok" : "restarting",
       },
       workspaces_down: Array.from(this.parts.down.values(), ({ workspaceId, reason, sinceMs }) => ({

@@ -87,6 +87,11 @@ export class OwnFiles {
     return log === "written" && !othersWrote ? "log_written" : null;
   }
 
+  /** Whether the database is as noted. */
+  isAsNoted(): boolean {
+    return this.#databaseChange() === "none";
+  }
+
   /** Whether other files are in the place of these. Another process may have written to them: that does not count. */
   isReplaced(): boolean {
     return this.#databaseChange() === "replaced" || changeOf(this.#log, stampOf(`${this.path}-wal`)) === "replaced";

@@ -310,6 +310,28 @@ describe.each([
   });
 });
 
+test("control.db is overwritten in place while the daemon runs: it is not ready until it is restarted", async () => {
+  const one = await made("one");
+  const control = join(data, "control.db");
+  const older = readFileSync(control);
+  const two = await made("two");
+  {
+    await using daemon = await startGovernd(data, ["--threads", "1"]);
+    await writeMany(daemon, two, "old", 1);
+    // What other processes commit and copy back is no overwriting.
+    const keyOf = ["key", "create", "--workspace", one.workspace_id, "--json", "--data-dir", data];
+    const { api_key: apiKey } = (await governdProcess(keyOf)).json<{ api_key: string }>();
+    await eventually("the new key is known", async () => (await daemon.ask("/v1/agents", { apiKey })).status === 200);
+    expect((await daemon.ask("/readyz")).status).toBe(200);
+    writeFileSync(control, older);
+    await eventually("it is not ready", async () => (await daemon.ask("/readyz")).status === 503);
+    await writeMany(daemon, two, "new", 1);
+  }
+  // What was put there is used then.
+  await using daemon = await startGovernd(data, ["--threads", "1"]);
+  expect((await daemon.ask("/readyz")).status).toBe(200);
+});
+
 function moveCopyInto(path: string): void {
   copyFileSync(path, `${path}.new`);
   renameSync(`${path}.new`, path);
