@@ -280,7 +280,7 @@ export const OPERATIONS = {
     input: takes<{
       scope: AuditScope;
       operations?: readonly string[];
-      result?: string;
+      results?: readonly string[];
       window: TimeWindow;
       page: Page;
     }>(),

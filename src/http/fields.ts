@@ -5,8 +5,9 @@
  * API counts code points and bytes, so these fields have their own kinds: `check` decides, the JSON Schema documents,
  * and its `description` also tells the caller of an error what to send.
  */
-import { Kind, type SchemaOptions, TypeRegistry, Type as t } from "@sinclair/typebox";
+import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { component } from "./shapes.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 /** Most characters (code points) of a data key and of a prefix. */
@@ -73,43 +74,55 @@ function plainText(name: string, least: number, most: number, words: string, exa
 /** Returns the bytes of a value as RFC 8785 writes it, which differs from JSON.stringify only in order. */
 export const canonicalBytes = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value), "utf8");
 
-export const AgentId = textField(
+export const AgentId = component(
   "AgentId",
-  {
-    pattern: AGENT_ID.source,
-    description: "The agent's id, chosen by the client: 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ -",
-    examples: ["support-bot"],
-  },
-  isAgentId,
+  textField(
+    "AgentId",
+    {
+      pattern: AGENT_ID.source,
+      description: "The agent's id, chosen by the client: 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ -",
+      examples: ["support-bot"],
+    },
+    isAgentId,
+  ),
 );
 
-export const Key = plainText("Key", 1, MAX_KEY_LENGTH, "The entry's key", "customers/42/summary");
+export const Key = component(
+  "EntryKey",
+  plainText("Key", 1, MAX_KEY_LENGTH, "The entry's key", "customers/42/summary"),
+);
 
 const PREFIX = "What keys begin with, taken literally";
 export const Prefix = plainText("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
 export const NonEmptyPrefix = plainText("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
 
-export const Value = textField(
-  "Value",
-  {
-    description: "The value: a string of at most 1 MiB of UTF-8.",
-    examples: ["Prefers to be contacted in the morning."],
-  },
-  // A UTF-16 code unit becomes at most three bytes.
-  (text) => text.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(text, "utf8") <= MAX_VALUE_BYTES,
+export const Value = component(
+  "EntryValue",
+  textField(
+    "Value",
+    {
+      description: "The value: a string of at most 1 MiB of UTF-8.",
+      examples: ["Prefers to be contacted in the morning."],
+    },
+    // A UTF-16 code unit becomes at most three bytes.
+    (text) => text.length * 3 <= MAX_VALUE_BYTES || Buffer.byteLength(text, "utf8") <= MAX_VALUE_BYTES,
+  ),
 );
 
 export const Label = plainText("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration");
 
-export const Metadata = field<JsonObject>(
+export const Metadata = component(
   "Metadata",
-  {
-    type: "object",
-    additionalProperties: true,
-    description: "A free-form object of at most 64 KiB as canonical JSON.",
-    examples: [{ source: "crm", confidence: 0.9 }],
-  },
-  (value) => isJsonObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
+  field<JsonObject>(
+    "Metadata",
+    {
+      type: "object",
+      additionalProperties: true,
+      description: "A free-form object of at most 64 KiB as canonical JSON.",
+      examples: [{ source: "crm", confidence: 0.9 }],
+    },
+    (value) => isJsonObject(value) && canonicalBytes(value) <= MAX_METADATA_BYTES,
+  ),
 );
 
 export const Timestamp = textField(
@@ -138,6 +151,12 @@ export function choice<const W extends string>(words: readonly W[], description:
   return t.Optional(wordOf(words, description, byDefault === undefined ? {} : { default: byDefault }));
 }
 
+/** A filter: one or several of a few words, which may be left out. `description` ends where the words follow. */
+export function wordsOf<const W extends string>(words: readonly W[], item: TUnsafe<W>, description: string) {
+  const list = `${description}: one or several of ${words.join(", ")}, separated by commas.`;
+  return t.Optional(t.Array(item, { minItems: 1, description: list, examples: [words.slice(0, 2)] }));
+}
+
 /** An integer of a range, which may be left out. `words` say what it is. */
 export function optionalInteger(minimum: number, maximum: number, words: string, byDefault?: number) {
   const options = byDefault === undefined ? {} : { default: byDefault };
@@ -157,6 +176,9 @@ export const PAGE_PARAMETERS = {
     }),
   ),
   cursor: t.Optional(
-    t.String({ description: "`next_cursor` of the previous page, with the same filters and without `offset`." }),
+    t.String({
+      description: "`next_cursor` of the previous page, with the same filters and without `offset`.",
+      examples: ["WyJkMmY4YSIsNDFd"],
+    }),
   ),
 };

@@ -3,6 +3,7 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { isSuspendable, type OperationInputs, type OperationName, whenOverQuota } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
+import type { HeaderName } from "./documents/api/headers.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
@@ -34,8 +35,17 @@ interface ResponseDoc {
   mediaType?: string;
   /** Media types besides the first. */
   otherTypes?: readonly string[];
+  /** Absent where the examples of the schema's members make one. */
   example?: unknown;
   etag?: boolean;
+  /** Headers that only some answers have, besides `ETag`. */
+  sends?: readonly HeaderName[];
+}
+
+/** How the API's documentation describes a header of a request. */
+interface RequestHeader {
+  description: string;
+  example: string;
 }
 
 /** What the routes of operations and those of `/account` have in common, as they are written. */
@@ -97,7 +107,7 @@ interface RouteDefinition<N extends OperationName, At extends string, Q extends 
   operation: N;
   response: ResponseDoc;
   /** Request headers that this operation honours. */
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, RequestHeader>>;
   input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
   /** Another operation that a request can turn out to ask for. */
   variant?: {
@@ -113,7 +123,7 @@ type AnyRequest = RouteRequest<string, unknown, unknown>;
 export interface Route extends CompiledEndpoint {
   operation: OperationName;
   response: ResponseDoc;
-  headers: Readonly<Record<string, string>>;
+  headers: Readonly<Record<string, RequestHeader>>;
   input(request: AnyRequest): OperationInputs[OperationName];
   variant: { operation: OperationName; input(request: AnyRequest): OperationInputs[OperationName] | null } | undefined;
 }

@@ -2,20 +2,34 @@
  * Shapes that several schemas share. Those of results only document the API; they validate nothing. The dashboard
  * derives its types from them (`src/web/api/types.ts`).
  */
-import { type Static, type TObject, type TProperties, type TSchema, type TUnsafe, Type as t } from "@sinclair/typebox";
+import {
+  type SchemaOptions,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type as t,
+} from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
+
+/** Where a schema carries the name of its component. Copies of it keep the name. */
+const NAME = Symbol("component");
 
 const components = new Map<string, TSchema>();
 
-/** Names a schema in the API's documentation and returns a reference to it. */
-export function component<S extends TSchema>(name: string, schema: S): TUnsafe<Static<S>> {
+/** Names a schema: wherever it stands, the API's documents refer to a component of this name. */
+export function component<S extends TSchema>(name: string, schema: S): S {
   if (components.has(name)) throw new Error(`two API components are called ${name}`);
   components.set(name, schema);
-  return t.Unsafe<Static<S>>({ $ref: `#/components/schemas/${name}` });
+  return { ...schema, [NAME]: name };
 }
 
-/** Returns every named schema, for the documentation. */
-export const componentSchemas = (): Record<string, TSchema> => Object.fromEntries(components);
+/** Returns the name and the original of a {@link component}, undefined for any other schema. */
+export function componentOf(schema: object): { name: string; original: TSchema } | undefined {
+  const name = (schema as { [NAME]?: string })[NAME];
+  return name === undefined ? undefined : { name, original: components.get(name) as TSchema };
+}
 
 const closed = { additionalProperties: false } as const;
 
@@ -24,38 +38,47 @@ export function object<P extends TProperties>(members: P, description?: string):
   return t.Object(members, description === undefined ? closed : { ...closed, description });
 }
 
-/** Names an {@link object} in the API's documentation and returns a reference to it. */
+/** An {@link object} that is a {@link component}. */
 export function shape<P extends TProperties>(name: string, members: P, description?: string) {
   return component(name, object(members, description));
 }
 
 /** Null, or what the schema describes. */
-export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
-  return t.Unsafe<Static<S> | null>({ anyOf: [schema, { type: "null" }] });
+export function nullable<S extends TSchema>(schema: S, options: SchemaOptions = {}): TUnsafe<Static<S> | null> {
+  return t.Unsafe<Static<S> | null>({ ...options, anyOf: [schema, { type: "null" }] });
 }
+
+/** {@link nullable}, and null in examples. */
+export const usuallyNull = <S extends TSchema>(schema: S) => nullable(schema, { examples: [null] });
 
 /** One of a few words. */
 export function oneOf<const W extends string>(words: readonly W[]): TUnsafe<W> {
-  return t.Unsafe<W>({ enum: [...words], type: "string" });
+  return t.Unsafe<W>(t.Union(words.map((word) => t.Literal(word))));
 }
 
 /** A JSON object with any members. */
-export function anyObject(options: { description?: string } = {}): TUnsafe<JsonObject> {
+export function anyObject(options: SchemaOptions = {}): TUnsafe<JsonObject> {
   return t.Unsafe<JsonObject>(t.Object({}, { ...options, additionalProperties: true }));
 }
 
-export const AuditId = t.String({
-  pattern: "^aud_[0-9a-z]{26}$",
-  description: "The audit event that recorded this operation.",
-  examples: ["aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
-});
+export const AuditId = component(
+  "AuditId",
+  t.String({
+    pattern: "^aud_[0-9a-z]{26}$",
+    description: "The audit event that recorded this operation.",
+    examples: ["aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
+  }),
+);
 
 /** A time in a result: UTC, three decimals. */
-export const Time = t.String({
-  format: "date-time",
-  pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
-  examples: ["2026-01-31T08:00:00.000Z"],
-});
+export const Time = component(
+  "Time",
+  t.String({
+    format: "date-time",
+    pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$",
+    examples: ["2026-01-31T08:00:00.000Z"],
+  }),
+);
 
 /** A number of things. */
 export const Count = t.Integer({ minimum: 0 });
@@ -64,27 +87,39 @@ export const Count = t.Integer({ minimum: 0 });
 export const countOf = (description: string) => t.Integer({ minimum: 0, description });
 
 /** A config's version. */
-export const VersionId = t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] });
+export const VersionId = component("VersionId", t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] }));
 
 /** A SHA-256 hash, or another of 32 bytes. */
-export const Hash = t.String({ pattern: "^[0-9a-f]{64}$" });
+export const Hash = component(
+  "Hash",
+  t.String({
+    pattern: "^[0-9a-f]{64}$",
+    examples: ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+  }),
+);
 
-/** Returns an example of an object, from the examples and the defaults of its members. A member without either is left out. */
-export function exampleOf({ properties }: TObject): JsonObject {
-  const examples = Object.entries(properties as Record<string, TSchema>).map(([name, schema]) => {
-    const example = schema.examples?.[0] ?? schema.default;
-    return [name, schema.properties === undefined ? example : exampleOf(schema as TObject)];
-  });
-  return Object.fromEntries(examples.filter(([, example]) => example !== undefined)) as JsonObject;
-}
+export const WorkspaceId = t.String({ pattern: "^ws_[0-9a-z]{26}$", examples: ["ws_01h455vb4pex5vsknk084sn02q"] });
+
+/** Who did something: a key, a person, the command line or the daemon. */
+export const Actor = component(
+  "Actor",
+  t.String({ description: "`key_…`, `usr_…`, `cli` or `system`.", examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"] }),
+);
+
+/** The id of an event, other than the one of the request itself. */
+export const EventId = component(
+  "EventId",
+  t.String({ pattern: "^aud_[0-9a-z]{26}$", examples: ["aud_01jz8v5q2pf0tbq3y8r6w1m9ck"] }),
+);
 
 /** One page of a list. */
 export function listOf<S extends TSchema>(item: S) {
   return object({
     data: t.Array(item),
-    has_more: t.Boolean({ description: "Whether there are more items after this page." }),
+    has_more: t.Boolean({ description: "Whether there are more items after this page.", examples: [false] }),
     next_cursor: t.Unsafe<string | null>({
       type: ["string", "null"],
+      examples: [null],
       description: "Send it as `cursor` for the next page; null on the last one.",
     }),
   });

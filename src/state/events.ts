@@ -43,7 +43,7 @@ export async function findPosition(reader: Reader, id: string) {
 export async function listEvents(
   reader: Reader,
   agentId: string | null,
-  { operations, result, window, page }: Omit<OperationInputs["audit.query"], "scope">,
+  { operations, results, window, page }: Omit<OperationInputs["audit.query"], "scope">,
 ) {
   const conditions = ["agent_id IS ?"];
   const parameters: SqlValue[] = [agentId];
@@ -53,7 +53,7 @@ export async function listEvents(
   };
   if (page.after !== undefined) where("agent_seq < ?", Number(page.after));
   if (operations !== undefined) where("operation IN (SELECT value FROM json_each(?))", JSON.stringify(operations));
-  if (result !== undefined) where("result = ?", result);
+  if (results !== undefined) where("result IN (SELECT value FROM json_each(?))", JSON.stringify(results));
   if (window.startMs !== undefined) where("timestamp >= ?", showTime(window.startMs));
   if (window.endMs !== undefined) where("timestamp < ?", showTime(window.endMs));
   const rows = await reader.all<[...EventRow, number]>(

@@ -271,9 +271,8 @@ test("a workspace shows what it occupies and how many share it", async () => {
 });
 
 test("every route of /account without a session is refused, and says what it takes", async () => {
-  const { document } = await import("../http/support/openapi.ts");
-  for (const [path, methods] of Object.entries(document.paths)) {
-    if (!path.startsWith("/account")) continue;
+  const { accountDocument } = await import("../http/support/openapi.ts");
+  for (const [path, methods] of Object.entries(accountDocument.paths)) {
     for (const method of Object.keys(methods)) {
       // biome-ignore lint/suspicious/noExplicitAny: the document has every form
       const operation = (methods as any)[method];

@@ -95,7 +95,7 @@ async function useAll(id: string, agentId: string): Promise<number> {
     await ask(id, "config.list_versions", { agentId, page }),
     await ask(id, "checkpoint.list", { agentId, page }),
     await ask(id, "audit.query", { scope: whole, window: {}, page }),
-    await ask(id, "audit.query", { scope, window: {}, page, result: "ok" }),
+    await ask(id, "audit.query", { scope, window: {}, page, results: ["ok"] }),
     await ask(id, "audit.verify", { scope: whole }),
     await ask(id, "audit.activity", { scope: whole, window: {}, interval: "day" }),
     await ask(id, "audit.seal", {}),

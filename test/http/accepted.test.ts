@@ -158,7 +158,7 @@ describe("what reaches the workspace", () => {
       {
         scope: { agentId: "a" },
         operations: ["data.delete", "data.write"],
-        result: "blocked",
+        results: ["blocked"],
         window: { startMs: Date.UTC(2025, 11, 31, 23), endMs: Date.UTC(2026, 0, 2) },
         page,
       },

@@ -1,8 +1,8 @@
 /** Path parameters that no client library would send: authentication is decided first, and nothing fails inside. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { actions, routes } from "../../src/http/app.ts";
+import { exampleOf } from "../../src/http/example.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
-import { exampleOf } from "../../src/http/shapes.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { requestOf } from "../support/route-requests.ts";

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { eventFacts } from "../../src/operations.ts";
-import { documentsAuditId } from "../http/support/openapi.ts";
+import { assertDeclaresHeaders, documentsAuditId } from "../http/support/openapi.ts";
 import { type Answered, type Client, methodOf, type Sent } from "./client.ts";
 import type { TestWorkspace } from "./daemon.ts";
 import { changedTables, type SeenEvent } from "./workspace-view.ts";
@@ -73,6 +73,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
   for (const event of appended) expectErasable(event, sent);
   expect(changedTables(dumpBefore, view.dump())).toEqual([...(scenario.changes ?? [])].sort());
   expect(answered.headers.get("x-audit-id")).toBe(appended.at(-1)?.id ?? null);
+  assertDeclaresHeaders(methodOf(sent), sent.path, answered.status, answered.headers);
   if (appended.length > 0) expect(documentsAuditId(methodOf(sent), sent.path, answered.status)).toBe(true);
   expect(answered.headers.get("x-request-id")).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
   if (answered.status >= 400) expectProblem(answered, scenario);

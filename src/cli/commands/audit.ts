@@ -64,7 +64,7 @@ async function runAudit(session: Session, options: AuditOptions): Promise<void> 
     const { export: file, format, limit, operations, result } = options;
     const scope = { scope: "workspace" } as const;
     if (file === undefined) {
-      const filters = { ...(operations && { operations }), ...(result === undefined ? {} : { result }) };
+      const filters = { ...(operations && { operations }), ...(result === undefined ? {} : { results: [result] }) };
       const page = { limit, offset: 0 };
       const reply = await asked(session, writer, "audit.query", { scope, window, page, ...filters });
       return showEvents(session, bodyOf(reply.answer));

@@ -1,7 +1,19 @@
 /** The API's schemas of agents. */
 import { Type as t } from "@sinclair/typebox";
 import { AgentId } from "../../http/fields.ts";
-import { Count, component, countOf, listOf, nullable, oneOf, shape, Time, VersionId } from "../../http/shapes.ts";
+import {
+  Actor,
+  Count,
+  component,
+  countOf,
+  listOf,
+  nullable,
+  oneOf,
+  shape,
+  Time,
+  usuallyNull,
+  VersionId,
+} from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
 
 export const AgentShape = shape("Agent", {
@@ -20,9 +32,9 @@ export const AgentShape = shape("Agent", {
     maxItems: 24,
     description: "The same by hour: the hour that ends now is the last.",
   }),
-  suspended_at: nullable(Time),
-  suspended_by: nullable(t.String()),
-  suspended_reason: nullable(t.String()),
+  suspended_at: usuallyNull(Time),
+  suspended_by: usuallyNull(Actor),
+  suspended_reason: usuallyNull(t.String()),
 });
 
 export const AgentList = component("AgentList", listOf(AgentShape));

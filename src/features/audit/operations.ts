@@ -1,7 +1,7 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
-import type { JsonObject } from "../../json.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
@@ -25,11 +25,17 @@ const queryAudit = inquiry("audit.query", {
     const { agent, asked } = await subjectOf(context, input.scope);
     const filters: JsonObject = windowDetails(input.window);
     if (input.operations !== undefined) filters.operations = [...input.operations];
-    if (input.result !== undefined) filters.result = input.result;
+    if (input.results !== undefined) filters.result = recordedResults(input.results);
     const details = { ...asked, ...filters, count: events.length };
     return answered(agent, details, listBody("audit.query", input, events, next));
   },
 });
+
+/** Returns the filter for an event: one result by itself, as it was always recorded. */
+function recordedResults(results: readonly string[]): JsonValue {
+  const [first, ...more] = results;
+  return more.length === 0 && first !== undefined ? first : [...results];
+}
 
 /** The most problems in an answer. */
 const MAX_PROBLEMS = 100;

@@ -1,6 +1,6 @@
 /** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp } from "../../http/fields.ts";
+import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp, wordsOf } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
@@ -9,7 +9,7 @@ import { parseTimestamp } from "../../http/timestamp.ts";
 import { isId } from "../../ids.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
 import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
-import { EVENT_NAMES, eventFacts } from "../../operations.ts";
+import { EVENT_NAMES } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import * as schema from "./schema.ts";
@@ -53,16 +53,8 @@ function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow
   };
 }
 
-/** Returns the operation names, sorted and without repetition, so that a cursor does not depend on how they were sent. */
-function operationsOf(text: string | undefined): { operations?: string[] } {
-  if (text === undefined) return {};
-  const names = [...new Set(text.split(","))].sort();
-  if (names.every((name) => eventFacts(name) !== undefined)) return { operations: names };
-  throw invalid(
-    `The query parameter "operations" has an unknown name. Send names of these, separated by commas: ${EVENT_NAMES.join(", ")}.`,
-    "operations",
-  );
-}
+/** Returns the words of a filter, sorted and without repetition, so that a cursor does not depend on how they were sent. */
+const sorted = <W extends string>(words: readonly W[]): W[] => [...new Set(words)].sort();
 
 function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   const resume = decodeExportCursor(asked, cursor);
@@ -99,6 +91,7 @@ export const exportTrail = route({
     description: "The export.",
     schema: schema.AuditExport,
     otherTypes: ["application/x-ndjson", "text/csv"],
+    sends: ["Content-Disposition", "X-Export-Cursor"],
   },
   problems: ["agent_not_found"],
 });
@@ -125,11 +118,18 @@ export const auditRoutes = [
       "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` all. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
     response: {
       description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
-      schema: t.String(),
+      schema: t.String({
+        examples: ['id: aud_01jz8v6s3yf0abm5q2x9k7n4tc\ndata: {"id":"aud_01jz8v6s3yf0abm5q2x9k7n4tc"}\n\n'],
+      }),
       mediaType: "text/event-stream",
     },
     problems: ["audit_event_not_found"],
-    headers: { "Last-Event-ID": "The id of the last event that was received, to resume after it." },
+    headers: {
+      "Last-Event-ID": {
+        description: "The id of the last event that was received, to resume after it.",
+        example: "aud_01jz8v6s3yf0abm5q2x9k7n4tc",
+      },
+    },
   }),
 
   route({
@@ -156,13 +156,8 @@ export const auditRoutes = [
     at: "GET /v1/audit",
     query: object({
       ...scoped,
-      operations: t.Optional(
-        t.String({
-          description: "Only events of these operations: names, separated by commas.",
-          examples: ["data.write,data.delete"],
-        }),
-      ),
-      result: choice(schema.AUDIT_RESULTS, "Only events with this result"),
+      operations: wordsOf(EVENT_NAMES, schema.EventName, "Only events of these operations"),
+      result: wordsOf(schema.AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
       ...window,
       ...PAGE_PARAMETERS,
     }),
@@ -171,8 +166,8 @@ export const auditRoutes = [
         "audit.query",
         {
           scope: scopeOf(asked, principal),
-          ...operationsOf(asked.operations),
-          ...(asked.result === undefined ? {} : { result: asked.result }),
+          ...(asked.operations === undefined ? {} : { operations: sorted(asked.operations) }),
+          ...(asked.result === undefined ? {} : { results: sorted(asked.result) }),
           window: windowOf(asked),
         },
         asked,
@@ -261,7 +256,12 @@ export const auditRoutes = [
     summary: "Get the receipt of an audit event",
     description:
       "One text file that proves the event to anyone who has the public key: `governd verify receipt.txt --public-key KEY`.",
-    response: { description: "The receipt.", schema: schema.Receipt, mediaType: "text/plain" },
+    response: {
+      description: "The receipt.",
+      schema: schema.Receipt,
+      mediaType: "text/plain",
+      sends: ["Content-Disposition"],
+    },
     problems: ["seal_not_found"],
   }),
 

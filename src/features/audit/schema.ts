@@ -2,17 +2,21 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId } from "../../http/fields.ts";
 import {
+  Actor,
   anyObject,
   Count,
   component,
   countOf,
+  EventId,
   Hash,
   listOf,
   nullable,
-  object,
   oneOf,
   shape,
   Time,
+  usuallyNull,
+  VersionId,
+  WorkspaceId,
 } from "../../http/shapes.ts";
 import { EVENT_NAMES } from "../../operations.ts";
 import { ReportedProblem, Restore } from "../../verify/report-schema.ts";
@@ -29,12 +33,13 @@ export const Activity = shape(
     start_time: Time,
     end_time: Time,
     data: t.Array(
-      object({
+      shape("ActivityInterval", {
         start_time: Time,
         events: Count,
         allowed: t.Unsafe<number | null>({
           type: ["integer", "null"],
           minimum: 0,
+          examples: [11],
           description: "Writes that were allowed; null when there are too many events to count.",
         }),
         blocked: countOf("Refused by a policy."),
@@ -45,29 +50,33 @@ export const Activity = shape(
   "Every interval of the window, oldest first, in UTC.",
 );
 
+export const EventName = component("EventName", oneOf(EVENT_NAMES));
+export const AuditResultName = component("AuditResult", oneOf(AUDIT_RESULTS));
+
 export const AuditEvent = shape(
   "AuditEvent",
   {
-    id: t.String({ pattern: "^aud_[0-9a-z]{26}$" }),
+    id: EventId,
     seq: countOf("Position in the workspace's trail."),
-    workspace_id: t.String(),
+    workspace_id: WorkspaceId,
     agent_id: nullable(AgentId),
     agent_seq: t.Integer({ minimum: 1, description: "Position in the agent's chain." }),
-    operation: oneOf(EVENT_NAMES),
-    result: oneOf(AUDIT_RESULTS),
-    blocked_by: nullable(t.String({ pattern: "^policy:" })),
-    actor: t.String({ description: "`key_…`, `usr_…`, `cli` or `system`." }),
-    config_version: nullable(t.String()),
+    operation: EventName,
+    result: AuditResultName,
+    blocked_by: usuallyNull(t.String({ pattern: "^policy:" })),
+    actor: Actor,
+    config_version: nullable(VersionId),
     timestamp: Time,
-    details: nullable(anyObject()),
-    details_salt: nullable(t.String({ pattern: "^[0-9a-f]{32}$" })),
+    details: nullable(anyObject({ examples: [{ key: "customers/42/summary" }] })),
+    details_salt: nullable(t.String({ pattern: "^[0-9a-f]{32}$", examples: ["0f1e2d3c4b5a69788796a5b4c3d2e1f0"] })),
     details_commitment: Hash,
     previous_hash: Hash,
     hash: Hash,
     format: t.String({ examples: ["governd.audit/1"] }),
     proof: t.Optional(
       nullable(
-        object(
+        shape(
+          "EventProof",
           {
             leaf_index: Count,
             tree_size: Count,
@@ -84,15 +93,18 @@ export const AuditEvent = shape(
 
 export const AuditEventList = component("AuditEventList", listOf(AuditEvent));
 
-const EventReference = nullable(object({ seq: Count, agent_seq: Count, id: t.String(), hash: Hash, timestamp: Time }));
+const EventReference = nullable(
+  shape("EventReference", { seq: Count, agent_seq: Count, id: EventId, hash: Hash, timestamp: Time }),
+);
 
-const ControlRows = object(
+const ControlRows = shape(
+  "ControlRows",
   {
     verdict: t.Union([t.Literal("verified"), t.Literal("tampered"), t.Literal("undetermined")]),
     rows: t.Integer({ minimum: 0, description: "How many rows are as the log says." }),
     problems: t.Array(
-      object({ code: t.String(), seq: nullable(Count), id: nullable(t.String()), message: t.String() }),
-      { maxItems: 100, description: "`seq` and `id` name the event that says otherwise." },
+      shape("ControlProblem", { code: t.String(), seq: nullable(Count), id: nullable(EventId), message: t.String() }),
+      { examples: [[]], maxItems: 100, description: "`seq` and `id` name the event that says otherwise." },
     ),
   },
   "The workspace, its keys, members and invitations as `control.db` holds them, compared with the log. Null for one agent, and when the log itself is not valid.",
@@ -111,13 +123,17 @@ export const Verification = shape("Verification", {
   chain_intact: t.Boolean({ description: "Every link is right and no number is missing." }),
   chain_start: EventReference,
   chain_end: EventReference,
-  first_invalid: nullable(object({ seq: nullable(Count), id: nullable(t.String()), reason: t.String() })),
+  first_invalid: usuallyNull(
+    shape("FirstInvalid", { seq: nullable(Count), id: nullable(EventId), reason: t.String() }),
+  ),
   control: nullable(ControlRows),
   restores: t.Array(component("DeclaredRestore", Restore), {
+    examples: [[]],
     description: "The restores from a backup that the log declares. Each begins an epoch; none is shown for one agent.",
   }),
-  problem_count: Count,
+  problem_count: { ...Count, examples: [0] },
   problems: t.Array(component("VerificationProblem", ReportedProblem), {
+    examples: [[]],
     description: "The first 100, as `governd verify --json` reports them.",
   }),
   verified_at: Time,
@@ -131,6 +147,8 @@ export const AuditExport = component(
   ),
 );
 
+const EXAMPLE_ORIGIN = "governd.example.org/ws_01h455vb4pex5vsknk084sn02q";
+
 /** A C2SP tlog-checkpoint. */
 export const Seal = t.String({
   description: "Origin, number of events and root of their tree, signed (C2SP tlog-checkpoint).",
@@ -142,19 +160,37 @@ export const Seal = t.String({
 export const Receipt = t.String({
   description:
     "The event, its inclusion proof and the seal (C2SP tlog-proof). `governd verify` needs only this file and the key.",
+  examples: [
+    "c2sp.org/tlog-proof@v1\nextra …\nindex 41\n…\n\ngovernd.example.org/ws_01h455vb4pex5vsknk084sn02q\n120\n…\n",
+  ],
 });
 
 const sealingKey = {
-  origin: t.String({ description: "The first line of its seals: a host and the workspace." }),
-  verifier_key: t.String({ description: "The key in the form of C2SP signed-note." }),
-  public_key: t.String({ description: "The key in PEM (SubjectPublicKeyInfo)." }),
-  fingerprint: t.String({ pattern: "^[0-9a-f]{64}$", description: "SHA-256 of its 32 bytes." }),
+  origin: t.String({
+    description: "The first line of its seals: a host and the workspace.",
+    examples: [EXAMPLE_ORIGIN],
+  }),
+  verifier_key: t.String({
+    description: "The key in the form of C2SP signed-note.",
+    examples: [`${EXAMPLE_ORIGIN}+f5a1c9d2+AZ8m…`],
+  }),
+  public_key: t.String({
+    description: "The key in PEM (SubjectPublicKeyInfo).",
+    examples: ["-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n"],
+  }),
+  fingerprint: { ...Hash, description: "SHA-256 of its 32 bytes." },
   announced_seq: countOf("The event that announced the key."),
 };
 
-export const SealingKey = shape("SealingKey", { ...sealingKey, earlier: t.Array(object(sealingKey)) });
+export const SealingKey = shape("SealingKey", {
+  ...sealingKey,
+  earlier: t.Array(shape("EarlierSealingKey", sealingKey), { examples: [[]] }),
+});
 
-const Tree = object({ size: Count, root: t.String({ description: "Base64." }) });
+const Tree = shape("TreeHead", {
+  size: Count,
+  root: t.String({ description: "Base64.", examples: ["uTdt9lRY4OuE3HWVbvJY8l9X3XlUJ9NvJk3p5vFzT2w="] }),
+});
 
 export const Consistency = shape("Consistency", { from: Tree, to: Tree, proof: t.Array(Hash) });
 
@@ -162,13 +198,15 @@ export const Anchors = shape(
   "Anchors",
   {
     anchors: t.Array(
-      object({
+      shape("Anchor", {
         kind: oneOf(["command", "webhook", "witness"]),
-        name: nullable(t.String({ description: "A host, or a witness's name; null for a command." })),
+        name: nullable(t.String({ description: "A host, or a witness's name; null for a command." }), {
+          examples: [null],
+        }),
         anchored_at: nullable(Time),
         seal_size: nullable(t.Integer({ minimum: 1, description: "Events that its newest seal covers." })),
         sealed_at: nullable(Time),
-        pending_since: nullable(Time),
+        pending_since: usuallyNull(Time),
         failures: countOf("How often sending the waiting seal failed."),
       }),
     ),

@@ -1,19 +1,19 @@
 /** The API's schemas of checkpoints. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId } from "../../http/fields.ts";
+import { AgentId, Label, Metadata } from "../../http/fields.ts";
 import {
+  Actor,
   AuditId,
-  anyObject,
   Count,
   component,
   countOf,
   listOf,
   nullable,
-  object,
   shape,
   Time,
   VersionId,
 } from "../../http/shapes.ts";
+import { StoredConfig } from "../config/schema.ts";
 import { StateEntry } from "../data/schema.ts";
 
 const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
@@ -21,10 +21,10 @@ const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01j
 const checkpointMembers = {
   id: CheckpointId,
   agent_id: AgentId,
-  label: nullable(t.String()),
-  metadata: anyObject(),
+  label: nullable(Label),
+  metadata: Metadata,
   created_at: Time,
-  created_by: t.String({ description: "The actor who made it." }),
+  created_by: Actor,
   config_version: nullable(VersionId),
   entry_count: countOf("Entries that had not expired at that time."),
   audit_seq: countOf("The position in the trail at which the state was taken."),
@@ -36,8 +36,10 @@ export const CheckpointList = component("CheckpointList", listOf(Checkpoint));
 
 export const CheckpointWithState = shape("CheckpointWithState", {
   ...checkpointMembers,
-  state: object({
-    config: nullable(object({ version: t.String(), config: anyObject(), created_at: Time, created_by: t.String() })),
+  state: shape("CheckpointState", {
+    config: nullable(
+      shape("CheckpointConfig", { version: VersionId, config: StoredConfig, created_at: Time, created_by: Actor }),
+    ),
     entries: t.Array(StateEntry),
   }),
 });
@@ -49,6 +51,9 @@ export const RestoreResult = shape("RestoreResult", {
   entries_restored: Count,
   entries_removed: Count,
   entries_unchanged: Count,
-  safety_checkpoint_id: t.String({ description: "A checkpoint of the state before the restore, to undo it." }),
+  safety_checkpoint_id: t.String({
+    description: "A checkpoint of the state before the restore, to undo it.",
+    examples: ["cp_01jz8v7d4xf0xa9c6n2t5e8v3h"],
+  }),
   audit_id: AuditId,
 });

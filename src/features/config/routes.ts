@@ -1,21 +1,25 @@
 /** The HTTP routes of configs. */
 import { Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
+import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { route } from "../../http/route.ts";
-import { exampleOf, object } from "../../http/shapes.ts";
+import { object } from "../../http/shapes.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { IfMatch } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
 
 const IF_MATCH = {
-  "If-Match":
-    "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
+  "If-Match": {
+    description:
+      "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
+    example: '"v3"',
+  },
 };
 
 /** The response with a version, and an example of one with these changes. */
@@ -76,7 +80,12 @@ export const configRoutes = [
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: version("The config."),
-    headers: { "If-None-Match": "Return 304 without a body if the config still has this entity tag." },
+    headers: {
+      "If-None-Match": {
+        description: "Return 304 without a body if the config still has this entity tag.",
+        example: '"v3"',
+      },
+    },
   }),
 
   route({

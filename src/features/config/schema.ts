@@ -1,7 +1,8 @@
 /** The API's schemas of configs. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { AgentId } from "../../http/fields.ts";
-import { anyObject, component, listOf, nullable, object, shape, Time, VersionId } from "../../http/shapes.ts";
+import { Actor, component, listOf, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
+import type { JsonObject } from "../../json.ts";
 import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
 
@@ -18,7 +19,8 @@ function formSchema(form: SettingForm): TSchema {
 }
 
 export const Policies = t.Unsafe<PolicyMembers>(
-  object(
+  shape(
+    "Policies",
     POLICY_SCHEMAS,
     `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
       .join(", ")
@@ -26,37 +28,41 @@ export const Policies = t.Unsafe<PolicyMembers>(
   ),
 );
 
-export const ConfigBody = t.Object(
-  {
-    instructions: t.Optional(
-      t.String({
-        description: "Free text for the agent: a string. Not enforced.",
-        examples: ["Answer customers politely."],
-      }),
-    ),
-    model: t.Optional(
-      t.String({ description: "The model's name: a string. Not enforced.", examples: ["any-model-1"] }),
-    ),
-    policies: t.Optional(Policies),
-  },
-  {
-    additionalProperties: true,
-    description: "The whole config, at most 256 KiB as canonical JSON. Other members are stored as sent.",
-  },
+export const ConfigBody = component(
+  "Config",
+  t.Object(
+    {
+      instructions: t.Optional(
+        t.String({
+          description: "Free text for the agent: a string. Not enforced.",
+          examples: ["Answer customers politely."],
+        }),
+      ),
+      model: t.Optional(
+        t.String({ description: "The model's name: a string. Not enforced.", examples: ["any-model-1"] }),
+      ),
+      policies: t.Optional(Policies),
+    },
+    {
+      additionalProperties: true,
+      description: "The whole config, at most 256 KiB as canonical JSON. Other members are stored as sent.",
+    },
+  ),
 );
 
-const Actor = t.String({ description: "Who made it.", examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"] });
+/** A config in an answer: as it was sent. */
+export const StoredConfig = t.Unsafe<JsonObject>(ConfigBody);
 
-const made = { created_at: Time, created_by: Actor, rolled_back_from: nullable(VersionId) };
+const made = { created_at: Time, created_by: Actor, rolled_back_from: usuallyNull(VersionId) };
 
 export const ConfigVersion = shape("ConfigVersion", {
   agent_id: AgentId,
   version: VersionId,
-  config: anyObject({ description: "The config as it was sent." }),
+  config: StoredConfig,
   ...made,
 });
 
 export const ConfigVersionList = component(
   "ConfigVersionList",
-  listOf(object({ agent_id: AgentId, version: VersionId, policies: Policies, ...made })),
+  listOf(shape("ConfigVersionItem", { agent_id: AgentId, version: VersionId, policies: Policies, ...made })),
 );

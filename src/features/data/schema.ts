@@ -1,7 +1,18 @@
 /** The API's schemas of governed data. */
 import { type Static, Type as t } from "@sinclair/typebox";
-import { AgentId, Key } from "../../http/fields.ts";
-import { AuditId, anyObject, component, countOf, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
+import { AgentId, Key, Metadata, Value } from "../../http/fields.ts";
+import {
+  Actor,
+  AuditId,
+  component,
+  countOf,
+  EventId,
+  listOf,
+  nullable,
+  shape,
+  Time,
+  VersionId,
+} from "../../http/shapes.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
 
 /** The response to a deletion and to an erasure. */
@@ -38,57 +49,64 @@ export const Finding = shape(
 
 const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
 
-const Stored = { ...object({ allowed: t.Literal(true), audit_id: AuditId, message: t.String() }), title: "Stored" };
+const Stored = shape(
+  "WriteStored",
+  { allowed: t.Literal(true), audit_id: AuditId, message: t.String({ examples: ["Stored."] }) },
+  "The entry is stored.",
+);
 
-const Blocked = {
-  ...object({ allowed: t.Literal(false), blocked_by: BlockedBy, message: t.String(), findings: t.Array(Finding) }),
-  title: "Blocked by a policy",
-};
+const Blocked = shape(
+  "WriteBlocked",
+  {
+    allowed: t.Literal(false),
+    blocked_by: BlockedBy,
+    message: t.String({ description: "What was found, and what to do." }),
+    findings: t.Array(Finding),
+  },
+  "Blocked by a policy: nothing was stored.",
+);
 
 export const WriteResult = component(
   "WriteResult",
   t.Unsafe<Static<typeof Stored> | Static<typeof Blocked>>({ oneOf: [Stored, Blocked] }),
 );
 
-/** Metadata in a response: whatever was stored. */
-const metadata = anyObject();
-
-const stored = { key: Key, value: t.String(), metadata, created_at: Time, updated_at: Time };
+const stored = { key: Key, value: Value, metadata: Metadata, created_at: Time, updated_at: Time };
 
 /** Entries of a checkpoint's state. */
-export const StateEntry = object(stored);
+export const StateEntry = shape("StateEntry", stored);
 
-export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: t.String() });
+export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value });
 
 export const FullEntry = shape("FullEntry", {
   agent_id: AgentId,
   ...stored,
-  audit_id: t.String({ description: "The audit event that wrote the entry." }),
-  config_version: nullable(t.String({ description: "The config in force when it was written." })),
-  written_by: t.String({ description: "The actor who wrote it." }),
+  audit_id: { ...EventId, description: "The audit event that wrote the entry." },
+  config_version: nullable({ ...VersionId, description: "The config in force when it was written." }),
+  written_by: { ...Actor, description: "The actor who wrote it." },
   expires_at: nullable(Time),
 });
 
 export const EntryList = component(
   "EntryList",
   listOf(
-    object({
+    shape("EntryItem", {
       ...stored,
       size: countOf("Bytes of the value as UTF-8."),
-      value: t.Optional(t.String({ description: "Present with include_values=true." })),
+      value: t.Optional({ ...Value, description: "Present with include_values=true." }),
     }),
   ),
 );
 
-const Found = object({
+const Found = shape("SearchHit", {
   key: Key,
-  value: t.String(),
-  metadata,
-  similarity: t.Number({ minimum: 0, maximum: 1 }),
+  value: Value,
+  metadata: Metadata,
+  similarity: t.Number({ minimum: 0, maximum: 1, examples: [0.858678] }),
   updated_at: Time,
 });
 
 export const SearchResult = shape("SearchResult", {
   data: t.Array(Found),
-  model: t.String({ description: "What ranked the results." }),
+  model: t.String({ description: "What ranked the results.", examples: ["governd-words-1"] }),
 });

@@ -4,6 +4,7 @@ import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
+import { Seal } from "../audit/schema.ts";
 import { parseBundlePath, parseTilePath } from "./paths.ts";
 
 const NO_TILE =
@@ -27,12 +28,16 @@ const tile = (params: { level: string; "*": string }) => existing(parseTilePath(
 
 const CHECKPOINT = {
   description: "A signed note: the log's origin, its number of events, and the root of its tree.",
-  schema: t.String(),
+  schema: Seal,
   mediaType: "text/plain",
 } as const;
 
 const bytes = (description: string) =>
-  ({ description, schema: t.String({ format: "binary" }), mediaType: "application/octet-stream" }) as const;
+  ({
+    description,
+    schema: t.String({ format: "binary", examples: ["(bytes)"] }),
+    mediaType: "application/octet-stream",
+  }) as const;
 const HASHES = bytes("1 to 256 hashes of 32 bytes.");
 const ENTRIES = bytes("1 to 256 events: each its length in two bytes, big-endian, and its canonical bytes.");
 

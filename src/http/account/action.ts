@@ -44,6 +44,8 @@ interface ActionDocs {
   response?: { description: string; schema: TSchema };
   /** Its operations in the logs of a workspace and of the installation; absent when it is not recorded. */
   recordedAs?: readonly WorkspaceEvent["operation"][];
+  /** Its response may set or clear the cookie of the session. */
+  setsCookies?: true;
 }
 
 /** An action as it is written. `Who`: the members of its requests that say who asks. */

@@ -71,6 +71,7 @@ export const entryActions = [
     description:
       "Makes an account and signs it in. It gets its own workspace with a first API key, which is shown only once; or, with an invitation, it joins that workspace.",
     recordedAs: ["key.create", "member.join", "account.create"],
+    setsCookies: true,
     response: { description: "The account, its workspace, and the key of a new one.", schema: schema.SignedUpShape },
     status: 201,
     problems: ["sign_up_closed", "link_not_found", "email_taken"],
@@ -113,6 +114,7 @@ export const entryActions = [
     description:
       "Starts a session. A wrong email address and a wrong password give the same response. Failures are limited per account and address.",
     recordedAs: ["account.sign_in"],
+    setsCookies: true,
     response: { description: "Who is signed in.", schema: schema.WhoAmI },
     problems: ["sign_in_failed", "second_factor_required", "second_factor_failed"],
     async run({ body, origin }, { parts }) {

@@ -8,7 +8,7 @@ import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
 import { isNetwork } from "../../networks.ts";
 import { AgentId, MAX_NAME_LENGTH, textField, wordOf } from "../fields.ts";
-import { Count, nullable, object, oneOf, shape, Time } from "../shapes.ts";
+import { Actor, Count, nullable, object, oneOf, shape, Time, usuallyNull, WorkspaceId } from "../shapes.ts";
 
 /** The longest code or token. */
 const MAX_SECRET_LENGTH = 128;
@@ -87,42 +87,49 @@ export const NetworkNames = t.Array(NetworkName, {
 export const RoleName = wordOf(ROLES, "A role", { examples: ["auditor"] });
 export const ScopeName = wordOf(SCOPES, "A scope", { default: "full", examples: ["agent"] });
 
-const Id = t.String();
+const idOf = (prefix: string) =>
+  t.String({ pattern: `^${prefix}_`, examples: [`${prefix}_01jz8v6s3yf0abm5q2x9k7n4tc`] });
+const KeyId = idOf("key");
 
-export const Status = object({
+/** Whatever name people gave. */
+const GivenName = t.String({ examples: Name.examples as string[] });
+const GivenEmail = t.String({ examples: Email.examples as string[] });
+const GivenLabel = nullable(t.String({ examples: ["billing"] }));
+
+export const Status = shape("SignUpStatus", {
   signup: oneOf(["invite", "open", "closed"]),
   first_account: t.Boolean({ description: "True while there is no account." }),
 });
 
-export const LinkShape = object({
+export const LinkShape = shape("Link", {
   kind: oneOf(["setup", "invitation", "reset"]),
-  workspace: nullable(object({ id: Id, name: t.String() })),
+  workspace: nullable(object({ id: WorkspaceId, name: GivenName })),
   role: nullable(RoleName),
   expires_at: Time,
 });
 
 export const AccountShape = shape("Account", {
-  id: t.String({ pattern: "^usr_" }),
-  email: t.String(),
-  name: t.String(),
+  id: idOf("usr"),
+  email: GivenEmail,
+  name: GivenName,
   totp: t.Boolean({ description: "Signing in needs a second factor." }),
   recovery_codes_left: Count,
   created_at: Time,
 });
 
 export const SessionShape = shape("Session", {
-  id: t.String({ pattern: "^ses_" }),
+  id: idOf("ses"),
   created_at: Time,
   last_seen_at: Time,
   expires_at: Time,
-  address: t.String(),
-  user_agent: t.String(),
+  address: t.String({ examples: ["203.0.113.7"] }),
+  user_agent: t.String({ examples: ["Mozilla/5.0"] }),
   current: t.Boolean({ description: "The session of this request." }),
 });
 
 const workspaceMembers = {
-  id: t.String({ pattern: "^ws_" }),
-  name: t.String(),
+  id: WorkspaceId,
+  name: GivenName,
   role: RoleName,
   created_at: Time,
   requires_second_factor: t.Boolean({ description: "Members without a second factor cannot use the workspace." }),
@@ -134,7 +141,7 @@ export const WorkspaceShape = shape("Workspace", workspaceMembers);
 /** Null for none. */
 const quotas = { quota_bytes: nullable(Count), quota_entries: nullable(Count) };
 
-export const WorkspaceDetails = object({
+export const WorkspaceDetails = shape("WorkspaceDetails", {
   ...workspaceMembers,
   ...quotas,
   storage_bytes: Count,
@@ -149,66 +156,79 @@ export const WhoAmI = shape("SignedIn", {
   installation: nullable(WorkspaceShape),
 });
 
-const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once." });
+const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once.", examples: ["gov_…"] });
 
-export const SignedUpShape = object({
+export const SignedUpShape = shape("SignedUp", {
   account: AccountShape,
   workspace: WorkspaceShape,
-  workspace_id: Id,
+  workspace_id: WorkspaceId,
   api_key: nullable(ApiKey),
-  key_id: nullable(Id),
+  key_id: nullable(KeyId),
 });
 
-export const NewWorkspace = object({ workspace: WorkspaceShape, workspace_id: Id, api_key: ApiKey, key_id: Id });
+export const NewWorkspace = shape("NewWorkspace", {
+  workspace: WorkspaceShape,
+  workspace_id: WorkspaceId,
+  api_key: ApiKey,
+  key_id: KeyId,
+});
 
 export const MemberShape = shape("Member", {
-  account_id: t.String({ pattern: "^usr_" }),
-  email: t.String(),
-  name: t.String(),
+  account_id: idOf("usr"),
+  email: GivenEmail,
+  name: GivenName,
   role: RoleName,
   joined_at: Time,
   you: t.Boolean(),
 });
 
 const invitationMembers = {
-  id: t.String({ pattern: "^inv_" }),
+  id: idOf("inv"),
   role: RoleName,
-  label: nullable(t.String()),
+  label: GivenLabel,
   created_at: Time,
-  created_by: t.String(),
+  created_by: Actor,
   expires_at: Time,
 };
 
 export const InvitationShape = shape("Invitation", invitationMembers);
 
-export const NewInvitation = object({
+export const NewInvitation = shape("NewInvitation", {
   ...invitationMembers,
-  token: t.String({ pattern: "^gvl_", description: "Shown only once." }),
-  url: t.String({ description: "The link for the invited person. It contains the token." }),
+  token: t.String({ pattern: "^gvl_", description: "Shown only once.", examples: Token.examples as string[] }),
+  url: t.String({
+    description: "The link for the invited person. It contains the token.",
+    examples: ["https://localhost:8443/join#token=gvl_…"],
+  }),
 });
 
 const keyMembers = {
-  id: t.String({ pattern: "^key_" }),
-  label: nullable(t.String()),
+  id: KeyId,
+  label: GivenLabel,
   scope: oneOf(SCOPES),
-  agents: nullable(t.Array(AgentId)),
-  networks: nullable(t.Array(t.String(), { description: "The addresses and networks that requests may come from." })),
+  agents: usuallyNull(t.Array(AgentId)),
+  networks: usuallyNull(
+    t.Array(t.String(), { description: "The addresses and networks that requests may come from." }),
+  ),
   state: oneOf(["in_force", "expired", "revoked"]),
   created_at: Time,
-  created_by: t.String(),
-  expires_at: nullable(Time),
+  created_by: Actor,
+  expires_at: usuallyNull(Time),
   last_used_at: nullable(Time),
-  revoked_at: nullable(Time),
-  replaced_by: nullable(Id),
+  revoked_at: usuallyNull(Time),
+  replaced_by: usuallyNull(KeyId),
 };
 
 export const KeyShape = shape("ApiKey", keyMembers);
-export const NewKeyShape = object({ ...keyMembers, api_key: ApiKey });
-export const RotatedKey = object({ ...keyMembers, api_key: ApiKey, replaces: Id });
+export const NewKeyShape = shape("NewApiKey", { ...keyMembers, api_key: ApiKey });
+export const RotatedKey = shape("RotatedApiKey", { ...keyMembers, api_key: ApiKey, replaces: KeyId });
 
-export const TotpBegun = object({
-  secret: t.String({ description: "Base32." }),
-  uri: t.String({ description: "otpauth://, for a QR code." }),
+export const TotpBegun = shape("TotpBegun", {
+  secret: t.String({ description: "Base32.", examples: ["…"] }),
+  uri: t.String({
+    description: "otpauth://, for a QR code.",
+    examples: ["otpauth://totp/governd:ada@example.com?secret=…"],
+  }),
 });
 
-export const RecoveryCodes = object({ recovery_codes: t.Array(t.String()) });
+export const RecoveryCodes = shape("RecoveryCodes", { recovery_codes: t.Array(t.String({ examples: ["…"] })) });

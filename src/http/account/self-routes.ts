@@ -55,6 +55,7 @@ export const selfActions = [
     summary: "Sign out",
     description: "Ends this session.",
     recordedAs: ["account.end_sessions"],
+    setsCookies: true,
     async run({ signedIn }, { parts }) {
       const { auditId } = await endSessions(signedIn, parts, signedIn.session.id);
       return { cookies: [clearSession()], auditId };
@@ -95,6 +96,7 @@ export const selfActions = [
     summary: "End a session",
     description: "Takes effect at once. Ending the current one signs out.",
     recordedAs: ["account.end_sessions"],
+    setsCookies: true,
     problems: ["session_not_found"],
     async run({ params, signedIn }, { parts }) {
       const { ended, auditId } = await endSessions(signedIn, parts, params.id);

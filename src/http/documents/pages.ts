@@ -2,7 +2,7 @@
 import { Problem } from "../../problem.ts";
 import type { Action } from "../account/action.ts";
 import type { Route } from "../route.ts";
-import { DOCS_PAGES, OPENAPI_PATH } from "./api/page.ts";
+import { ACCOUNT_API_PATH, DOCS_PAGES, OPENAPI_PATH } from "./api/page.ts";
 import { DASHBOARD_PAGES } from "./dashboard.ts";
 import { type PublicPage, page } from "./public-page.ts";
 
@@ -21,14 +21,19 @@ export function publicPages(
   actions: readonly Action[],
   isReady: () => ReadinessAnswer | Promise<ReadinessAnswer>,
 ): PublicPage[] {
-  let document: Promise<string> | undefined;
+  let api: Promise<string> | undefined;
+  let account: Promise<string> | undefined;
   return [
     page("/healthz", JSON_TYPE, () => '{"status":"ok"}'),
     page("/readyz", JSON_TYPE, async () => readiness(await isReady())),
+    // Made on the first request, and the code for it is loaded only then.
     page(OPENAPI_PATH, JSON_TYPE, () => {
-      // Made on the first request, and the code for it is loaded only then.
-      document ??= import("./api/openapi.ts").then(({ openApiJson }) => openApiJson(routes, actions));
-      return document;
+      api ??= import("./api/openapi.ts").then(({ openApiJson }) => openApiJson(routes));
+      return api;
+    }),
+    page(ACCOUNT_API_PATH, JSON_TYPE, () => {
+      account ??= import("./api/account.ts").then(({ accountJson }) => accountJson(actions));
+      return account;
     }),
     ...DOCS_PAGES,
     ...DASHBOARD_PAGES,

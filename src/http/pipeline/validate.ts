@@ -91,6 +91,7 @@ export const expectation = (schema: TSchema): string => schema.description ?? "S
 function fromText(text: string, schema: TSchema | undefined): JsonValue {
   if (schema?.type === "integer" && INTEGER_TEXT.test(text)) return Number(text);
   if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  if (schema?.type === "array") return text.split(",");
   // An unencoded `+02:00` of a time arrives as a space, which has no other meaning there.
   if (schema?.format === "date-time") return text.replace(" ", "+");
   return text;

@@ -1,61 +1,90 @@
-/** Checks real answers against the OpenAPI document that the daemon serves. */
+/** Checks real answers against the OpenAPI documents that the daemon serves. */
 import { expect } from "bun:test";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { actions, apiRoutes } from "../../../src/http/app.ts";
+import { accountJson } from "../../../src/http/documents/api/account.ts";
 import { openApiJson } from "../../../src/http/documents/api/openapi.ts";
 
-interface Document {
+export interface Document {
   paths: Record<string, Record<string, OperationDoc>>;
+  components: Record<string, Record<string, unknown>>;
+  security: object[];
 }
 
 export interface OperationDoc {
   operationId: string;
+  summary?: string;
   description?: string;
+  security?: object[];
+  parameters?: { name: string; in: string; schema: object; example?: unknown }[];
+  requestBody?: { content: Record<string, ContentDoc> };
   responses: Record<string, ResponseDoc>;
 }
 
-interface ResponseDoc {
-  headers?: Record<string, object>;
-  content?: Record<string, { schema: object }>;
+export interface ContentDoc {
+  schema: object;
+  example?: unknown;
+  examples?: Record<string, object>;
 }
 
-export const document = JSON.parse(await openApiJson(apiRoutes, actions)) as Document;
+export interface ResponseDoc {
+  headers?: Record<string, object>;
+  content?: Record<string, ContentDoc>;
+}
 
-const DOCUMENT_ID = "urn:governd:openapi";
+/** The document of `/v1`, and that of `/account`. */
+export const document = JSON.parse(openApiJson(apiRoutes)) as Document;
+export const accountDocument = JSON.parse(accountJson(actions)) as Document;
+
+const ID_OF = new Map([
+  [document, "urn:governd:openapi"],
+  [accountDocument, "urn:governd:openapi-account"],
+]);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
-ajv.addSchema(document, DOCUMENT_ID);
+for (const [each, id] of ID_OF) ajv.addSchema(each, id);
 const validators = new Map<string, ValidateFunction>();
+
+const documentOf = (path: string): Document => (path.startsWith("/account") ? accountDocument : document);
 
 /** The documented path of a real one, fixed paths before those with parameters. */
 export function documentedPath(path: string): string | undefined {
   const bare = path.replace(/\?.*$/, "");
-  if (bare in document.paths) return bare;
-  return Object.keys(document.paths).find((template) =>
-    new RegExp(`^${template.replace(/\{[a-z_]+\}/g, "[^/]+")}$`).test(bare),
-  );
+  const { paths } = documentOf(path);
+  if (bare in paths) return bare;
+  return Object.keys(paths).find((template) => new RegExp(`^${template.replace(/\{[a-z_]+\}/g, "[^/]+")}$`).test(bare));
+}
+
+/** The operation that documents a request, undefined for one that is not documented. */
+const documented = (method: string, path: string): OperationDoc | undefined =>
+  documentOf(path).paths[documentedPath(path) ?? ""]?.[method.toLowerCase()];
+
+/** Returns what a reference of a document refers to; anything else as it is. */
+export function resolved<T extends object>(of: Document, value: T): T {
+  if (!("$ref" in value)) return value;
+  const names = String(value.$ref).slice("#/components/".length).split("/") as [string, string];
+  return of.components[names[0]]?.[names[1]] as T;
+}
+
+/** Returns the documented response with a status, and where it stands in the document. */
+function responseAt(method: string, path: string, status: number) {
+  const operation = documented(method, path);
+  expect(operation, `${method} ${path} is documented`).toBeDefined();
+  const found = operation?.responses[status] as ResponseDoc;
+  expect(found, `${method} ${path} documents ${status}`).toBeDefined();
+  const pointer =
+    "$ref" in found
+      ? String(found.$ref)
+      : `#/${["paths", documentedPath(path) as string, method.toLowerCase(), "responses", String(status)].map(escapePointer).join("/")}`;
+  return { response: resolved(documentOf(path), found), pointer };
 }
 
 /** Fails unless the document describes this answer and the body (parsed JSON) is of the described form. */
 export function assertMatchesOpenApi(method: string, path: string, status: number, body: unknown): void {
-  const template = documentedPath(path);
-  const operation = template === undefined ? undefined : document.paths[template]?.[method.toLowerCase()];
-  expect(operation, `${method} ${path} is documented`).toBeDefined();
-  const response = operation?.responses[status];
-  expect(response, `${method} ${path} documents ${status}`).toBeDefined();
   const type = status >= 400 ? "application/problem+json" : "application/json";
-  const pointer = [
-    "paths",
-    template as string,
-    method.toLowerCase(),
-    "responses",
-    String(status),
-    "content",
-    type,
-    "schema",
-  ];
-  const reference = `${DOCUMENT_ID}#/${pointer.map(escapePointer).join("/")}`;
+  const { pointer } = responseAt(method, path, status);
+  const reference = `${ID_OF.get(documentOf(path))}${pointer}/content/${escapePointer(type)}/schema`;
   let validate = validators.get(reference);
   if (validate === undefined) {
     validate = ajv.compile({ $ref: reference });
@@ -66,10 +95,32 @@ export function assertMatchesOpenApi(method: string, path: string, status: numbe
   expect(valid).toBe(true);
 }
 
+/** Headers that frame a message of HTTP rather than belong to an operation. */
+const FRAMING: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+]);
+
+/** Fails unless the document declares every header of an answer, and its media type. Other paths are not its matter. */
+export function assertDeclaresHeaders(method: string, path: string, status: number, headers: Headers): void {
+  if (documented(method, path) === undefined) return;
+  const { response } = responseAt(method, path, status);
+  const declared = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  const undeclared = [...headers.keys()].filter((name) => !declared.has(name) && !FRAMING.has(name));
+  expect(undeclared, `${method} ${path} ${status} sends undeclared headers`).toEqual([]);
+  const type = headers.get("content-type");
+  if (type !== null)
+    expect(Object.keys(response.content ?? {}), `${method} ${path} ${status}`).toContain(type.replace(/;.*/, ""));
+}
+
 /** Whether the document says of this answer that `X-Audit-Id` may come with it. */
 export function documentsAuditId(method: string, path: string, status: number): boolean {
-  const operation = document.paths[documentedPath(path) ?? ""]?.[method.toLowerCase()];
-  return operation?.responses[status]?.headers?.["X-Audit-Id"] !== undefined;
+  const response = documented(method, path)?.responses[status];
+  return response !== undefined && resolved(documentOf(path), response).headers?.["X-Audit-Id"] !== undefined;
 }
 
 function escapePointer(part: string): string {

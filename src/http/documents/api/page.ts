@@ -3,8 +3,11 @@ import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import { contentSecurityPolicy, type PublicPage, page } from "../public-page.ts";
 
-/** Where the OpenAPI document is served. */
+/** Where the OpenAPI document of `/v1` is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
+
+/** Where the document of the routes for people is served. */
+export const ACCOUNT_API_PATH = "/account/openapi.json";
 
 /** Where the page is served, with its assets below. */
 const DOCS_PATH = "/v1/docs";

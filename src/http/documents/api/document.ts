@@ -1,0 +1,55 @@
+/**
+ * What the OpenAPI documents have in common. They are made from the schemas that validate requests. One is about `/v1`,
+ * for programs with an API key, and one about `/account`, for the sessions of people. They are apart, so that a client
+ * that is generated from the first knows only one way to authenticate.
+ */
+import type { JsonObject } from "../../../json.ts";
+import { exampleOf } from "../../example.ts";
+import type { CompiledEndpoint } from "../../route.ts";
+import { Components, pascalCase } from "./components.ts";
+import { templateOf } from "./parameters.ts";
+
+/** What both documents begin with. */
+const HEAD = {
+  // JSON Schema 2020-12, which is what the schemas are.
+  openapi: "3.1.0",
+  servers: [{ url: "/", description: "This daemon." }],
+};
+
+/** What the `info` of both documents says. */
+export const INFO = {
+  version: "1",
+  contact: { name: "The operator of this daemon" },
+  license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+};
+
+/** An operation of a document. */
+export interface Described {
+  method: string;
+  path: string;
+  describe(components: Components): JsonObject;
+}
+
+/** Returns a document as JSON text. `about` has its `info`, `tags` and `security`. */
+export function documentJson(about: JsonObject, securitySchemes: JsonObject, operations: readonly Described[]): string {
+  const components = new Components();
+  const paths: Record<string, JsonObject> = {};
+  for (const { method, path, describe } of operations) {
+    const template = templateOf(path);
+    paths[template] ??= {};
+    paths[template][method.toLowerCase()] = describe(components);
+  }
+  return JSON.stringify({ ...HEAD, ...about, paths, components: { ...components.all, securitySchemes } });
+}
+
+/** Describes the body of a request. Its schema is a component, called after the operation unless it has a name. */
+export function requestBodyOf({ body, bodyOptional }: CompiledEndpoint, name: string, components: Components) {
+  if (body === null) return {};
+  const schema = components.namedSchema(`${pascalCase(name)}Request`, body.schema);
+  const content = { "application/json": { schema, example: exampleOf(body.schema, name) } };
+  return { requestBody: { required: !bodyOptional, content } };
+}
+
+/** Returns `dataReadFull` for `data.read_full`. */
+export const camelCase = (name: string): string =>
+  name.replace(/[._](.)/g, (_match, letter: string) => letter.toUpperCase());

@@ -1,0 +1,71 @@
+/** How the API's documents describe what a request carries besides its body. */
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { JsonObject } from "../../../json.ts";
+import { exampleOf } from "../../example.ts";
+import { AgentId } from "../../fields.ts";
+import type { Route } from "../../route.ts";
+import type { Components } from "./components.ts";
+
+const path = (description: string, example: string) => ({ description, schema: { type: "string" }, example });
+
+const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  agent_id: {
+    description: "The agent's id.",
+    schema: { type: "string", minLength: 1, maxLength: 128 },
+    example: exampleOf(AgentId),
+  },
+  version: path("A config version.", "v3"),
+  id: path("The identifier.", "cp_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  workspace_id: path("The workspace's id.", "ws_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  account_id: path("A member's account.", "usr_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  invitation_id: path("An invitation.", "inv_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  level: path("The level of the tile, 0 to 63.", "0"),
+  tile: path(
+    "The number of the tile in groups of three digits, all but the last after an x; a partial tile ends in .p/ and its width.",
+    "x001/067.p/12",
+  ),
+  key_id: path("A key's id, not the key.", "key_01jz8v6s3yf0abm5q2x9k7n4tc"),
+};
+
+/** Identifiers of other kinds than the one of `id` above, by the path that they end. */
+const IDS: readonly (readonly [path: string, example: string])[] = [
+  ["/v1/audit/", "aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
+  ["/account/sessions/", "ses_01jz8v6s3yf0abm5q2x9k7n4tc"],
+];
+
+/** Returns a path as OpenAPI writes it: `/v1/agents/{agent_id}`. */
+export const templateOf = (routed: string): string => routed.replace(/:([a-z_]+)/g, "{$1}").replace("*", "{tile}");
+
+/** Describes the parameters of a path. */
+export function pathParameters(routed: string, components: Components): JsonObject[] {
+  return [...routed.matchAll(/:([a-z_]+)|\*/g)].map(([, name = "tile"]) => {
+    const [, example] = IDS.find(([start]) => name === "id" && routed.startsWith(start)) ?? [];
+    const own = example !== undefined && { example };
+    return components.parameter({ name, in: "path", required: true, ...PATH_PARAMETERS[name], ...own });
+  });
+}
+
+/** Describes the parameters of a route: of its path, its query and its headers. */
+export function parametersOf({ path: routed, query, headers }: Route, components: Components): JsonObject[] {
+  const inHeader = Object.entries(headers).map(([name, { description, example }]) =>
+    components.parameter({ name, in: "header", description, schema: { type: "string" }, example }),
+  );
+  return [...pathParameters(routed, components), ...queryParameters(query?.schema, components), ...inHeader];
+}
+
+function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
+  return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
+    const { description } = member as TSchema;
+    const { description: _, examples: _examples, ...rest } = components.schema(member as TSchema);
+    return components.parameter({
+      name,
+      in: "query",
+      required: schema?.required?.includes(name) === true,
+      ...(description === undefined ? {} : { description }),
+      // Names in one parameter, separated by commas.
+      ...(rest.type === "array" && { style: "form", explode: false }),
+      schema: rest,
+      example: exampleOf(member as TSchema, `the parameter ${name}`),
+    });
+  });
+}

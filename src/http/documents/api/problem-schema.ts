@@ -1,0 +1,28 @@
+/** The form of errors, as the API's documents describe it. `http/problem-document.ts` makes them. */
+import { Type as t } from "@sinclair/typebox";
+import { Finding } from "../../../features/data/schema.ts";
+import { PROBLEMS } from "../../../problem.ts";
+import { component, oneOf } from "../../shapes.ts";
+
+export const ProblemSchema = component(
+  "Problem",
+  t.Object(
+    {
+      type: t.String({ description: "A URN of the code.", examples: ["urn:governd:problem:invalid_request"] }),
+      title: t.String(),
+      status: t.Integer(),
+      detail: t.String({ description: "What to do next, for a person." }),
+      code: { ...oneOf(Object.keys(PROBLEMS)), description: "Stable, for programs." },
+      param: t.Optional(t.String({ description: "The offending field, parameter or header." })),
+      request_id: t.String(),
+      blocked_by: t.Optional(t.String({ description: "With `blocked` and `restore_blocked`: the policy." })),
+      quota: t.Optional(
+        t.Unsafe<string>({ ...oneOf(["entries", "bytes"]), description: "With `quota_exceeded`: which quota." }),
+      ),
+      limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
+      used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
+      findings: t.Optional(t.Array(Finding)),
+    },
+    { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
+  ),
+);
