@@ -86,7 +86,8 @@ if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdi
 
 // Child processes find it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
-const env = { ...process.env, PATH };
+// What was prepared above is not prepared again for each file of tests.
+const env = { ...process.env, PATH, TESTS_PREPARED: "1" };
 const child = spawn(bun, words, { cwd: ROOT, stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));

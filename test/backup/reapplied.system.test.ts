@@ -27,7 +27,7 @@ import { systemClock } from "../../src/ids.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { governd } from "../cli/governd.ts";
-import { startGovernd } from "../cli/governd-process.ts";
+import { GOVERND, startGovernd } from "../cli/governd-process.ts";
 import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
@@ -189,10 +189,9 @@ test("of the restored rows none may be as it was before the acts", async () => {
 test("a restore that is killed leaves nothing in use, and the next one is whole", async () => {
   using home = temporaryDirectory();
   const { path, keys } = await lateBackup(home);
-  const main = join(import.meta.dir, "../../src/main.ts");
   for (let round = 0; round < KILLS; round++) {
     const dataDir = home.join(`killed-${round}`);
-    const child = Bun.spawn([process.execPath, main, "restore", path, "--data-dir", dataDir], {
+    const child = Bun.spawn([...GOVERND, "restore", path, "--data-dir", dataDir], {
       ...{ stdout: "ignore", stderr: "ignore" },
     });
     while (child.exitCode === null && !existsSync(dataDirectory(dataDir).unfinished)) await Bun.sleep(1);

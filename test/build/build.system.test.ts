@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
@@ -14,6 +14,8 @@ setDefaultTimeout(PROCESS_TEST_MS);
 const ROOT = join(import.meta.dir, "../..");
 /** Building for every platform fetches each one's runtime, so that is done only when asked for. */
 const ALL_TARGETS = process.env.GOVERND_TEST_TARGETS === "all";
+/** What the build made for all tests of this run. */
+const { TESTED_BINARY } = process.env;
 
 const temporary = temporaryDirectory();
 afterAll(() => temporary[Symbol.dispose]());
@@ -33,8 +35,9 @@ describe("the binary, in an empty directory with an empty environment", () => {
   const program = [binary];
 
   beforeAll(async () => {
-    await build("--outfile", temporary.join("governd"));
     mkdirSync(home);
+    if (TESTED_BINARY !== undefined) return copyFileSync(join(ROOT, TESTED_BINARY), binary);
+    await build("--outfile", temporary.join("governd"));
     renameSync(temporary.join("governd"), binary);
   }, PROCESS_TEST_MS);
 

@@ -11,7 +11,7 @@ import { ended } from "../ended.ts";
 import { formatCosignature } from "../log/cosigning.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { type MadeWorkspace, makeWorkspace } from "./governd.ts";
-import { FROM_SOURCE, governdProcess, type RunningDaemon, startGovernd } from "./governd-process.ts";
+import { GOVERND, governdProcess, type RunningDaemon, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(180_000);
 
@@ -195,7 +195,7 @@ function shownCommands(): Shown[] {
 
 /** Runs a line in a shell, in which `governd` is this program. */
 async function shell(line: string, directory: string): Promise<string> {
-  const governd = `governd() { ${FROM_SOURCE.map((word) => `'${word}'`).join(" ")} "$@"; }`;
+  const governd = `governd() { ${GOVERND.map((word) => `'${word}'`).join(" ")} "$@"; }`;
   const child = Bun.spawn(["bash", "-c", `${governd}\n${line}`], {
     cwd: directory,
     env: { PATH: process.env.PATH, GOVERND_DATA_DIR: "data", PYTHONDONTWRITEBYTECODE: "1" },

@@ -21,7 +21,7 @@ import { FilledDirectory } from "../backup/data-directory.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
-import { FROM_SOURCE, governdProcess, startGovernd } from "./governd-process.ts";
+import { GOVERND, governdProcess, startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -89,7 +89,7 @@ describe("finds", () => {
     "a limit of open files that is too low, here and of a daemon that runs",
     async () => {
       using from = await FilledDirectory.make(1);
-      const program = (limit: number) => ["/bin/sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...FROM_SOURCE];
+      const program = (limit: number) => ["/bin/sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh", ...GOVERND];
       const words = ["check", "--data-dir", from.data.root, "--json", "--threads", "1", "--max-connections", "1000"];
       const descriptors = async (limit: number) => {
         const { json, code } = await governdProcess(words, { program: program(limit) });

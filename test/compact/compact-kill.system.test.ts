@@ -3,7 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd, makeWorkspace } from "../cli/governd.ts";
-import { FROM_SOURCE, governdProcess, startGovernd } from "../cli/governd-process.ts";
+import { GOVERND, governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -11,8 +11,10 @@ import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const ROUNDS = effort({ usual: 2, long: 40 });
-const ENTRIES = 100;
-const VALUE = "v".repeat(20_000);
+const ENTRIES = 20;
+const VALUE = "v".repeat(100_000);
+/** Pause between two writes of the load, which would otherwise take a core. */
+const WRITE_EVERY_MS = 5;
 /** A compaction begins within this time, and takes about as long. */
 const SPREAD_MS = 1_500;
 
@@ -50,10 +52,13 @@ test.each([
     for (let i = 0; i < ENTRIES; i++) kept.delete(`old-${i}`);
     // A copy replaces the file when nobody has written to it for a while.
     if (how === "by a copy") await Bun.sleep(2_100);
-    const command = Bun.spawn([...FROM_SOURCE, ...words], { stdout: "ignore", stderr: "ignore" });
+    const command = Bun.spawn([...GOVERND, ...words], { stdout: "ignore", stderr: "ignore" });
     let isOver = false;
     const load = (async () => {
-      for (let i = 0; how === "in steps" && !isOver; i++) await write(`meanwhile-${round}-${i}`, "m").catch(() => {});
+      for (let i = 0; how === "in steps" && !isOver; i++) {
+        await write(`meanwhile-${round}-${i}`, "m").catch(() => {});
+        await Bun.sleep(WRITE_EVERY_MS);
+      }
     })();
     await Bun.sleep((SPREAD_MS * (round + 1)) / ROUNDS);
     if (killed === "daemon") await daemon.stop("SIGKILL");

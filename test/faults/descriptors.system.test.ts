@@ -8,7 +8,7 @@ import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
-import { FROM_SOURCE, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { GOVERND, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { filesReleased } from "../released.ts";
@@ -68,7 +68,7 @@ const LOW = effort({ usual: 500, long: 1_024 });
 
 /** Starts a daemon that may open {@link LOW} files. */
 const startLow = (root: string, words: readonly string[]): Promise<RunningDaemon> =>
-  startGovernd(root, words, { program: ["/bin/sh", "-c", `ulimit -n ${LOW}; exec "$@"`, "sh", ...FROM_SOURCE] });
+  startGovernd(root, words, { program: ["/bin/sh", "-c", `ulimit -n ${LOW}; exec "$@"`, "sh", ...GOVERND] });
 
 /** Looks often at how many files a process has open, until it is disposed of. */
 function watchDescriptors(pid: number): Disposable & { most: number } {

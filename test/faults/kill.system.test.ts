@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
-import { FROM_SOURCE, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { GOVERND, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
@@ -94,7 +94,7 @@ test.each([
     const running = clients.map((client) => client.run(daemon));
     // A command that changes every workspace, and dies at any moment as well.
     const words = round % 2 === 0 ? ["rotate-seal-key"] : ["key-info"];
-    const beside = Bun.spawn([...FROM_SOURCE, ...words, "--data-dir", data, ...key], {
+    const beside = Bun.spawn([...GOVERND, ...words, "--data-dir", data, ...key], {
       stdout: "ignore",
       stderr: "ignore",
     });

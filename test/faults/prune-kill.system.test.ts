@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { governd, makeWorkspace } from "../cli/governd.ts";
-import { FROM_SOURCE, governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { GOVERND, governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -76,7 +76,7 @@ test("a pruning that is killed is done or not begun, and can be done again", asy
   const doing = [...words, "--yes", "--export", exported];
   for (let round = 0; round < KILLS; round++) {
     const load = new Load(write, `new-${round}-`);
-    const child = Bun.spawn([...FROM_SOURCE, ...doing], { stdout: "ignore", stderr: "ignore" });
+    const child = Bun.spawn([...GOVERND, ...doing], { stdout: "ignore", stderr: "ignore" });
     // From before it has begun until after it is done.
     await Bun.sleep((takesMs * (round + 1)) / (KILLS / 2));
     child.kill("SIGKILL");

@@ -5,7 +5,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSy
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
 import { governd } from "../cli/governd.ts";
-import { FROM_SOURCE } from "../cli/governd-process.ts";
+import { GOVERND } from "../cli/governd-process.ts";
 import { type Ended, ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
@@ -38,7 +38,7 @@ const answers = new Map<string, string>();
 
 /** A program that is governd from the source; those of different notes are different files. */
 function realProgram(path: string, note = "real"): string {
-  const words = FROM_SOURCE.map((word) => `'${word}'`).join(" ");
+  const words = GOVERND.map((word) => `'${word}'`).join(" ");
   // Bun keeps transpiled files in the home directory; they must not land in the one that the test checks.
   return write(path, note, `HOME='${process.env.HOME ?? "/"}' exec ${words} "$@"`);
 }

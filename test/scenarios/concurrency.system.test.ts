@@ -1,6 +1,7 @@
 /** Many clients at once, and other processes beside the daemon: nothing is lost and nothing forks. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
+import { GOVERND } from "../cli/governd-process.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
@@ -99,9 +100,8 @@ test(
 test(
   "the command line makes and revokes keys meanwhile, and they count at once",
   async () => {
-    const main = join(import.meta.dir, "../../src/main.ts");
     const command = (...words: string[]) => {
-      const child = Bun.spawn([process.execPath, main, ...words, "--data-dir", daemon.dataDir, "--json"], {
+      const child = Bun.spawn([...GOVERND, ...words, "--data-dir", daemon.dataDir, "--json"], {
         stdout: "pipe",
         stderr: "pipe",
       });

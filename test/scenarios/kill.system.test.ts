@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { GOVERND } from "../cli/governd-process.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
@@ -13,7 +14,6 @@ const CLIENTS = 8;
 /** Acknowledged writes after which the daemon is killed: at least, and at most so many more. */
 const WRITES_BEFORE = 20;
 const WRITES_SPREAD = 150;
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 
 interface Running {
   url: string;
@@ -33,7 +33,7 @@ async function serve(dataDir: string): Promise<Running> {
     "--log-level",
     "warn",
   ];
-  const child = Bun.spawn([process.execPath, MAIN, ...words], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...GOVERND, ...words], { stdout: "pipe", stderr: "inherit" });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;

@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { GOVERND } from "../cli/governd-process.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
-const MAIN = join(import.meta.dir, "../../src/main.ts");
 const TWO_DAYS_MS = 2 * 86_400_000;
 
 async function keysFor(client: Client, query: string): Promise<string[]> {
@@ -33,7 +33,7 @@ test("a restart changes no answer, and what is past its retention is not found",
 
 async function serve(dataDir: string): Promise<{ url: string; kill(): Promise<void> }> {
   const words = ["serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json"];
-  const child = Bun.spawn([process.execPath, MAIN, ...words], { stdout: "pipe", stderr: "ignore" });
+  const child = Bun.spawn([...GOVERND, ...words], { stdout: "pipe", stderr: "ignore" });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;

@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { GOVERND } from "../../cli/governd-process.ts";
 import type { Answered, Sent } from "./serve.ts";
-
-const MAIN = join(import.meta.dir, "../../../src/main.ts");
 
 export class DaemonProcess implements AsyncDisposable {
   readonly #process: Bun.Subprocess<"ignore", "pipe", "ignore">;
@@ -30,7 +29,7 @@ export class DaemonProcess implements AsyncDisposable {
   static async start(): Promise<DaemonProcess> {
     const directory = mkdtempSync(join(tmpdir(), "governd-http-"));
     const dataDir = ["--data-dir", join(directory, "data")];
-    const daemon = Bun.spawn([process.execPath, MAIN, "serve", ...dataDir, "--listen", "127.0.0.1:0"], {
+    const daemon = Bun.spawn([...GOVERND, "serve", ...dataDir, "--listen", "127.0.0.1:0"], {
       stdin: "ignore",
       stdout: "pipe",
       // The request log; what a test needs to know is in the answers.
@@ -99,7 +98,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 async function command(...args: string[]): Promise<Record<string, unknown>> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args, "--json"], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...GOVERND, ...args, "--json"], { stdout: "pipe", stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`${args.join(" ")} failed`);
   return JSON.parse(text) as Record<string, unknown>;
