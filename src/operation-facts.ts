@@ -31,7 +31,8 @@ export interface ExportResumption {
 }
 
 /** The scopes of an API key. */
-export type Scope = "full" | "agent" | "auditor";
+export const SCOPES = ["full", "agent", "auditor"] as const;
+export type Scope = (typeof SCOPES)[number];
 
 /**
  * How an operation changes the stored rows (`log/effects.ts` has what its event states of that). The store applies the
@@ -156,6 +157,17 @@ interface UnrecordedRequest extends Requested {
   effect: "none";
 }
 
+/**
+ * A request for several operations at once, which run in order in one transaction. It is no event itself: each of its
+ * parts is recorded as what it is. Scopes, suspension and quotas are those of the parts.
+ */
+interface CompositeRequest {
+  kind: "composite";
+  /** The operations that it can consist of, all of kind `plain`. */
+  parts: readonly string[];
+  effect: "none";
+}
+
 /** An event that is recorded without a request to `/v1`. */
 interface RecordedOnly extends Recorded {
   /**
@@ -169,7 +181,7 @@ interface RecordedOnly extends Recorded {
 }
 
 /** All facts of one operation. */
-export type Facts = RecordedRequest | UnrecordedRequest | RecordedOnly;
+export type Facts = RecordedRequest | UnrecordedRequest | CompositeRequest | RecordedOnly;
 
 /** States the type of an operation's input in its row. Returns no value. */
 export const takes = <T>(): T => undefined as T;

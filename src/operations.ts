@@ -15,6 +15,8 @@ import {
   type Facts,
   type IfMatch,
   type Page,
+  SCOPES,
+  type Scope,
   type TimeWindow,
   takes,
 } from "./operation-facts.ts";
@@ -267,6 +269,7 @@ export const OPERATIONS = {
     did: "erased",
     tried: "erase",
   },
+  "data.batch": { kind: "composite", parts: ["data.write", "data.read", "data.delete"], effect: "none" },
   "data.expire": {
     ...UPKEEP,
     effect: "expire",
@@ -466,10 +469,29 @@ type OfKind<K extends Facts["kind"]> = {
 }[keyof Rows];
 
 /** The name of an operation that a client can request. */
-export type OperationName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report">;
+export type OperationName = SingleName | CompositeName;
+
+/** Operations that a client can request and that are no composite. */
+type SingleName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report">;
+
+/** Requests for several operations at once. */
+export type CompositeName = OfKind<"composite">;
+
+/** The operations that a composite one can consist of. */
+export type PartOf<C extends CompositeName> = Extract<Rows[C]["parts"][number], OfKind<"plain">>;
+
+/** The request for one of the parts of a composite operation. */
+export type PartRequest<N extends SingleName> = { [P in N]: { name: P; input: Rows[P]["input"] } }[N];
+
+/** What a composite operation takes. `atomic`: when one of its parts is refused, none has an effect. */
+interface CompositeInput<C extends CompositeName> {
+  agentId: string;
+  atomic: boolean;
+  parts: readonly PartRequest<PartOf<C>>[];
+}
 
 /** The input of every operation that a client can request, after validation. */
-export type OperationInputs = { [N in OperationName]: Rows[N]["input"] };
+export type OperationInputs = { [N in SingleName]: Rows[N]["input"] } & { [C in CompositeName]: CompositeInput<C> };
 
 /** Operations that read on a reader thread and are recorded with what they found. */
 export type InquiryName = OfKind<"inquiry" | "inquired_stream">;
@@ -490,7 +512,7 @@ export type RecordedName = OfKind<"plain" | "inquiry" | "stream" | "inquired_str
 export type AccountEventName = OfKind<"account">;
 
 /** Every operation name that an event can have. */
-export type EventName = Exclude<keyof Rows, InspectionName | ReportName>;
+export type EventName = Exclude<keyof Rows, InspectionName | ReportName | CompositeName>;
 
 type RecordedFacts = Extract<Facts, { did: string }>;
 
@@ -507,6 +529,21 @@ export const leavesNoTrace = (name: OperationName): name is InspectionName | Rep
 
 export const isInquiry = (name: OperationName): name is InquiryName =>
   FACTS[name].kind === "inquiry" || FACTS[name].kind === "inquired_stream";
+
+export const isComposite = (name: OperationName): name is CompositeName => FACTS[name].kind === "composite";
+
+/** Returns the operations that a request is recorded as: the parts of a composite one, or itself. */
+export function partsOf(name: OperationName): readonly OperationName[] {
+  const facts = FACTS[name];
+  return facts.kind === "composite" ? (facts.parts as readonly OperationName[]) : [name];
+}
+
+/** Returns the scopes whose keys may request an operation: those that may request all of its parts. */
+export function scopesOf(name: OperationName): readonly Scope[] {
+  const facts = FACTS[name];
+  if (facts.kind !== "composite") return "scopes" in facts ? facts.scopes : [];
+  return SCOPES.filter((scope) => partsOf(name).every((part) => scopesOf(part).includes(scope)));
+}
 
 /** Whether an operation is refused while its agent is suspended. */
 export function isSuspendable(name: OperationName): boolean {

@@ -3,15 +3,32 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { actions, routes } from "../src/http/app.ts";
-import { EVENT_NAMES, eventFacts, OPERATIONS, type OperationName } from "../src/operations.ts";
+import {
+  EVENT_NAMES,
+  eventFacts,
+  isComposite,
+  OPERATIONS,
+  type OperationName,
+  partsOf,
+  scopesOf,
+} from "../src/operations.ts";
 
 const NAMES = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
-const requested = NAMES.filter((name): name is OperationName => "scopes" in OPERATIONS[name]);
+const requested = NAMES.filter(
+  (name): name is OperationName => "scopes" in OPERATIONS[name] || OPERATIONS[name].kind === "composite",
+);
 const ofKind = (kind: string) => EVENT_NAMES.filter((name) => eventFacts(name)?.kind === kind);
 
 const SOURCES = readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".ts"))
   .map((path) => ({ path, text: readFileSync(join(import.meta.dir, path), "utf8") }));
+
+test("a composite operation consists of plain ones, and some key may request all of them", () => {
+  for (const name of requested.filter(isComposite)) {
+    expect(new Set(partsOf(name).map((part) => OPERATIONS[part].kind))).toEqual(new Set(["plain"]));
+    expect(scopesOf(name)).not.toEqual([]);
+  }
+});
 
 test("every operation that can be requested has a route", () => {
   const routed = new Set(routes.flatMap(({ operation, variant }) => [operation, variant?.operation]));

@@ -1,11 +1,12 @@
 /** API keys in the control database. Only the SHA-256 of a key is stored. */
+import type { Scope } from "../operation-facts.ts";
 import type { Connection } from "../store/connection.ts";
 import { countOf, Table } from "./table.ts";
 
-export const SCOPES = ["full", "agent", "auditor"] as const;
+export { SCOPES } from "../operation-facts.ts";
 
 /** What a key may do; see the API's documentation. */
-export type KeyScope = (typeof SCOPES)[number];
+export type KeyScope = Scope;
 
 export interface KeyRecord {
   id: string;

@@ -205,6 +205,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     randomBytes: (length) => random.take(length),
     maxBodyBytes: settings.max_body,
     bodyTimeoutMs: settings.request_timeout,
+    batchLimits: { maxBodyBytes: settings.max_batch_body, bodyTimeoutMs: settings.request_timeout },
     requestsPerSecond: settings.rate_limit,
     addressRequestsPerSecond:
       settings.tls === "off" || isReachedDirectly(settings, settings.listen) ? settings.address_rate_limit : 0,

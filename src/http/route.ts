@@ -1,6 +1,6 @@
 /** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import { isSuspendable, type OperationInputs, type OperationName, whenOverQuota } from "../operations.ts";
+import { isSuspendable, type OperationInputs, type OperationName, partsOf, whenOverQuota } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
 import type { HeaderName } from "./documents/api/headers.ts";
@@ -136,10 +136,10 @@ export function route<
   B extends TObject = NoMembers,
 >(definition: RouteDefinition<N, At, Q, B>): Route {
   const { operation, unfindable, problems = [], response, headers = {}, input, variant } = definition;
-  const ofOperation: ProblemCode[] = isSuspendable(operation) ? ["agent_suspended"] : [];
+  const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
-  if (whenOverQuota(operation) !== null) ofOperation.push("quota_exceeded");
+  if (partsOf(operation).some((part) => whenOverQuota(part) !== null)) ofOperation.push("quota_exceeded");
   return {
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,

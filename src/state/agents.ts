@@ -71,6 +71,8 @@ export async function readNewestCheckpoint(reader: Reader, agent: number): Promi
 export class AgentDirectory {
   readonly #cache = new Map<string | null, AgentState>();
   readonly #dirty = new Set<string | null>();
+  /** The states before they changed since {@link mark}, undefined for agents that were not in memory; null without a mark. */
+  #marked: Map<string | null, AgentState | undefined> | null = null;
   /** Live entries of all agents; null until first needed. */
   #liveEntries: number | null = null;
 
@@ -147,9 +149,34 @@ export class AgentDirectory {
     if (this.#liveEntries !== null) {
       this.#liveEntries += state.liveEntries - (this.#cache.get(state.agentId)?.liveEntries ?? 0);
     }
+    if (this.#marked?.has(state.agentId) === false) this.#marked.set(state.agentId, this.#cache.get(state.agentId));
     this.#cache.delete(state.agentId);
     this.#cache.set(state.agentId, state);
     this.#dirty.add(state.agentId);
+  }
+
+  /**
+   * Notes what is known now. The first returned function puts that back, once the file is as it was; the second forgets
+   * the note. There is one note at a time.
+   */
+  mark(): { putBack(): void; forget(): void } {
+    const [dirty, liveEntries] = [[...this.#dirty], this.#liveEntries];
+    const marked = new Map<string | null, AgentState | undefined>();
+    this.#marked = marked;
+    const forget = () => {
+      this.#marked = null;
+    };
+    const putBack = () => {
+      for (const [agentId, state] of marked) {
+        if (state === undefined) this.#cache.delete(agentId);
+        else this.#cache.set(agentId, state);
+      }
+      this.#dirty.clear();
+      for (const agentId of dirty) this.#dirty.add(agentId);
+      this.#liveEntries = liveEntries;
+      marked.clear();
+    };
+    return { putBack, forget };
   }
 
   /** Writes the heads that moved. Part of the transaction that appended their events. */
@@ -177,5 +204,6 @@ export class AgentDirectory {
     this.#cache.clear();
     this.#dirty.clear();
     this.#liveEntries = null;
+    this.#marked = null;
   }
 }

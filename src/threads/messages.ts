@@ -70,8 +70,12 @@ export interface EventMessage {
 }
 
 /** Returns about how much text a message brings, UTF-16 units. */
-export const charactersOf = (message: OperationMessage | EventMessage): number =>
-  "input" in message && "value" in message.input ? message.input.value.length : 0;
+export function charactersOf(message: OperationMessage | EventMessage): number {
+  if (!("input" in message)) return 0;
+  if ("value" in message.input) return message.input.value.length;
+  if (!("parts" in message.input)) return 0;
+  return message.input.parts.reduce((sum, { input }) => sum + ("value" in input ? input.value.length : 0), 0);
+}
 
 /** `state`: of the file whose copy is to replace it; null to give free pages back in steps (compaction.ts). */
 export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };

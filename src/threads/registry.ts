@@ -4,12 +4,16 @@ import { auditOperations } from "../features/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/proofs.ts";
 import { checkpointOperations } from "../features/checkpoints/operations.ts";
 import { configOperations } from "../features/config/operations.ts";
+import { batchData } from "../features/data/batch.ts";
 import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { showEntries, showTile } from "../features/tlog/tiles.ts";
 import type { JsonValue } from "../json.ts";
 import {
+  type CompositeName,
+  type EventName,
   type InspectionName,
+  isComposite,
   isInquiry,
   isSuspendable,
   leavesNoTrace,
@@ -20,9 +24,10 @@ import {
 import { Problem } from "../problem.ts";
 import { DISK_IS_FULL, type DiskSpace } from "../store/disk-space.ts";
 import type { Reader } from "../store/transaction.ts";
+import type { CompositeJob } from "../workspace/composite.ts";
 import type { Answer, OperationRequest } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
-import type { Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
+import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
 
 /** What runs each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
@@ -32,6 +37,9 @@ const OPERATIONS: OperationsOf<string> = {
   ...configOperations,
   ...dataOperations,
 };
+
+/** What runs each composite operation. */
+const COMPOSITES: { [C in CompositeName]: Composite<C> } = { "data.batch": batchData };
 
 /** An operation without the types of its input and of what it prepares or finds. */
 type AnyOperation =
@@ -62,20 +70,42 @@ export interface Limits {
   space?: DiskSpace;
 }
 
-/** A recorded operation as the workspace's writer takes it. `found` is what a reader thread found, for an inquiry. */
-export function jobOf(
+/**
+ * A recorded operation as the workspace's writer takes it. `found`: what another thread found; of a composite operation
+ * for each part.
+ */
+export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
+  const job = isComposite(request.name)
+    ? compositeJobOf(request as OperationRequest<CompositeName>, found as JsonValue[] | undefined, limits)
+    : singleJobOf(recordedOperation(request.name), request, found, limits);
+  return job as N extends CompositeName ? CompositeJob : Job;
+}
+
+function compositeJobOf(
+  request: OperationRequest<CompositeName>,
+  found: JsonValue[] = [],
+  limits: Limits,
+): CompositeJob {
+  const { name, input } = request;
+  const { parts, answer } = COMPOSITES[name];
+  const jobs = input.parts.map((part, index) =>
+    singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, found[index] ?? undefined, limits),
+  );
+  return { operation: name, parts: jobs, atomic: input.atomic, answer };
+}
+
+function singleJobOf(
+  own: AnyOperation,
   { name, input, principal, via }: OperationRequest,
-  found?: JsonValue,
-  { quota, space }: Limits = {},
-) {
-  if (leavesNoTrace(name)) throw new Error(`${name} is not recorded`);
-  const own = OPERATIONS[name] as AnyOperation;
+  found: JsonValue | undefined,
+  { quota, space }: Limits,
+): Job {
   let operation = operationOf(own, found);
   if (quota) operation = refusingOverQuota(name, operation, quota);
   if (isSuspendable(name)) operation = refusingSuspended(operation);
   if (space?.isFull && whatGrows(name) !== "nothing") operation = refuseFull;
   const job: Job = {
-    operation: name,
+    operation: name as EventName,
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
@@ -94,11 +124,16 @@ function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation
   return "run" in own ? own.run : own;
 }
 
+/** @throws when the operation is not recorded */
+function recordedOperation(name: OperationName): AnyOperation {
+  if (leavesNoTrace(name) || isComposite(name)) throw new Error(`${name} is not recorded`);
+  return OPERATIONS[name] as AnyOperation;
+}
+
 /** Returns what prepares an operation on another thread than its workspace's. */
 export function preparationOf(name: OperationName): NonNullable<PreparedOperation<OperationName, unknown>["ahead"]> {
-  const own = leavesNoTrace(name) ? null : (OPERATIONS[name] as AnyOperation);
-  if (own === null || !("ahead" in own) || own.ahead === undefined)
-    throw new Error(`${name} is not prepared elsewhere`);
+  const own = recordedOperation(name);
+  if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);
   return own.ahead;
 }
 

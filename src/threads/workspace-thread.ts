@@ -18,8 +18,8 @@ import { headMs, requireContinuation, requireSealed } from "../workspace/continu
 import { problem, type Reply } from "../workspace/contract.ts";
 import type { openWorkspaceFile } from "../workspace/file.ts";
 import { type Head, readHead } from "../workspace/head.ts";
-import { type Job, recordingJob } from "../workspace/job.ts";
-import { WorkspaceWriter } from "../workspace/perform.ts";
+import { recordingJob } from "../workspace/job.ts";
+import { type AnyJob, WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
 import { TimeSlice } from "../workspace/time-slice.ts";
@@ -282,7 +282,7 @@ export class WorkspaceThread {
   }
 
   /** Runs the operation after its preceding steps. */
-  #jobsOf(message: Message): Job[] {
+  #jobsOf(message: Message): AnyJob[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
     const { name, input, found, workspaceId } = message;
     const job = jobOf(message, found, { quota: this.options.quota, space: this.#space });

@@ -6,7 +6,15 @@
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { InquiryName, OperationInputs, OperationName, RecordedName, StreamName } from "../operations.ts";
+import type {
+  CompositeName,
+  InquiryName,
+  OperationInputs,
+  OperationName,
+  PartOf,
+  RecordedName,
+  StreamName,
+} from "../operations.ts";
 import type { Refused } from "../policy/decide.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
@@ -84,6 +92,14 @@ export interface PreparedOperation<N extends OperationName, Prepared> {
   /** Does the costly part for a large input, on another thread than the workspace's. */
   ahead?(reader: Reader, input: OperationInputs[N]): Promise<JsonValue>;
   run: Operation<N, Prepared>;
+}
+
+/** A request for several operations. */
+export interface Composite<C extends CompositeName> {
+  /** What runs its parts. An answer that is no problem is a result of the composite operation. */
+  parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
+  /** See `CompositeJob`. */
+  answer(results: readonly (string | null)[], applied: boolean): string;
 }
 
 /** Circumstances of a query on a reader thread. */

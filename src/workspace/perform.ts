@@ -10,6 +10,7 @@ import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import type { Connection } from "../store/connection.ts";
+import { type CompositeJob, performComposite } from "./composite.ts";
 import { problem, type Reply } from "./contract.ts";
 import type { Head } from "./head.ts";
 import { type Job, JobFailed, type Preparation } from "./job.ts";
@@ -18,6 +19,9 @@ import { Recorder } from "./recorder.ts";
 import { whyUnavailable } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
 import { Transactions } from "./transactions.ts";
+
+/** What a writer performs. */
+export type AnyJob = Job | CompositeJob;
 
 export interface WriterOptions {
   clock?: Clock;
@@ -73,7 +77,7 @@ export class WorkspaceWriter {
    * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable` and
    * nothing was written.
    */
-  async perform(jobs: readonly Job[]): Promise<Reply[]> {
+  async perform(jobs: readonly AnyJob[]): Promise<Reply[]> {
     try {
       return await this.#performTogether(jobs);
     } catch (error) {
@@ -89,16 +93,33 @@ export class WorkspaceWriter {
     return replies;
   }
 
-  #performTogether(jobs: readonly Job[]): Promise<Reply[]> {
+  #performTogether(jobs: readonly AnyJob[]): Promise<Reply[]> {
     return this.#log.run(async () => {
-      const preparations = jobs.map((job) => this.#prepare(job));
+      const preparations: Preparation[][] = [];
+      for (const job of jobs) preparations.push(await this.#prepareParts("parts" in job ? job.parts : [job]));
       const replies: Reply[] = [];
-      for (const [i, made] of preparations.entries()) {
+      for (const [i, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
-        replies.push("failure" in made ? made.failure : await this.#recorder.perform(jobs[i] as Job, made.prepared));
+        replies.push(await this.#performOne(job, preparations[i] as Preparation[]));
       }
       return replies;
     });
+  }
+
+  async #prepareParts(parts: readonly Job[]): Promise<Preparation[]> {
+    const preparations: Preparation[] = [];
+    for (const part of parts) {
+      if (this.#slice.isOver) await this.#slice.pause();
+      preparations.push(this.#prepare(part));
+    }
+    return preparations;
+  }
+
+  #performOne(job: AnyJob, made: readonly Preparation[]): Promise<Reply> | Reply {
+    if ("parts" in job)
+      return performComposite(job, made, { log: this.#log, recorder: this.#recorder, slice: this.#slice });
+    const [own] = made as [Preparation];
+    return "failure" in own ? own.failure : this.#recorder.perform(job, own.prepared);
   }
 
   #prepare(job: Job): Preparation {

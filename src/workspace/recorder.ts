@@ -42,17 +42,22 @@ export class Recorder {
    * @throws {JobFailed} when it failed after it had written, and whatever a failing disk throws
    */
   async perform(job: Job, prepared?: unknown): Promise<Reply> {
-    const context = this.#newContext(job);
+    const context = this.contextOf(job);
     const writes = this.connection.writes;
     try {
-      const outcome = await job.run(this.connection, context, prepared);
-      return outcome === null ? NOTHING_DONE : await this.#record(job, context, outcome);
+      const outcome = await this.decide(job, context, prepared);
+      return outcome === null ? NOTHING_DONE : await this.record(job, context, outcome);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       const reply = this.failed(job, error);
       if (this.connection.writes === writes) return reply;
       throw new JobFailed(reply);
     }
+  }
+
+  /** Runs a job, which changes nothing. Returns what is to happen; null for nothing. */
+  decide(job: Job, context: Context, prepared?: unknown): Promise<Outcome<Answer> | null> {
+    return job.run(this.connection, context, prepared);
   }
 
   /** Reports an unexpected failure of a job. Returns the reply to it. */
@@ -65,7 +70,8 @@ export class Recorder {
     );
   }
 
-  #newContext({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
+  /** The circumstances of a job that is the next to be recorded. */
+  contextOf({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
     return {
       workspaceId: this.log.workspaceId,
       principal,
@@ -82,7 +88,8 @@ export class Recorder {
     };
   }
 
-  async #record(job: Job, context: Context, outcome: Outcome<Answer>): Promise<Reply> {
+  /** Applies the effect of a job, and appends its event. */
+  async record(job: Job, context: Context, outcome: Outcome<Answer>): Promise<Reply> {
     const { effect } = outcome;
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);

@@ -54,6 +54,24 @@ export class Transactions {
     this.#head = head;
   }
 
+  /**
+   * Runs `work`, which may undo what it did of the transaction until then, in the file and in memory. There is one such
+   * work at a time.
+   */
+  async undoable<T>(work: (undo: () => void) => Promise<T>): Promise<T> {
+    const head = this.#head;
+    const agents = this.agents.mark();
+    this.connection.exec("SAVEPOINT undoable");
+    const done = await work(() => {
+      this.connection.exec("ROLLBACK TO undoable");
+      agents.putBack();
+      this.#head = head;
+    });
+    this.connection.exec("RELEASE undoable");
+    agents.forget();
+    return done;
+  }
+
   /** Runs `work` in a transaction. When it throws, nothing has changed. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#head;

@@ -52,6 +52,7 @@ describe("settings", () => {
       idle_timeout: 60_000,
       request_timeout: 120_000,
       max_body: 2 * 1024 * 1024,
+      max_batch_body: 16 * 1024 * 1024,
       quota_entries: 0,
       quota_bytes: 0,
       search_memory: 256 * 1024 * 1024,

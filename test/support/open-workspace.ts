@@ -58,8 +58,8 @@ export class OpenWorkspace implements Disposable {
   }
 
   /** An operation that waits to be performed. */
-  job<N extends OperationName>(name: N, input: OperationInputs[N]): Job {
-    return jobOf({ name, input, principal: this.principal });
+  job<N extends OperationName>(name: N, input: OperationInputs[N]) {
+    return jobOf<N>({ name, input, principal: this.principal });
   }
 
   /** A job that fails after its effect is applied. */

@@ -10,7 +10,7 @@ export interface Subject {
 }
 
 /** What a member or parameter of each name is given; others are sent only when they are required. */
-const valuesFor = ({ agent }: Subject): Record<string, string> => ({
+const valuesFor = ({ agent }: Subject): Record<string, string | readonly object[]> => ({
   agent_id: agent,
   key: "k",
   value: "v",
@@ -18,6 +18,7 @@ const valuesFor = ({ agent }: Subject): Record<string, string> => ({
   prefix: "zzz",
   version: "v1",
   from: "0",
+  operations: [{ op: "read", key: "k" }],
 });
 
 /** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */
@@ -33,7 +34,7 @@ export function requestOf(
     .replace("*", "000.p/1")
     .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
   const values = valuesFor(subject);
-  const membersOf = (validator: Route["body"]) =>
+  const membersOf = (validator: Route["body"]): Record<string, string> =>
     Object.fromEntries(
       Object.keys(validator?.schema.properties ?? {})
         .filter((name) => name === "agent_id" || validator?.schema.required?.includes(name))

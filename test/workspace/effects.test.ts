@@ -32,7 +32,7 @@ class Watched {
     const workspace = await this.workspace;
     const before = expiryBefore(name, input, workspace.writer.workspaceId);
     if (before !== null) await this.run(before);
-    return this.run(workspace.job(name, input));
+    return this.run(workspace.job(name, input) as Job);
   }
 
   async run(job: Job): Promise<Reply> {

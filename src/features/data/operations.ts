@@ -16,7 +16,7 @@ import {
 import { conflictOver } from "./conflict.ts";
 import { listData } from "./list.ts";
 import { searchData } from "./search.ts";
-import { prepareWrite, screenAhead, writeData } from "./write.ts";
+import { writeOperation } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
 
@@ -52,7 +52,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
 };
 
 /** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
-function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
+export function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agent?.policies ?? null));
 }
 
@@ -101,7 +101,7 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
 
 /** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {
-  "data.write": { prepare: prepareWrite, ahead: screenAhead, run: writeData },
+  "data.write": writeOperation,
   "data.read": readData,
   "data.read_full": readFullData,
   "data.list": listData,

@@ -1,20 +1,23 @@
 /** The HTTP routes of governed data. */
 import { Type as t } from "@sinclair/typebox";
-import {
-  AgentId,
-  flag,
-  Key,
-  Metadata,
-  NonEmptyPrefix,
-  optionalInteger,
-  PAGE_PARAMETERS,
-  Prefix,
-  Value,
-} from "../../http/fields.ts";
+import { AgentId, flag, Key, NonEmptyPrefix, optionalInteger, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
-import { DeletedOrErased, Entry, EntryList, FullEntry, SearchResult, WriteResult } from "./schema.ts";
+import {
+  Batch,
+  BatchResult,
+  DeletedOrErased,
+  Entry,
+  EntryList,
+  explainBatch,
+  FullEntry,
+  partOfBatch,
+  SearchResult,
+  WRITE,
+  WriteResult,
+  writeInput,
+} from "./schema.ts";
 
 /** The largest and the default number of results of one search. */
 const MAX_SEARCH_LIMIT = 100;
@@ -32,8 +35,8 @@ export const dataRoutes = [
   route({
     operation: "data.write",
     at: "POST /v1/data/write",
-    body: object({ agent_id: AgentId, key: Key, value: Value, metadata: t.Optional(Metadata) }),
-    input: ({ body }) => ({ agentId: body.agent_id, key: body.key, value: body.value, metadata: body.metadata ?? {} }),
+    body: object({ agent_id: AgentId, ...WRITE }),
+    input: ({ body }) => writeInput(body.agent_id, body),
     summary: "Write an entry",
     description:
       "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event.",
@@ -42,6 +45,22 @@ export const dataRoutes = [
       schema: WriteResult,
       example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
     },
+  }),
+
+  route({
+    operation: "data.batch",
+    at: "POST /v1/data/batch",
+    body: Batch,
+    explain: explainBatch,
+    input: ({ body }) => ({
+      agentId: body.agent_id,
+      atomic: body.atomic ?? true,
+      parts: body.operations.map((one) => partOfBatch(body.agent_id, one)),
+    }),
+    summary: "Write, delete and read entries in one transaction",
+    description:
+      "The operations run in order, and each sees the effects of those before it. Each leaves its own event. When the batch is atomic and a write is blocked or a precondition fails, nothing is applied: each refused operation says why, the others are skipped and leave no event. Otherwise each operation is decided on its own. A suspended agent or a full workspace refuses the whole batch.",
+    response: { description: "The results, whether or not they were applied.", schema: BatchResult },
   }),
 
   route({

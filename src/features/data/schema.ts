@@ -1,6 +1,8 @@
 /** The API's schemas of governed data. */
-import { type Static, Type as t } from "@sinclair/typebox";
-import { AgentId, Key, Metadata, Value } from "../../http/fields.ts";
+import { type Static, type TObject, type TProperties, Type as t } from "@sinclair/typebox";
+import { ifVersion } from "../../condition.ts";
+import { AgentId, flag, Key, Metadata, Value } from "../../http/fields.ts";
+import { Validator } from "../../http/pipeline/validate.ts";
 import {
   Actor,
   AuditId,
@@ -9,11 +11,26 @@ import {
   EventId,
   listOf,
   nullable,
+  object,
   shape,
   Time,
   VersionId,
 } from "../../http/shapes.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { PartOf, PartRequest } from "../../operations.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
+import { invalid, Problem } from "../../problem.ts";
+
+/** What a write takes besides the agent, alone and in a batch. */
+export const WRITE = { key: Key, value: Value, metadata: t.Optional(Metadata) };
+
+/** Returns the input of a write, alone or in a batch. */
+export const writeInput = (agentId: string, body: Static<TObject<typeof WRITE>>) => ({
+  agentId,
+  key: body.key,
+  value: body.value,
+  metadata: body.metadata ?? {},
+});
 
 /** The response to a deletion and to an erasure. */
 export const DeletedOrErased = shape("DeletedOrErased", {
@@ -109,4 +126,121 @@ const Found = shape("SearchHit", {
 export const SearchResult = shape("SearchResult", {
   data: t.Array(Found),
   model: t.String({ description: "What ranked the results.", examples: ["governd-words-1"] }),
+});
+
+/** The most operations of a batch. */
+const MAX_OPERATIONS = 1000;
+
+/** The version that an entry must have for an operation of a batch. */
+const IF_VERSION = {
+  if_version: t.Optional(
+    t.Union([EventId, t.Null()], {
+      description:
+        "Apply only if the entry has this version (its `audit_id`), or, with null, only if it does not exist.",
+    }),
+  ),
+};
+
+const operation = <W extends string, P extends TProperties>(name: string, word: W, members: P) =>
+  shape(name, { op: t.Literal(word), ...members });
+
+/** The operations of a batch, by the word that says which one it is. */
+const BATCH_OPERATIONS = {
+  write: operation("BatchWrite", "write", { ...WRITE, ...IF_VERSION }),
+  delete: operation("BatchDelete", "delete", { key: Key, ...IF_VERSION }),
+  read: operation("BatchRead", "read", { key: Key }),
+};
+
+const WORDS = Object.keys(BATCH_OPERATIONS)
+  .map((word) => `"${word}"`)
+  .join(", ");
+
+export const Batch = object({
+  agent_id: AgentId,
+  atomic: flag("Whether nothing is applied when a write is blocked or a precondition fails", true),
+  operations: t.Array(t.Union(Object.values(BATCH_OPERATIONS)), {
+    minItems: 1,
+    maxItems: MAX_OPERATIONS,
+    description: `1 to ${MAX_OPERATIONS} operations, each an object whose member "op" is one of ${WORDS}.`,
+    examples: [
+      [
+        { op: "write", key: "customers/42/summary", value: "Prefers mornings.", if_version: null },
+        { op: "delete", key: "customers/42/draft" },
+        { op: "read", key: "customers/42/plan" },
+      ],
+    ],
+  }),
+});
+
+type BatchOperation = Static<(typeof BATCH_OPERATIONS)[keyof typeof BATCH_OPERATIONS]>;
+
+const VALIDATORS = new Map<JsonValue | undefined, Validator<TObject>>(
+  Object.entries(BATCH_OPERATIONS).map(([word, schema]) => [word, new Validator(schema, "member")]),
+);
+
+/** Returns the problem with the first operation of a batch that is not valid, or null. */
+export function explainBatch({ operations }: JsonObject): Problem | null {
+  if (!Array.isArray(operations)) return null;
+  for (const [index, one] of operations.entries()) {
+    const problem = explainOperation(one);
+    if (problem === null) continue;
+    const name = `operations[${index}]`;
+    const { param } = problem.options;
+    return invalid(`${name}: ${problem.message}`, param === undefined ? name : `${name}.${param}`);
+  }
+  return null;
+}
+
+function explainOperation(one: JsonValue): Problem | null {
+  if (!isJsonObject(one)) return invalid("An operation is an object.");
+  const validator = VALIDATORS.get(one.op);
+  if (validator === undefined) return invalid(`The member "op" must be one of ${WORDS}.`, "op");
+  try {
+    validator.parse(one);
+    return null;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Returns the request for one operation of a batch. */
+export function partOfBatch(agentId: string, one: BatchOperation): PartRequest<PartOf<"data.batch">> {
+  if (one.op === "write") return { name: "data.write", input: { ...writeInput(agentId, one), ...conditionOf(one) } };
+  const input = { agentId, key: one.key };
+  return one.op === "read"
+    ? { name: "data.read", input }
+    : { name: "data.delete", input: { ...input, ...conditionOf(one) } };
+}
+
+const conditionOf = ({ if_version: version }: { if_version?: string | null }) =>
+  version === undefined ? {} : { condition: ifVersion(version) };
+
+const RESULTS = [
+  Stored,
+  Blocked,
+  shape("BatchDeleted", { deleted: countOf("1, or 0 when there is no such entry."), audit_id: AuditId }),
+  shape("BatchFound", {
+    found: t.Literal(true),
+    key: Key,
+    value: Value,
+    metadata: Metadata,
+    audit_id: EventId,
+    updated_at: Time,
+    expires_at: nullable(Time),
+  }),
+  shape("BatchNotFound", { found: t.Literal(false), key: Key }, "There is no such entry."),
+  shape(
+    "BatchConflict",
+    { conflict: t.Literal(true), current_version: nullable(EventId) },
+    "`if_version` did not hold.",
+  ),
+  shape("BatchSkipped", { skipped: t.Literal(true) }, "Not carried out, since another operation was refused."),
+];
+
+export const BatchResult = shape("BatchResult", {
+  applied: t.Boolean({ description: "False when the batch is atomic and an operation was refused." }),
+  results: t.Array(t.Unsafe<Static<(typeof RESULTS)[number]>>({ oneOf: RESULTS }), {
+    description: "One result for each operation, in order.",
+  }),
 });

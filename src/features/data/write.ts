@@ -8,7 +8,7 @@ import { type Decision, decide } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { answered, type Operation } from "../../workspace/operation.ts";
+import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 
 const STORED = "Stored.";
@@ -32,7 +32,7 @@ type ScreenedAhead = Pick<ScreenedWrite, "policies" | "decision">;
  * at once keeps the screening tables in the processor's cache; the database would evict them between one write and the
  * next.
  */
-export function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
+function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
   const ahead = found as unknown as ScreenedAhead | undefined;
   const policies = agents.known(input.agentId)?.policies ?? ahead?.policies;
   if (policies === undefined) return undefined;
@@ -41,7 +41,7 @@ export function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonV
 }
 
 /** Screens a write on another thread, under the policies that its agent has at this moment. */
-export async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
+async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
   const { policies } = (await readAgent(reader, input.agentId)) ?? AgentDirectory.fresh(input.agentId, 0);
   return { policies, decision: decide(policies, input) } satisfies ScreenedAhead as unknown as JsonValue;
 }
@@ -80,4 +80,10 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`,
     { result: "allowed", effect: { kind: "put", key: input.key, digest, value, metadata } },
   );
+};
+
+export const writeOperation: PreparedOperation<"data.write", ScreenedWrite> = {
+  prepare: prepareWrite,
+  ahead: screenAhead,
+  run: writeData,
 };

@@ -1,7 +1,7 @@
 /** The steps from a routed request to its response: scope, body, validation, operation. */
 
 import type { JsonObject } from "../../json.ts";
-import { isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
+import { isComposite, isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
 import {
   type Bytes,
@@ -37,6 +37,8 @@ const EMPTY: JsonObject = {};
 /** What handling a request needs of the rest of the program. */
 export interface HandleDeps extends BodyLimits {
   workspaces: WorkspaceClient;
+  /** The limits of the body of a composite operation. */
+  batchLimits: BodyLimits;
   /** Turns the idle timeout of a connection off, or on again, for a slow response. */
   setPatience?(request: Request, patient: boolean): void;
   /**
@@ -73,7 +75,10 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
-  const body = route.body === null ? EMPTY : await takeBody(route, request, deps);
+  const body =
+    route.body === null
+      ? EMPTY
+      : await takeBody(route, request, isComposite(route.operation) ? deps.batchLimits : deps);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
   const other = route.variant?.input(asked) ?? null;

@@ -1,11 +1,7 @@
 /** What each scope of an API key allows. */
-import type { Scope } from "../../operation-facts.ts";
-import { OPERATIONS, type OperationName } from "../../operations.ts";
+import { type OperationName, scopesOf } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-
-/** The scopes whose keys may ask for an operation. */
-export const scopesOf = (operation: OperationName): readonly Scope[] => OPERATIONS[operation].scopes;
 
 /** @throws {Problem} `forbidden` when the key's scope does not allow the operation. */
 export function checkScope(principal: Principal, operation: OperationName): void {

@@ -42,6 +42,7 @@ export class TestServer implements AsyncDisposable {
         monotonicMs: () => performance.now(),
         randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
         maxBodyBytes: 2 * 1024 * 1024,
+        batchLimits: { maxBodyBytes: 16 * 1024 * 1024 },
         ...changes,
       },
       { hostname: "127.0.0.1", port: 0, tls, ...listen },

@@ -1,8 +1,7 @@
 /** The OpenAPI document of `/v1`: what programs do with an API key. */
 import { type TProperties, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
-import { leavesNoTrace } from "../../../operations.ts";
-import { scopesOf } from "../../pipeline/scopes.ts";
+import { leavesNoTrace, partsOf, scopesOf } from "../../../operations.ts";
 import type { Route } from "../../route.ts";
 import { object } from "../../shapes.ts";
 import type { Components } from "./components.ts";
@@ -51,10 +50,10 @@ export function openApiJson(routes: readonly Route[]): string {
 
 function describeRoute(route: Route, components: Components): JsonObject {
   const { summary, description } = route;
-  const variant = route.variant === undefined ? "" : ` or \`${route.variant.operation}\``;
+  const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
   const recorded = leavesNoTrace(route.operation)
     ? "Not recorded: it is about the workspace's log as a whole."
-    : `Recorded as \`${route.operation}\`${variant}.`;
+    : `Recorded as ${names.map((name) => `\`${name}\``).join(" or ")}.`;
   const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
   // The one operation with two paths is public below a workspace's id.
   const name = route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation;

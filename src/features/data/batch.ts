@@ -1,0 +1,55 @@
+/** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
+import { showTime } from "../../ids.ts";
+import { retentionEnd } from "../../policy/retention.ts";
+import { findEntry, findEntryOrigin } from "../../state/entries.ts";
+import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
+import { deleteData, noEntry } from "./operations.ts";
+import { writeOperation } from "./write.ts";
+
+const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
+  const agent = await context.agents.find(agentId);
+  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
+  if (agent === null || entry === undefined) {
+    return answering(noEntry(agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
+  }
+  const { auditId } = await findEntryOrigin(reader, entry.id);
+  const expiresAt = retentionEnd(agent.policies, entry.updatedAt);
+  const body =
+    `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
+    `"audit_id":"${auditId}","updated_at":"${showTime(entry.updatedAt)}",` +
+    `"expires_at":${expiresAt === null ? null : `"${showTime(expiresAt)}"`}}`;
+  return answered(agent, { key }, body);
+};
+
+const deleteInBatch: Operation<"data.delete"> = async (reader, context, input) => {
+  const outcome = await deleteData(reader, context, input);
+  const none = `{"deleted":0,"audit_id":"${context.auditId}"}`;
+  return outcome.result === "not_found" ? answering(outcome, none) : showingConflict(outcome);
+};
+
+const writeInBatch: typeof writeOperation.run = async (reader, context, input, prepared) =>
+  showingConflict(await writeOperation.run(reader, context, input, prepared));
+
+/** Shows that the condition of an operation did not hold as a result of the batch. */
+function showingConflict(outcome: Outcome): Outcome {
+  const { answer, result } = outcome;
+  if (result !== "conflict" || answer.kind !== "problem") return outcome;
+  return answering(outcome, JSON.stringify({ conflict: true, ...answer.extra }));
+}
+
+const answering = (outcome: Outcome, body: string): Outcome => ({
+  ...outcome,
+  answer: { kind: "json", status: 200, body },
+});
+
+const SKIPPED = '{"skipped":true}';
+
+export const batchData: Composite<"data.batch"> = {
+  parts: {
+    "data.write": { ...writeOperation, run: writeInBatch },
+    "data.read": readInBatch,
+    "data.delete": deleteInBatch,
+  },
+  answer: (results, applied) =>
+    `{"applied":${applied},"results":[${results.map((result) => result ?? SKIPPED).join(",")}]}`,
+};

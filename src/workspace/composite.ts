@@ -1,0 +1,150 @@
+/**
+ * A request for several operations: its parts run in order within the open transaction, each with its own event. When it
+ * is atomic and a part is refused, all of them are decided, then all is undone, and only the refusals are recorded.
+ */
+import type { CompositeName } from "../operations.ts";
+import { Problem } from "../problem.ts";
+import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import type { Answer, Reply } from "./contract.ts";
+import type { Job, Preparation } from "./job.ts";
+import type { Context, Outcome } from "./operation.ts";
+import type { Recorder } from "./recorder.ts";
+import { isStorageFailure } from "./storage-failure.ts";
+import type { TimeSlice } from "./time-slice.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A composite operation that waits for its turn. */
+export interface CompositeJob {
+  operation: CompositeName;
+  parts: readonly Job[];
+  atomic: boolean;
+  /** Returns the body of the answer. `results`: the bodies of the parts, null for those that were not carried out. */
+  answer(results: readonly (string | null)[], applied: boolean): string;
+}
+
+/** The longest answer, UTF-16 units: an answer is held in memory as a whole. */
+const MAX_ANSWER = 16 * 1024 * 1024;
+
+/** A part that was decided. */
+interface Decided {
+  index: number;
+  job: Job;
+  context: Context;
+  outcome: Outcome<Answer>;
+}
+
+/** What runs composite operations: that of their workspace's writer. */
+export interface Surroundings {
+  log: Transactions;
+  recorder: Recorder;
+  slice: TimeSlice;
+}
+
+/**
+ * Performs a composite operation. `preparations`: those of its parts. A part that fails, or that is answered with a
+ * problem, is the answer to all of it, and nothing of the others remains.
+ */
+export function performComposite(
+  job: CompositeJob,
+  preparations: readonly Preparation[],
+  around: Surroundings,
+): Promise<Reply> {
+  return around.log.undoable(async (undo) => {
+    let part = job.parts[0] as Job;
+    try {
+      const run = new Run(job, around);
+      for (const [index, preparation] of preparations.entries()) {
+        if (around.slice.isOver) await around.slice.pause();
+        part = job.parts[index] as Job;
+        if ("failure" in preparation) {
+          undo();
+          return preparation.failure;
+        }
+        const problem = await run.perform(index, preparation.prepared);
+        if (problem === null) continue;
+        undo();
+        return await run.recordAlone(problem);
+      }
+      return await run.end(undo);
+    } catch (error) {
+      if (isStorageFailure(error)) throw error;
+      undo();
+      return around.recorder.failed(part, error);
+    }
+  });
+}
+
+/** One composite operation while it runs. */
+class Run {
+  readonly #replies: (Reply | null)[];
+  /** What was refused, in an atomic operation. */
+  readonly #refused: Decided[] = [];
+  #characters = 0;
+
+  constructor(
+    private readonly job: CompositeJob,
+    private readonly around: Surroundings,
+  ) {
+    this.#replies = job.parts.map(() => null);
+  }
+
+  /** Performs a part. Returns what was decided when the answer to it is a problem: then nothing is recorded. */
+  async perform(index: number, prepared: unknown): Promise<Decided | null> {
+    const { recorder } = this.around;
+    const job = this.job.parts[index] as Job;
+    const context = recorder.contextOf(job);
+    const outcome = await recorder.decide(job, context, prepared);
+    if (outcome === null) return null;
+    const decided = { index, job, context, outcome };
+    if (outcome.answer.kind === "problem") return decided;
+    if (this.job.atomic && isRefusal(outcome)) this.#refused.push(decided);
+    else await this.#record(decided);
+    return null;
+  }
+
+  /** Ends the operation. Returns the reply to it. */
+  async end(undo: () => void): Promise<Reply> {
+    const applied = this.#refused.length === 0;
+    if (!applied) {
+      undo();
+      this.#replies.fill(null);
+      for (const decided of this.#refused) await this.#record(await this.#again(decided));
+    }
+    const results = this.#replies.map((reply) => (reply?.answer.kind === "json" ? reply.answer.body : null));
+    const last = this.#replies.findLast((reply) => reply !== null);
+    const body = this.job.answer(results, applied);
+    const { result = "ok", blockedBy } = (applied ? undefined : this.#replies.find((reply) => reply !== null)) ?? {};
+    const reply: Reply = { answer: { kind: "json", status: 200, body }, auditId: last?.auditId ?? null, result };
+    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
+    return reply;
+  }
+
+  /** Records a part after everything was undone. */
+  async recordAlone(decided: Decided): Promise<Reply> {
+    const { job, context, outcome } = await this.#again(decided);
+    return this.around.recorder.record(job, context, outcome);
+  }
+
+  async #record({ index, job, context, outcome }: Decided): Promise<void> {
+    const reply = await this.around.recorder.record(job, context, outcome);
+    this.#replies[index] = reply;
+    this.#characters += reply.answer.kind === "json" ? reply.answer.body.length : 0;
+    if (this.#characters > MAX_ANSWER) throw new Problem("invalid_request", TOO_LONG);
+  }
+
+  /** What was decided, for the log and the agent as they are now. */
+  async #again({ index, job, context, outcome }: Decided): Promise<Decided> {
+    const now = this.around.recorder.contextOf({ ...job, auditId: context.auditId });
+    const { agent } = outcome;
+    return { index, job, context: now, outcome: { ...outcome, agent: agent && (await this.#present(agent, now)) } };
+  }
+
+  async #present({ agentId }: AgentState, { agents, seq }: Context): Promise<AgentState> {
+    return (await agents.find(agentId)) ?? AgentDirectory.fresh(agentId, seq);
+  }
+}
+
+const TOO_LONG = `What the operations read has more than ${MAX_ANSWER} characters together. Read less at once.`;
+
+/** Whether an operation was refused by a policy or by its own condition. */
+const isRefusal = ({ result }: Outcome<Answer>): boolean => result === "blocked" || result === "conflict";
