@@ -21,8 +21,14 @@ export type ListOperation = {
   [N in OperationName]: OperationInputs[N] extends { page: Page } ? N : never;
 }[OperationName];
 
-/** Where the next page starts: after this key or agent (data, agents), or before this number (other lists). */
+/**
+ * Where the next page starts: after this key or agent (data, agents), after this time and position in the log (data by
+ * `updated_at`), or before this number (other lists).
+ */
 export type CursorPosition = string | number;
+
+/** Members of an input that do not change which rows are in the list, nor their order. */
+const NOT_FILTERS: ReadonlySet<string> = new Set(["page", "includeValues", "count"]);
 
 /**
  * What a list is filtered by: the operation and its input without the page and without what does not
@@ -32,7 +38,7 @@ export type CursorPosition = string | number;
 export function listFilters<N extends ListOperation>(name: N, input: Omit<OperationInputs[N], "page">): JsonObject {
   const filters: JsonObject = { list: name };
   for (const [member, value] of Object.entries(input)) {
-    if (member !== "page" && member !== "includeValues" && value !== undefined) {
+    if (!NOT_FILTERS.has(member) && value !== undefined) {
       filters[member] = value as JsonValue;
     }
   }
@@ -60,16 +66,23 @@ export const EMPTY_PAGE: Listed<never> = { items: [], last: null };
 
 /**
  * Returns the body of a list's answer. `items` are the JSON texts of one page, and `next` is the position of the last
- * of them if more items follow it, otherwise null.
+ * of them if more items follow it, otherwise null. `more`: further members.
  */
 export function listBody<N extends ListOperation>(
   name: N,
   input: Omit<OperationInputs[N], "page">,
   items: readonly string[],
   next: CursorPosition | null,
+  more: JsonObject = {},
 ): string {
   const cursor = next === null ? "null" : `"${encodeCursor(listFilters(name, input), next)}"`;
-  return `{"data":[${items.join(",")}],"has_more":${next !== null},"next_cursor":${cursor}}`;
+  return `{"data":[${items.join(",")}],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`;
+}
+
+/** Returns the members of an object as they stand behind others in a JSON text. */
+function membersOf(members: JsonObject): string {
+  const text = JSON.stringify(members).slice(1, -1);
+  return text === "" ? "" : `,${text}`;
 }
 
 /** Returns the position of a cursor; null when the cursor is malformed or belongs to other filters. */

@@ -1,4 +1,5 @@
 /** What a row of the list of operations (`operations.ts`) states, and the words that inputs share. */
+import type { JsonValue } from "./json.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
 export interface TimeWindow {
@@ -12,6 +13,25 @@ export interface Page {
   offset: number;
   after?: string | number;
 }
+
+/** What entries are sorted by, and which end comes first; by key in ascending order unless they say otherwise. */
+export interface Sorting {
+  sort?: "updated_at" | undefined;
+  order?: "desc" | undefined;
+}
+
+/** How a member of an entry's metadata is compared. */
+export type FilterOperator = "$eq" | "$ne" | "$gt" | "$gte" | "$lt" | "$lte" | "$in" | "$exists";
+
+/** One condition on the metadata of an entry. `path`: the names that lead to the member, from the outermost on. */
+export interface Condition {
+  path: readonly string[];
+  operator: FilterOperator;
+  operand: JsonValue;
+}
+
+/** Conditions that all must hold. */
+export type Filter = readonly Condition[];
 
 /** `If-Match` as parsed: `*`, or the strong tags (weak ones never match and are left out). */
 export type IfMatch = "*" | readonly string[];

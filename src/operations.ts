@@ -13,10 +13,12 @@ import {
   type ExportFormat,
   type ExportResumption,
   type Facts,
+  type Filter,
   type IfMatch,
   type Page,
   SCOPES,
   type Scope,
+  type Sorting,
   type TimeWindow,
   takes,
 } from "./operation-facts.ts";
@@ -218,16 +220,38 @@ export const OPERATIONS = {
   "data.list": {
     ...DATA_READ,
     kind: "plain",
-    input: takes<{ agentId: string; prefix: string; page: Page; includeValues: boolean }>(),
+    input: takes<
+      { agentId: string; prefix: string; page: Page; includeValues: boolean } & Sorting & {
+          /** Whether to count what the list holds on all its pages. */
+          count?: true;
+          delimiter?: string;
+        }
+    >(),
     erasedBy: ["prefix"],
     ocsf: "datastore.list",
     did: "listed keys",
     tried: "list keys",
   },
+  "data.query": {
+    ...DATA_READ,
+    kind: "inquiry",
+    input: takes<{ agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting>(),
+    erasedBy: ["prefix"],
+    ocsf: "datastore.query",
+    did: "queried entries",
+    tried: "query entries",
+  },
   "data.search": {
     ...DATA_READ,
     kind: "inquiry",
-    input: takes<{ agentId: string; query: string; limit: number; prefix: string; minSimilarity: number }>(),
+    input: takes<{
+      agentId: string;
+      query: string;
+      limit: number;
+      prefix: string;
+      minSimilarity: number;
+      filter?: Filter;
+    }>(),
     erasedBy: ["prefix"],
     ocsf: "datastore.query",
     did: "searched",
@@ -544,6 +568,13 @@ export function scopesOf(name: OperationName): readonly Scope[] {
   if (facts.kind !== "composite") return "scopes" in facts ? facts.scopes : [];
   return SCOPES.filter((scope) => partsOf(name).every((part) => scopesOf(part).includes(scope)));
 }
+
+/**
+ * Whether a list looks at more entries than it shows. A reader thread looks first then, as for an inquiry, so that the
+ * workspace's thread has little to do.
+ */
+export const looksAhead = (input: OperationInputs[OperationName]): boolean =>
+  "includeValues" in input && ("sort" in input || "delimiter" in input || "count" in input);
 
 /** Whether an operation is refused while its agent is suspended. */
 export function isSuspendable(name: OperationName): boolean {

@@ -40,7 +40,7 @@ NULLABLE = {"agent_id", "blocked_by", "config_version"}
 
 
 # Operations whose details an erasure can destroy; those of all others are always there.
-ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.read", "data.read_full", "data.search", "data.write"}
+ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "data.read", "data.read_full", "data.search", "data.write"}
 
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).

@@ -125,6 +125,26 @@ export const Metadata = component(
   ),
 );
 
+export const Delimiter = plainText("Delimiter", 1, 1, "Where keys are cut into groups", "/");
+
+/** Sorting of entries. */
+export const SORTING = {
+  sort: choice(["key", "updated_at"], "What the entries are sorted by", "key"),
+  order: choice(["asc", "desc"], "Which end comes first", "asc"),
+};
+
+export const FilterField = field<JsonObject>(
+  "Filter",
+  {
+    type: "object",
+    additionalProperties: true,
+    description:
+      "Conditions on the metadata, all of which must hold: members by name, each with a value or with an object of operators ($eq, $ne, $gt, $gte, $lt, $lte, $in, $exists).",
+    examples: [{ source: "chat", confidence: { $gte: 0.8 } }],
+  },
+  isJsonObject,
+);
+
 export const Timestamp = textField(
   "Timestamp",
   {

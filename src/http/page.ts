@@ -18,15 +18,23 @@ export function listInput<N extends ListOperation>(
   if (cursor === undefined) return withPage({ limit, offset: offset ?? 0 });
   if (offset !== undefined) throw invalid('Send either "cursor" or "offset", not both.', "cursor");
   const after = decodeCursor(listFilters(name, input), cursor);
-  if (after !== null && isPositionOf(name, after)) return withPage({ limit, offset: 0, after });
+  if (after !== null && isPositionOf(name, input, after)) return withPage({ limit, offset: 0, after });
   throw invalid(
-    'The query parameter "cursor" does not belong to this list. Send next_cursor of the previous page, with the same filters.',
+    '"cursor" does not belong to this list. Send next_cursor of the previous page, with the same filters and order.',
     "cursor",
   );
 }
 
-/** Reports whether a cursor, which can be forged, fits a list. Data is ordered by key, agents by id, all else by number. */
-function isPositionOf(name: ListOperation, position: CursorPosition): boolean {
-  if (name !== "data.list" && name !== "agent.list") return typeof position === "number";
-  return typeof position === "string" && position.isWellFormed() && !hasControlCharacter(position);
+/** The time and the position in the log of an entry's last write. */
+const WRITTEN = /^\d{1,15} \d{1,15}$/;
+
+/** Reports whether a cursor, which can be forged, fits a list: data by key or by time, agents by id, all else by number. */
+function isPositionOf(name: ListOperation, input: object, position: CursorPosition): boolean {
+  if (!BY_NAME.has(name)) return typeof position === "number";
+  if (typeof position !== "string") return false;
+  if ("sort" in input) return WRITTEN.test(position);
+  return position.isWellFormed() && !hasControlCharacter(position);
 }
+
+/** Lists that are ordered by a name. */
+const BY_NAME: ReadonlySet<ListOperation> = new Set(["data.list", "data.query", "agent.list"]);

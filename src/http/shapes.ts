@@ -112,9 +112,10 @@ export const EventId = component(
   t.String({ pattern: "^aud_[0-9a-z]{26}$", examples: ["aud_01jz8v5q2pf0tbq3y8r6w1m9ck"] }),
 );
 
-/** One page of a list. */
-export function listOf<S extends TSchema>(item: S) {
+/** One page of a list. `more`: members beside its items. */
+export function listOf<S extends TSchema, P extends TProperties = Record<never, never>>(item: S, more = {} as P) {
   return object({
+    ...more,
     data: t.Array(item),
     has_more: t.Boolean({ description: "Whether there are more items after this page.", examples: [false] }),
     next_cursor: t.Unsafe<string | null>({

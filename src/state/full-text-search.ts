@@ -1,4 +1,6 @@
 /** Searching an agent by its full text: candidates, and their ranking as an index of all would have it. */
+
+import type { JsonObject } from "../json.ts";
 import { CANDIDATES, type Candidate, queryStems, rankCandidates } from "../search/index/full-text.ts";
 import type { CorpusStatistics } from "../search/index/query.ts";
 import type { SearchHit } from "../search/index/ranking.ts";
@@ -6,11 +8,14 @@ import { isMisspellable, misspeltStems } from "../search/index/repair.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import { stemOf } from "../search/words/vocabulary.ts";
 import type { Reader } from "../store/transaction.ts";
+import { nextTurn } from "../timer.ts";
 import type { AgentState } from "./agents.ts";
 import { vectorsOfEntries } from "./embeddings.ts";
 import { contentOf, endOfPrefix, WITH_IDS_OF_AGENT } from "./entries.ts";
 import { changesAfter } from "./entry-changes.ts";
 import { type FullTextState, termOf } from "./full-text.ts";
+import { entryFilter } from "./listing/filter.ts";
+import type { MatchedAt } from "./listing/places.ts";
 
 /** The full text is searched while it lags by at most this many changes. */
 const MAX_UNFOLLOWED = 1_000;
@@ -26,6 +31,8 @@ export interface FullTextOptions {
   limit: number;
   prefix: string;
   minSimilarity: number;
+  /** Only entries whose metadata matches. */
+  filter?: MatchedAt;
 }
 
 /** The hits by full text; null when it does not have all that was committed, or cannot soon enough. */
@@ -42,11 +49,8 @@ export async function searchFullText(
   const stems = queryStems(query);
   const frequencies = await frequenciesOf(reader, agent, stems);
   await addRepairs(reader, agent, stems, frequencies);
-  const ids = await candidateIds(reader, agent, frequencies, options);
-  const candidates = [
-    ...(await readCandidates(reader, agent, "id", ids)),
-    ...(await readCandidates(reader, agent, "key", recent)),
-  ];
+  const found = await findCandidates(reader, agent, frequencies, options);
+  const candidates = [...found, ...matching(await readCandidates(reader, agent, "key", recent), options.filter)];
   const corpus = corpusOf(agent, frequencies, candidates.length);
   const { queryVector } = search;
   if (queryVector == null) return rankCandidates(query, candidates, options, corpus);
@@ -95,16 +99,47 @@ async function addRepairs(
   }
 }
 
+/** Candidates read at once, at the most: those of a filter that few match are looked for further and further. */
+const MOST_AT_ONCE = 2_000;
+
+/** Returns the best candidates that match the filter, as many as a ranking needs. */
+async function findCandidates(
+  reader: Reader,
+  agent: AgentState,
+  frequencies: ReadonlyMap<string, number>,
+  options: FullTextOptions,
+): Promise<Candidate[]> {
+  const wanted = Math.max(CANDIDATES, options.limit);
+  const { filter } = options;
+  const count = filter === undefined ? wanted : Number.MAX_SAFE_INTEGER;
+  const ids = await candidateIds(reader, agent, frequencies, options, count);
+  const found: Candidate[] = [];
+  const step = filter === undefined ? wanted : MOST_AT_ONCE;
+  for (let at = 0; at < ids.length && found.length < wanted; at += step) {
+    if (at > 0) await nextTurn();
+    // In no order: the ranking brings them into theirs.
+    found.push(...matching(await readCandidates(reader, agent, "id", ids.slice(at, at + step)), filter));
+  }
+  return found;
+}
+
+/** Returns the candidates whose metadata matches. */
+function matching(candidates: Candidate[], filter: MatchedAt | undefined): Candidate[] {
+  if (filter === undefined) return candidates;
+  const { matches } = entryFilter(filter.conditions);
+  return candidates.filter(({ document }) => matches(document.metadata as JsonObject));
+}
+
 async function candidateIds(
   reader: Reader,
   agent: AgentState,
   frequencies: ReadonlyMap<string, number>,
-  { prefix, limit }: FullTextOptions,
+  { prefix }: FullTextOptions,
+  count: number,
 ): Promise<number[]> {
   const terms = rarest(frequencies).map((stem) => `"${termOf(agent.firstSeq, stem).replaceAll('"', '""')}"`);
   if (terms.length === 0) return [];
   const match = terms.join(" OR ");
-  const count = Math.max(CANDIDATES, limit);
   const [sql, under] =
     prefix === ""
       ? ["SELECT rowid FROM search_texts WHERE search_texts MATCH ? ORDER BY rank LIMIT ?", []]

@@ -1,10 +1,12 @@
 /** An agent's search: by its index in memory, or by full text when it is too large for one. */
 import type { AgentIndex } from "../search/index/agent-index.ts";
+import type { SearchOptions } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { readFullText } from "./full-text.ts";
 import { type FullTextOptions, searchFullText } from "./full-text-search.ts";
+import { findMatching } from "./listing/places.ts";
 import type { SearchIndexes } from "./search-indexes.ts";
 
 export type { QueryEmbedder } from "../search/vectors/query-embedder.ts";
@@ -35,8 +37,11 @@ export async function searchAgent(reader: Reader, indexes: SearchIndexes, search
     }
   }
   const { model = null, vector } = search.queryVector ?? {};
-  const asked = vector === undefined ? options : { ...options, queryVector: vector };
-  const use = (index: AgentIndex) => index.search(query, asked);
+  const { filter, ...asked } = options;
+  const limits: SearchOptions = asked;
+  if (vector !== undefined) limits.queryVector = vector;
+  if (filter !== undefined) limits.only = await findMatching(reader, agent, options.prefix, filter);
+  const use = (index: AgentIndex) => index.search(query, limits);
   const hits = await indexes.with(reader, workspaceId, agent, use, model);
   return { hits, wantsFullText };
 }

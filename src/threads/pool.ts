@@ -4,7 +4,7 @@
  */
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
-import { isInquiry, isInspection, type OperationName, whatGrows } from "../operations.ts";
+import { isInquiry, isInspection, looksAhead, type OperationName, whatGrows } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
@@ -119,7 +119,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
     const isScreened = ScreeningThread.isFor(request);
-    if (!isScreened && !isInquiry(request.name) && !isInspection(request.name)) return this.#record(request, undefined);
+    if (!isScreened && !isInquiry(request.name) && !isInspection(request.name) && !looksAhead(request.input))
+      return this.#record(request, undefined);
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);

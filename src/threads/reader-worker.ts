@@ -135,11 +135,12 @@ function explain(error: unknown): [ProblemCode, string] {
 }
 
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
-  if (!isInquiry(name)) return connections.use(workspaceId, clock(), (reader) => preparationOf(name)(reader, input));
-  const context = { workspaceId, principal, nowMs: clock(), indexes, openControl, queryEmbedder };
+  const nowMs = clock();
+  if (!isInquiry(name))
+    return connections.use(workspaceId, nowMs, (reader) => preparationOf(name)(reader, input, nowMs));
+  const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
-  if (!inquiry.long)
-    return connections.use(workspaceId, context.nowMs, (reader) => inquiry.query(reader, context, input));
+  if (!inquiry.long) return connections.use(workspaceId, nowMs, (reader) => inquiry.query(reader, context, input));
   using _ = await placeForVerification();
   const own = openReader(workspaceId);
   try {

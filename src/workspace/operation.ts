@@ -89,8 +89,8 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
 export interface PreparedOperation<N extends OperationName, Prepared> {
   /** `found` is what `ahead` returned, when it was called. */
   prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
-  /** Does the costly part for a large input, on another thread than the workspace's. */
-  ahead?(reader: Reader, input: OperationInputs[N]): Promise<JsonValue>;
+  /** Does the costly part for some inputs, on another thread than the workspace's. */
+  ahead?(reader: Reader, input: OperationInputs[N], nowMs: number): Promise<JsonValue>;
   run: Operation<N, Prepared>;
 }
 

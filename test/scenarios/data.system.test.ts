@@ -336,6 +336,8 @@ describe("reading", () => {
               metadata: { of: key },
               created_at: TIME,
               updated_at: TIME,
+              audit_id: expect.stringMatching(/^aud_/),
+              expires_at: null,
             })),
             has_more: false,
             next_cursor: null,

@@ -15,6 +15,8 @@ import { size } from "../../src/web/ui/numbers.ts";
 const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
   key,
   size: value.length,
+  audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc",
+  expires_at: null,
   metadata,
   created_at: "2026-01-31T08:00:00.000Z",
   updated_at: "2026-01-31T08:00:00.000Z",

@@ -30,6 +30,7 @@ const REQUESTS: { [N in RecordedName]: OperationInputs[N] } = {
   "data.read": { agentId: "a", key: LONG_KEY },
   "data.read_full": { agentId: "a", key: LONG_KEY },
   "data.list": { agentId: "a", prefix: LONG_KEY, page, includeValues: false },
+  "data.query": { agentId: "a", prefix: LONG_KEY, filter: [], page, includeValues: false },
   "data.search": { agentId: "a", query: "q", limit: 1, prefix: "", minSimilarity: 0 },
   "data.delete": { agentId: "a", key: LONG_KEY },
   "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },

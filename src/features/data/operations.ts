@@ -14,7 +14,7 @@ import {
   type Outcome,
 } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
-import { listData } from "./list.ts";
+import { listData, queryData } from "./list.ts";
 import { searchData } from "./search.ts";
 import { writeOperation } from "./write.ts";
 
@@ -105,6 +105,7 @@ export const dataOperations: OperationsOf<"data"> = {
   "data.read": readData,
   "data.read_full": readFullData,
   "data.list": listData,
+  "data.query": queryData,
   "data.delete": deleteData,
   "data.delete_prefix": deletePrefix,
   "data.erase": eraseData,

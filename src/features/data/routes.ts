@@ -1,6 +1,18 @@
 /** The HTTP routes of governed data. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, flag, Key, NonEmptyPrefix, optionalInteger, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
+import {
+  AgentId,
+  Delimiter,
+  FilterField,
+  flag,
+  Key,
+  NonEmptyPrefix,
+  optionalInteger,
+  PAGE_PARAMETERS,
+  Prefix,
+  SORTING,
+} from "../../http/fields.ts";
+import { parseFilter } from "../../http/filter.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
@@ -30,6 +42,23 @@ const erase = flag("Whether to erase for good");
 
 const ERASE =
   "With `erase=true` it is erased for good, also from every checkpoint, and the details of every audit event about it are destroyed; the events stay and still verify. This needs a key of scope `full`.";
+
+interface ListRequest {
+  agent_id: string;
+  prefix?: string;
+  include_values?: boolean;
+  sort?: "key" | "updated_at";
+  order?: "asc" | "desc";
+}
+
+/** What lists and queries have in common. What is the default is left out, so that cursors do not depend on it. */
+const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }: ListRequest) => ({
+  agentId: agent_id,
+  prefix,
+  includeValues: include_values,
+  ...(sort === "updated_at" ? { sort } : {}),
+  ...(order === "desc" ? { order } : {}),
+});
 
 export const dataRoutes = [
   route({
@@ -92,16 +121,43 @@ export const dataRoutes = [
       agent_id: AgentId,
       prefix: t.Optional(Prefix),
       include_values: flag("Whether to return the values too"),
+      ...SORTING,
+      count: flag("Whether to return how many entries the list has on all its pages"),
+      delimiter: t.Optional(Delimiter),
       ...PAGE_PARAMETERS,
     }),
     input: ({ query }) =>
       listInput(
         "data.list",
-        { agentId: query.agent_id, prefix: query.prefix ?? "", includeValues: query.include_values ?? false },
+        {
+          ...listedBy(query),
+          ...(query.count ? { count: true } : {}),
+          ...(query.delimiter === undefined ? {} : { delimiter: query.delimiter }),
+        },
         query,
       ),
     summary: "List entries",
-    description: "Sorted by key in UTF-8 byte order. A prefix is literal: `%`, `_` and `*` have no special meaning.",
+    description:
+      "Sorted by key in UTF-8 byte order, or by the time of the last write. A prefix is literal: `%`, `_` and `*` have no special meaning. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
+    response: { description: "One page of entries.", schema: EntryList },
+  }),
+
+  route({
+    operation: "data.query",
+    at: "POST /v1/data/query",
+    body: object({
+      agent_id: AgentId,
+      prefix: t.Optional(Prefix),
+      filter: t.Optional(FilterField),
+      ...SORTING,
+      limit: PAGE_PARAMETERS.limit,
+      cursor: PAGE_PARAMETERS.cursor,
+      include_values: flag("Whether to return the values too"),
+    }),
+    input: ({ body }) => listInput("data.query", { ...listedBy(body), filter: parseFilter(body.filter ?? {}) }, body),
+    summary: "Query entries by their metadata",
+    description:
+      "The entries whose metadata matches the filter, in the form of a list. A dot in a name descends into objects, and `\\.` is a dot. Values compare only with values of the same JSON type.",
     response: { description: "One page of entries.", schema: EntryList },
   }),
 
@@ -126,6 +182,7 @@ export const dataRoutes = [
           description: "Leave out results less similar than this: a number from 0 to 1.",
         }),
       ),
+      filter: t.Optional(FilterField),
     }),
     input: ({ body }) => ({
       agentId: body.agent_id,
@@ -133,6 +190,7 @@ export const dataRoutes = [
       limit: body.limit ?? DEFAULT_SEARCH_LIMIT,
       prefix: body.prefix ?? "",
       minSimilarity: body.min_similarity ?? 0,
+      ...(body.filter === undefined ? {} : { filter: parseFilter(body.filter) }),
     }),
     summary: "Search entries",
     description: "The entries whose text is most like the query, best first.",

@@ -104,14 +104,30 @@ export const FullEntry = shape("FullEntry", {
   expires_at: nullable(Time),
 });
 
+const Group = shape("EntryGroup", {
+  prefix: t.String({
+    description: "What the keys begin with, up to and including the delimiter.",
+    examples: ["notes/"],
+  }),
+  entries: countOf("How many entries have such a key."),
+});
+
 export const EntryList = component(
   "EntryList",
   listOf(
     shape("EntryItem", {
       ...stored,
       size: countOf("Bytes of the value as UTF-8."),
+      audit_id: { ...EventId, description: "The version of the entry: the audit event that wrote it." },
+      expires_at: nullable(Time),
       value: t.Optional({ ...Value, description: "Present with include_values=true." }),
     }),
+    {
+      prefixes: t.Optional(
+        t.Array(Group, { description: "With `delimiter`: every group of the list, in the order of their keys." }),
+      ),
+      total: t.Optional(countOf("With `count=true`: the entries on all pages, without those in groups.")),
+    },
   ),
 );
 

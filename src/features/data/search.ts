@@ -1,5 +1,6 @@
 /** Searches an agent's data by words and meaning. */
 import { showTime } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
@@ -9,9 +10,11 @@ import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countExpired, WITH_IDS_OF_AGENT } from "../../state/entries.ts";
+import { type EntryFilter, entryFilter } from "../../state/listing/filter.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, inquiry, naming, type QueryContext } from "../../workspace/operation.ts";
+import { recordedFilter } from "./list.ts";
 
 const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
@@ -27,16 +30,16 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
   const cutoff = retentionCutoff(agent.policies, context.nowMs);
   // The index may hold expired entries that are not swept yet. They have no row in the result.
   const limit = input.limit + (await countExpired(reader, agent, cutoff));
-  const { prefix, minSimilarity } = input;
+  const { prefix, minSimilarity, filter } = input;
   const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {
     workspaceId: context.workspaceId,
     agent,
     query: input.query,
-    options: { limit, prefix, minSimilarity },
+    options: { limit, prefix, minSimilarity, ...(filter && { filter: { conditions: filter, nowMs: context.nowMs } }) },
     queryVector,
   }).catch(explainMissingModel);
   return {
-    rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit }),
+    rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit, filter: entryFilter(filter ?? []) }),
     wantsFullText,
     model: queryVector?.model ?? BUILT_IN_MODEL,
   };
@@ -51,7 +54,7 @@ async function showHits(
   reader: Reader,
   agent: AgentState,
   hits: readonly SearchHit[],
-  bounds: { cutoff: number; limit: number },
+  bounds: { cutoff: number; limit: number; filter: EntryFilter },
 ): Promise<string[]> {
   const rows = await reader.all<HitRow>(
     `SELECT id, key, value, metadata, updated_at FROM entries
@@ -62,7 +65,9 @@ async function showHits(
   const shown: string[] = [];
   for (const { id, similarity } of hits) {
     const row = byId.get(id);
-    if (row !== undefined && shown.length < bounds.limit) shown.push(showHit(row, similarity));
+    if (row === undefined || shown.length === bounds.limit) continue;
+    // The index may have been behind the entry.
+    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(row, similarity));
   }
   return shown;
 }
@@ -78,10 +83,11 @@ export const searchData = inquiry("data.search", {
   query,
   async record(_reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
-    const { prefix, limit } = input;
+    const { prefix, limit, filter } = input;
     const details = {
       query_digest: sha256Hex(input.query),
       ...recorded("prefix", prefix, agent?.policies ?? null),
+      ...recordedFilter(filter ?? [], agent?.policies ?? null),
       limit,
       count: found.rows.length,
     };

@@ -138,7 +138,7 @@ export class AgentIndex {
     const { slots, modelVectors } = this.#parts;
     const terms = queryTerms(tokens, { ...this.#parts, words: this.model.words, corpus: options.corpus });
     const headerCosines = this.#score(tokens, terms);
-    const eligible = slots.select(options.prefix ?? "");
+    const eligible = slots.select(options.prefix ?? "", options.only);
     this.#raiseToHeaders(eligible, headerCosines);
     if (options.queryVector !== undefined) modelVectors?.replace(this.#cosines, eligible, options.queryVector);
     const scores = { lexical: this.#lexicalScores, cosines: this.#cosines };

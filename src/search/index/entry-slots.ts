@@ -78,14 +78,15 @@ export class EntrySlots {
     return this.#columns.header;
   }
 
-  /** Returns the slots with entries whose keys have a prefix. */
-  select(prefix: string): Uint32Array {
+  /** Returns the slots with entries whose keys have a prefix, and whose ids are among `only` if that is given. */
+  select(prefix: string, only?: ReadonlySet<number>): Uint32Array {
     const selected = new Uint32Array(this.count);
     const { live } = this.#columns;
     let count = 0;
     for (let slot = 0; slot < selected.length; slot++) {
       if (live[slot] === 0) continue;
       if (prefix !== "" && this.#keys[slot]?.startsWith(prefix) !== true) continue;
+      if (only !== undefined && !only.has(this.#ids[slot] as number)) continue;
       selected[count++] = slot;
     }
     return selected.subarray(0, count);

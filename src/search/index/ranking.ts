@@ -6,6 +6,8 @@ export interface SearchOptions {
   limit: number;
   /** Only entries whose key begins with this. */
   prefix?: string;
+  /** Only entries with one of these ids. */
+  only?: ReadonlySet<number>;
   /** Only entries at least this similar, 0 to 1; see `similarity`. */
   minSimilarity?: number;
   /** The vector of the query by the model of `setVectors`. */

@@ -1,0 +1,95 @@
+/** One page of a list of entries, as text: what `data.list` and `data.query` have in common. */
+import { showTime } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import type { CursorPosition } from "../../lists.ts";
+import type { Page } from "../../operation-facts.ts";
+import { retentionEnd } from "../../policy/retention.ts";
+import type { AgentState } from "../../state/agents.ts";
+import { countGroups, countListed } from "../../state/listing/groups.ts";
+import type { Position } from "../../state/listing/order.ts";
+import type { ListMoment } from "../../state/listing/parts.ts";
+import type { Wanted } from "../../state/listing/places.ts";
+import { type ListedEntry, listed } from "../../state/listing/rows.ts";
+import type { Reader } from "../../store/transaction.ts";
+
+/** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
+const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
+
+/** The list of which a page is asked for. */
+export interface ListInput extends Wanted {
+  page: Page;
+  includeValues: boolean;
+  count?: true | undefined;
+}
+
+/** A page: its entries as JSON texts, and the members beside them. */
+// A type, since what passes between threads is a JSON value.
+export type FoundPage = {
+  items: string[];
+  /** Where the next page begins; null on the last page. */
+  next: CursorPosition | null;
+  more: JsonObject;
+};
+
+const NO_ENTRIES: FoundPage = { items: [], next: null, more: {} };
+
+/** Reads one page. `agent` is null when it never began. */
+export async function readPage(
+  reader: Reader,
+  agent: AgentState | null,
+  input: ListInput,
+  moment: ListMoment,
+): Promise<FoundPage> {
+  const { count, delimiter, prefix } = input;
+  const more: JsonObject = {};
+  if (delimiter !== undefined) {
+    const groups = agent === null ? [] : await countGroups(reader, agent, { prefix, delimiter }, moment);
+    more.prefixes = groups.map((group) => ({ ...group }));
+  }
+  if (count) more.total = agent === null ? 0 : await countListed(reader, agent, { prefix, delimiter }, moment);
+  return agent === null ? { ...NO_ENTRIES, more } : { ...(await readItems(reader, agent, input, moment)), more };
+}
+
+async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ListMoment) {
+  const { limit, after } = input.page;
+  const wanted = { ...input, ...input.page, after: positionOf(after, input.sort) };
+  const items: string[] = [];
+  let last: Position | null = null;
+  let seen = 0;
+  let characters = 0;
+  for await (const some of listed(reader, agent, wanted, moment)) {
+    for (const { entry, position } of some) {
+      if (last !== null && (seen === limit || characters >= MAX_PAGE_CHARACTERS))
+        return { items, next: cursorOf(last) };
+      last = position;
+      seen++;
+      if (entry === null) continue;
+      const item = showEntry(entry, agent);
+      items.push(item);
+      characters += item.length;
+    }
+  }
+  return { items, next: null };
+}
+
+/** The position in a cursor: a key, or a time and a number. */
+const cursorOf = (position: Position): CursorPosition =>
+  position.length === 1 ? position[0] : `${position[0]} ${position[1]}`;
+
+function positionOf(cursor: CursorPosition | undefined, sort: ListInput["sort"]): Position | null {
+  if (cursor === undefined) return null;
+  if (sort === undefined) return [String(cursor)];
+  const [updatedAt, writtenSeq] = String(cursor).split(" ").map(Number);
+  return [updatedAt as number, writtenSeq as number];
+}
+
+function showEntry(entry: ListedEntry, agent: AgentState): string {
+  const { key, size, metadata, createdAt, updatedAt, version, value } = entry;
+  const expiresAt = retentionEnd(agent.policies, updatedAt);
+  return (
+    `{"key":${JSON.stringify(key)},"size":${size},"metadata":${metadata},` +
+    `"created_at":"${showTime(createdAt)}","updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
+    `"expires_at":${expiresAt === null ? "null" : `"${showTime(expiresAt)}"`}` +
+    `${value === null ? "" : `,"value":${value}`}}`
+  );
+}

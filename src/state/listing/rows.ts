@@ -1,0 +1,146 @@
+/** The rows of a list, as they are shown. */
+import type { JsonObject } from "../../json.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { AgentState } from "../agents.ts";
+import { WITH_IDS_OF_AGENT } from "../entries.ts";
+import { entryFilter } from "./filter.ts";
+import { rowsByKey } from "./keys.ts";
+import { orderBy, type Position } from "./order.ts";
+import { type ListMoment, visible } from "./parts.ts";
+import { findPlaces, type Place, type Wanted } from "./places.ts";
+
+/** An entry in a list. */
+export interface ListedEntry {
+  key: string;
+  /** A JSON string; null when it is not shown. */
+  value: string | null;
+  /** Bytes of the value as UTF-8. */
+  size: number;
+  /** A JSON object. */
+  metadata: string;
+  createdAt: number;
+  updatedAt: number;
+  writtenSeq: number;
+  /** The id of the event that wrote it. */
+  version: string;
+}
+
+/** An entry, or null in place of one that changed while the list was made; and where it stands. */
+export interface Listed {
+  entry: ListedEntry | null;
+  position: Position;
+}
+
+/** Rows fetched at once: few with values, so that large ones do not exceed the bound of a page by much. */
+const WITH_VALUES_AT_ONCE = 16;
+const WITHOUT_VALUES_AT_ONCE = 128;
+
+/** The value, or its bytes where its JSON text has no escapes: the text then need not be read. */
+const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
+const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
+
+const columns = (includeValues: boolean): string =>
+  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, written_seq, ${VERSION}`;
+
+type EntryTuple = [
+  key: string,
+  id: number,
+  value: string | number,
+  metadata: string,
+  createdAt: number,
+  updatedAt: number,
+  writtenSeq: number,
+  version: string | null,
+];
+
+function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
+  const [key, , value, metadata, createdAt, updatedAt, writtenSeq, version] = row;
+  if (version === null) throw new Error("an entry names an event that is not there");
+  const isText = typeof value === "string";
+  const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
+  return {
+    key,
+    value: isText && includeValues ? value : null,
+    size,
+    metadata,
+    createdAt,
+    updatedAt,
+    writtenSeq,
+    version,
+  };
+}
+
+/** Which page of a list. */
+export interface WantedPage extends Wanted {
+  after: Position | null;
+  offset: number;
+  limit: number;
+  includeValues: boolean;
+}
+
+/**
+ * Yields the entries of a page and one more if there are more, some at a time, in the order of the list.
+ * @throws {OutOfOrder}
+ */
+export async function* listed(
+  reader: Reader,
+  agent: AgentState,
+  wanted: WantedPage,
+  moment: ListMoment,
+): AsyncGenerator<Listed[]> {
+  const isPlain = wanted.sort === undefined && wanted.filter === undefined && wanted.delimiter === undefined;
+  yield* isPlain ? listedByKey(reader, agent, wanted, moment) : listedElsewhere(reader, agent, wanted, moment);
+}
+
+async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, { nowMs, pause }: ListMoment) {
+  const { prefix, order, limit, includeValues } = wanted;
+  let after = wanted.after === null ? null : String(wanted.after[0]);
+  let { offset } = wanted;
+  for (let left = limit + 1; left > 0; ) {
+    await pause();
+    const want = Math.min(atOnce(includeValues), left);
+    const range = { prefix, order, after, offset, limit: want };
+    const rows = await rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, nowMs);
+    yield rows.map((row) => ({ entry: toListed(row, includeValues), position: [row[0]] as const }));
+    if (rows.length < want) return;
+    after = (rows.at(-1) as EntryTuple)[0];
+    left -= want;
+    offset = 0;
+  }
+}
+
+const atOnce = (includeValues: boolean): number => (includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE);
+
+/** Yields the entries of a page that is not simply the next stretch of keys. */
+async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ListMoment) {
+  const { offset, limit, includeValues } = wanted;
+  const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
+  for (let at = offset; at < places.length; at += atOnce(includeValues)) {
+    await moment.pause();
+    yield await readPlaces(reader, agent, places.slice(at, at + atOnce(includeValues)), wanted, moment);
+  }
+}
+
+/** Returns the entries of some places. On a reader thread, others may write between finding and reading them. */
+async function readPlaces(
+  reader: Reader,
+  agent: AgentState,
+  places: readonly Place[],
+  { includeValues, filter, ...wanted }: WantedPage,
+  { nowMs }: ListMoment,
+): Promise<Listed[]> {
+  const shown = visible(agent, nowMs);
+  const rows = await reader.all<EntryTuple>(
+    `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`,
+    [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound],
+  );
+  const byId = new Map(rows.map((row) => [row[1], toListed(row, includeValues)]));
+  const { order } = orderBy(wanted);
+  const matches = filter === undefined ? () => true : entryFilter(filter).matches;
+  return places.map(({ id, position }) => {
+    const entry = byId.get(id);
+    if (entry === undefined || !matches(JSON.parse(entry.metadata) as JsonObject)) return { entry: null, position };
+    const isThere = order.compare(order.positionOf(entry), position) === 0;
+    return { entry: isThere ? entry : null, position };
+  });
+}
