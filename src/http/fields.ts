@@ -149,7 +149,7 @@ export const Timestamp = textField(
   "Timestamp",
   {
     format: "date-time",
-    description: "An RFC 3339 time with Z or an offset, such as 2026-01-31T08:00:00Z.",
+    description: "An RFC 3339 time that ends with Z or an offset: 2026-01-31T08:00:00Z or 2026-01-31T09:00:00+01:00.",
     examples: ["2026-01-31T08:00:00Z"],
   },
   (text) => parseTimestamp(text) !== null,

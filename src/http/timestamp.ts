@@ -22,6 +22,10 @@ export function parseTimestamp(text: string): number | null {
   return Date.parse(text.toUpperCase().replace(/\.\d+/, "")) + wholeMilliseconds(match[1] ?? "");
 }
 
+/** Reports whether a value would be a time if an offset from UTC followed. */
+export const lacksOffset = (value: unknown): boolean =>
+  typeof value === "string" && parseTimestamp(`${value}Z`) !== null;
+
 /** Returns the digits of a fraction as milliseconds, rounded up. No floats, which cannot hold 0.001 exactly. */
 function wholeMilliseconds(digits: string): number {
   const whole = Number(digits.slice(0, 3).padEnd(3, "0"));

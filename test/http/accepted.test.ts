@@ -95,6 +95,30 @@ describe("what reaches the workspace", () => {
       "data.write",
       { agentId: "a", key: "k", value: "v", metadata: { source: "crm" } },
     ],
+    [
+      "null for optional members of a write",
+      write({ metadata: null }),
+      "data.write",
+      { agentId: "a", key: "k", value: "v", metadata: {} },
+    ],
+    [
+      "null inside metadata, which means itself",
+      write({ metadata: { a: null, b: [null] } }),
+      "data.write",
+      { agentId: "a", key: "k", value: "v", metadata: { a: null, b: [null] } },
+    ],
+    [
+      "null for optional members of a checkpoint",
+      post("/v1/checkpoints", { agent_id: "a", label: null, metadata: null }),
+      "checkpoint.create",
+      { agentId: "a", label: null, metadata: {} },
+    ],
+    [
+      "null for policies, and for other members of a config, which are free-form",
+      put("/v1/config/a", { model: null, policies: { block_pii: true, retention_days: null }, tools: null }),
+      "config.update",
+      { agentId: "a", config: { policies: { block_pii: true }, tools: null } },
+    ],
     ["an empty value", write({ value: "" }), "data.write", { agentId: "a", key: "k", value: "", metadata: {} }],
     [
       "a value with controls",
@@ -231,6 +255,18 @@ describe("what reaches the workspace", () => {
       },
     ],
     [
+      "a filter whose words are parameters of their own",
+      get("/v1/audit?agent_id=a&result=denied&operations=data.write&result=blocked&operations=data.delete"),
+      "audit.query",
+      {
+        scope: { agentId: "a" },
+        operations: ["data.delete", "data.write"],
+        results: ["blocked", "denied"],
+        window: {},
+        page,
+      },
+    ],
+    [
       "an offset whose plus was not encoded",
       get("/v1/audit?agent_id=a&start_time=2026-01-01T00:00:00+01:00"),
       "audit.query",
@@ -244,6 +280,8 @@ describe("what reaches the workspace", () => {
     ],
     ["an event", get("/v1/audit/aud_x"), "audit.read", { eventId: "aud_x", proof: false }],
     ["its proof", get("/v1/audit/aud_x?proof=true"), "audit.read", { eventId: "aud_x", proof: true }],
+    ["a flag as Python prints it", get("/v1/audit/aud_x?proof=True"), "audit.read", { eventId: "aud_x", proof: true }],
+    ["a flag as a number", get("/v1/audit/aud_x?proof=0"), "audit.read", { eventId: "aud_x", proof: false }],
     ["a receipt", get("/v1/audit/aud_x/receipt"), "audit.receipt", { eventId: "aud_x" }],
     ["the newest seal", get("/v1/audit/seal"), "audit.seal", {}],
     ["where seals were taken to", get("/v1/audit/anchors"), "audit.anchors", {}],

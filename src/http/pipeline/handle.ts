@@ -140,7 +140,7 @@ function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unk
 }
 
 export function readQuery(route: RequestForm, text: string): unknown {
-  if (route.query !== null) return route.query.parseQuery(parseQuery(text));
+  if (route.query !== null) return route.query.parseQuery(text);
   if (text === "") return EMPTY;
   const [name] = parseQuery(text).keys();
   if (name === undefined) return EMPTY;

@@ -7,30 +7,33 @@ import { invalid } from "../../problem.ts";
 /** The parameters of a request by name, decoded. */
 export type Query = ReadonlyMap<string, string>;
 
+const NO_LISTS: ReadonlySet<string> = new Set();
 const NO_PARAMETERS: Query = new Map();
 
 /** The most characters of an unknown name that a response shows. */
 const SHOWN_NAME_LENGTH = 64;
 
 /**
- * Returns the parameters of a query string, which is empty when the URL has none.
- * @throws {Problem} `invalid_request` for a repeated parameter or invalid encoding
+ * Returns the parameters of a query string, which is empty when the URL has none. Those of `lists` may be repeated: some
+ * clients send a list so, and others separate its items by commas.
+ * @throws {Problem} `invalid_request` for another repeated parameter or invalid encoding
  */
-export function parseQuery(text: string): Query {
+export function parseQuery(text: string, lists: ReadonlySet<string> = NO_LISTS): Query {
   if (text === "") return NO_PARAMETERS;
   const parameters = new Map<string, string>();
   for (const pair of text.split("&")) {
     if (pair === "") continue;
     const equals = pair.indexOf("=");
     const name = decodeName(equals === -1 ? pair : pair.slice(0, equals));
-    if (parameters.has(name)) {
+    const before = parameters.get(name);
+    if (before !== undefined && !lists.has(name)) {
       throw invalid(`The query parameter ${quoteName(name)} is repeated. Send it once.`, shortName(name));
     }
     const value = equals === -1 ? "" : decode(pair.slice(equals + 1));
     if (value === null) {
       throw invalid(`The query parameter ${quoteName(name)} is not percent-encoded UTF-8.`, shortName(name));
     }
-    parameters.set(name, value);
+    parameters.set(name, before === undefined ? value : `${before},${value}`);
   }
   return parameters;
 }

@@ -4,10 +4,22 @@ import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { invalid, type Problem } from "../../problem.ts";
-import { type Query, quoteName, shortName } from "./query.ts";
+import { lacksOffset } from "../timestamp.ts";
+import { withoutNulls } from "./nulls.ts";
+import { parseQuery, quoteName, shortName } from "./query.ts";
 
 /** The most unknown names that one error lists. */
 const MAX_LISTED_NAMES = 5;
+
+/** How clients write a yes or no: as JSON, as Python prints it, and as a number. */
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["True", true],
+  ["1", true],
+  ["false", false],
+  ["False", false],
+  ["0", false],
+]);
 
 const INTEGER_TEXT = /^(0|[1-9][0-9]{0,15})$/;
 
@@ -18,6 +30,8 @@ export type Explain = (value: JsonObject) => Problem | null;
 export class Validator<T extends TObject> {
   #check: TypeCheck<T> | null = null;
   readonly #members: Map<string, TSchema>;
+  /** The members that are lists. */
+  readonly #lists: ReadonlySet<string>;
 
   /** `noun` names a member of the object in errors. */
   constructor(
@@ -25,6 +39,7 @@ export class Validator<T extends TObject> {
     private readonly noun: "member" | "query parameter",
   ) {
     this.#members = new Map(Object.entries(schema.properties));
+    this.#lists = new Set([...this.#members].filter(([, { type }]) => type === "array").map(([name]) => name));
   }
 
   /**
@@ -35,13 +50,15 @@ export class Validator<T extends TObject> {
     // Compiled when first needed: all of them would make a start 20 ms longer.
     this.#check ??= TypeCompiler.Compile(this.schema);
     if (this.#check.Check(value)) return value as Static<T>;
-    throw this.#unknown(value) ?? this.#missing(value) ?? explain?.(value) ?? this.#wrong(value);
+    const meant = withoutNulls(this.schema, value) as JsonObject;
+    if (this.#check.Check(meant)) return meant as Static<T>;
+    throw this.#unknown(meant) ?? this.#missing(meant) ?? explain?.(meant) ?? this.#wrong(meant);
   }
 
-  /** Returns the parameters of a query, with integers and booleans converted from text. @throws {Problem} */
-  parseQuery(query: Query): Static<T> {
+  /** Returns the parameters of a query string, with words, integers and booleans converted from text. @throws {Problem} */
+  parseQuery(queryText: string): Static<T> {
     const value: JsonObject = {};
-    for (const [name, text] of query) {
+    for (const [name, text] of parseQuery(queryText, this.#lists)) {
       const schema = this.#members.get(name);
       // Not assigned, since a parameter may be called __proto__.
       Object.defineProperty(value, name, { value: fromText(text, schema), enumerable: true });
@@ -77,7 +94,9 @@ export class Validator<T extends TObject> {
     for (const [name, schema] of this.#members) {
       // Not compiled, since few requests are refused.
       if (Object.hasOwn(value, name) && !Value.Check(schema, value[name])) {
-        return invalid(`The ${this.noun} "${name}" is not valid. ${expectation(schema)}`, name);
+        const what =
+          schema.format === "date-time" && lacksOffset(value[name]) ? "has no offset from UTC" : "is not valid";
+        return invalid(`The ${this.noun} "${name}" ${what}. ${expectation(schema)}`, name);
       }
     }
     return invalid("The request does not have the documented form.");
@@ -90,7 +109,7 @@ export const expectation = (schema: TSchema): string => schema.description ?? "S
 /** Converts a query parameter's text to the schema's type. Other text stays text, and is then refused. */
 function fromText(text: string, schema: TSchema | undefined): JsonValue {
   if (schema?.type === "integer" && INTEGER_TEXT.test(text)) return Number(text);
-  if (schema?.type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  if (schema?.type === "boolean") return FLAGS.get(text) ?? text;
   if (schema?.type === "array") return text.split(",");
   // An unencoded `+02:00` of a time arrives as a space, which has no other meaning there.
   if (schema?.format === "date-time") return text.replace(" ", "+");

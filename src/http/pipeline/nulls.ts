@@ -1,0 +1,28 @@
+/** `null` in place of an optional member of a body. */
+import type { TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { isJsonObject, type JsonValue } from "../../json.ts";
+
+/**
+ * Returns a value without the members that are null where the schema takes no null and does not need the member. Answers
+ * show what is absent as null, so clients send it back. What is free-form is not touched.
+ */
+export function withoutNulls(schema: TSchema, value: JsonValue): JsonValue {
+  const { items, properties, required = [] } = schema;
+  const variants = (schema.anyOf ?? schema.oneOf) as TSchema[] | undefined;
+  if (variants !== undefined) {
+    const cleaned = variants.map((variant) => [variant, withoutNulls(variant, value)] as const);
+    return cleaned.find(([variant, each]) => Value.Check(variant, each))?.[1] ?? value;
+  }
+  if (Array.isArray(value)) {
+    return items === undefined ? value : value.map((each) => withoutNulls(items as TSchema, each));
+  }
+  if (!isJsonObject(value) || properties === undefined) return value;
+  const members: [string, JsonValue][] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const form = Object.hasOwn(properties, name) ? (properties[name] as TSchema) : null;
+    const meansNothing = form !== null && member === null && !required.includes(name) && !Value.Check(form, null);
+    if (!meansNothing) members.push([name, form === null ? member : withoutNulls(form, member)]);
+  }
+  return Object.fromEntries(members);
+}
