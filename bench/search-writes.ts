@@ -43,6 +43,7 @@ const pool = new WorkspacePool({
   controlFile: null,
   encryptionKey: null,
   quota: null,
+  answerBytes: 0,
   open: AMPLE,
   clockOffsetMs: 0,
   searchMemoryBytes: MEMORY_BYTES,

@@ -34,6 +34,7 @@ export const PROBLEMS = {
   request_timeout: [408, "The body came too slowly"],
   blocked: [409, "Blocked by a policy"],
   restore_blocked: [409, "Restore blocked by a policy"],
+  idempotency_in_progress: [409, "The first request is still running"],
   email_taken: [409, "The mail address has an account"],
   already_member: [409, "Already a member"],
   last_owner: [409, "The last owner"],
@@ -43,9 +44,11 @@ export const PROBLEMS = {
   version_conflict: [412, "The config has another version"],
   payload_too_large: [413, "The body is too large"],
   unsupported_media_type: [415, "The body is not JSON"],
+  idempotency_mismatch: [422, "The Idempotency-Key belongs to another request"],
   rate_limited: [429, "Too many requests"],
   internal: [500, "Internal error"],
   unavailable: [503, "Not available right now"],
+  outcome_unknown: [503, "Whether it was done is unknown"],
   quota_exceeded: [507, "The workspace is full"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 

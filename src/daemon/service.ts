@@ -93,6 +93,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       fullTextFrom: FULL_TEXT_FROM,
       embeddings,
       quota: quota.entries === 0 && quota.bytes === 0 ? null : quota,
+      answerBytes: settings.quota_answers,
       threads: settings.threads,
       open: descriptors.open,
       sealing: sealingOptions(directory, settings),

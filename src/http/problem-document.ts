@@ -2,7 +2,7 @@
  * Errors as the client sees them: RFC 9457 problem documents, the same for a {@link Problem} that refused a request
  * before its operation and for the problem that an operation replies with.
  */
-import { PROBLEMS, type Problem } from "../problem.ts";
+import { PROBLEMS, type Problem, type ProblemCode } from "../problem.ts";
 
 /** Seconds of `Retry-After` when the cause gives none. */
 const DEFAULT_RETRY_AFTER_SECONDS = 1;
@@ -23,13 +23,21 @@ export function problemBody(problem: Problem, requestId: string): string {
   });
 }
 
+/** The codes that end by themselves. */
+const ASKING_LATER: ReadonlySet<ProblemCode> = new Set([
+  "rate_limited",
+  "unavailable",
+  "outcome_unknown",
+  "idempotency_in_progress",
+]);
+
 /** Returns the response for a problem. `headers` are those of every response. */
 export function problemResponse(problem: Problem, requestId: string, headers: Record<string, string>): Response {
   Object.assign(headers, problem.options.headers);
   headers["content-type"] = "application/problem+json";
   const [status] = PROBLEMS[problem.code];
   const { retryAfterSeconds } = problem.options;
-  if (retryAfterSeconds !== undefined || status === 429 || status === 503) {
+  if (retryAfterSeconds !== undefined || ASKING_LATER.has(problem.code)) {
     headers["retry-after"] = String(retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS);
   }
   return new Response(problemBody(problem, requestId), { status, headers });

@@ -109,6 +109,8 @@ interface RouteDefinition<N extends OperationName, At extends string, Q extends 
   /** Request headers that this operation honours. */
   headers?: Readonly<Record<string, RequestHeader>>;
   input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
+  /** False when no answer is stored for an `Idempotency-Key`, which is refused then. */
+  retryable?: false;
   /** Another operation that a request can turn out to ask for. */
   variant?: {
     operation: OperationName;
@@ -124,6 +126,8 @@ export interface Route extends CompiledEndpoint {
   operation: OperationName;
   response: ResponseDoc;
   headers: Readonly<Record<string, RequestHeader>>;
+  /** Whether the answer to a request with an `Idempotency-Key` is stored. */
+  retryable: boolean;
   input(request: AnyRequest): OperationInputs[OperationName];
   variant: { operation: OperationName; input(request: AnyRequest): OperationInputs[OperationName] | null } | undefined;
 }
@@ -136,15 +140,18 @@ export function route<
   B extends TObject = NoMembers,
 >(definition: RouteDefinition<N, At, Q, B>): Route {
   const { operation, unfindable, problems = [], response, headers = {}, input, variant } = definition;
+  const retryable = definition.retryable !== false && !definition.at.startsWith("GET ");
   const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
   if (partsOf(operation).some((part) => whenOverQuota(part) !== null)) ofOperation.push("quota_exceeded");
+  if (retryable) ofOperation.push("idempotency_in_progress", "idempotency_mismatch", "quota_exceeded");
   return {
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,
     response,
     headers,
+    retryable,
     // The pipeline hands over exactly what these validators made.
     input: input as Route["input"],
     variant: variant as Route["variant"],

@@ -136,6 +136,11 @@ const SETTINGS = {
     "entries that one workspace may hold; 0 is no limit",
   ),
   quota_bytes: setting(within(0, 1024 ** 5, size), 0, "size that one workspace's database may reach; 0 is no limit"),
+  quota_answers: setting(
+    within(0, 1024 ** 5, size),
+    1024 ** 3,
+    "size of the answers that one workspace may store for retries; 0 is no limit",
+  ),
   search_memory: setting(
     within(16 * MIB, 1024 ** 4, size),
     256 * MIB,

@@ -7,6 +7,7 @@ import { EVENT_NAMES, eventFacts } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { AgentState } from "./agents.ts";
+import { eraseAnswers } from "./answers.ts";
 import { endOfPrefix } from "./entries.ts";
 import { sqlNames } from "./entry-changes.ts";
 
@@ -43,7 +44,7 @@ async function positionsAbout(reader: Reader, agentId: string, target: ErasureTa
   );
 }
 
-/** Erases. Returns how much was removed, counted as {@link countErasable} does. */
+/** Erases, from stored answers, too. Returns how much was removed, counted as {@link countErasable} does. */
 export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget) {
   const { live, past } = versionsOf(agent, target);
   const remove = ([condition, parameters]: Condition) => tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
@@ -54,8 +55,13 @@ export async function erase(tx: Transaction, agent: AgentState, agentId: string,
     const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE ${condition}`;
     events += await tx.run(sql, parameters);
   }
+  await eraseAnswers(tx, agentId, textOf(target));
   return { entries, versions, events };
 }
+
+/** How the key, or the beginning of a key with the prefix, stands in a JSON text. */
+const textOf = (target: ErasureTarget): string =>
+  "key" in target ? JSON.stringify(target.key) : JSON.stringify(target.prefix).slice(0, -1);
 
 function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Condition; past: Condition } {
   const [keys, bounds]: Condition =
@@ -81,14 +87,10 @@ function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition
   // A deletion by prefix ended entries of other keys, too, and what ended them stays known until the prefix is erased.
   const ended = "key" in target ? ` AND NOT (operation IN (${ENDING}) AND details ->> '$.count' > 0)` : "";
   const about = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)}${ended})`);
-  // Details are canonical JSON, so a key stands in them as in JSON.stringify. That alone rules out most events, and
-  // costs less than reading their JSON.
+  // That alone rules out most events, and costs less than reading their JSON.
   const condition = `instr(details, ?) > 0 AND (${about.join(" OR ")})`;
-  const [text, each] =
-    "key" in target
-      ? [JSON.stringify(target.key), [target.key]]
-      : [JSON.stringify(target.prefix).slice(0, -1), [target.prefix, target.prefix]];
-  const parameters = [text, ...NAMING.flatMap(() => each)];
+  const each = "key" in target ? [target.key] : [target.prefix, target.prefix];
+  const parameters = [textOf(target), ...NAMING.flatMap(() => each)];
   return [
     [`${condition} AND agent_id = ?`, [...parameters, agentId]],
     [`${condition} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...parameters, agentId]],

@@ -14,7 +14,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
-import type { Answer, Principal, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
+import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
 
@@ -36,6 +36,8 @@ export interface ThreadOptions {
   embeddings: EmbeddingOptions | null;
   /** What one workspace may hold; null for as much as it likes. */
   quota: Quota | null;
+  /** Bytes of answers that one workspace may store for retries; 0 for no limit. */
+  answerBytes: number;
   /** How workspaces are sealed. */
   sealing: SealingOptions;
   /** How many databases may be open. */
@@ -58,6 +60,7 @@ export interface OperationMessage {
   input: OperationInputs[OperationName];
   principal: Principal;
   via?: Via;
+  retry?: Retry;
   /** What the reader thread found, for an inquiry. */
   found?: JsonValue;
 }
@@ -140,7 +143,7 @@ export type FromReader =
   | FromThread
   /** `found`: as JSON, since the main thread only passes it on. */
   | { kind: "found"; id: number; found: string }
-  | { kind: "answered"; id: number; answer: Answer }
+  | { kind: "answered"; id: number; reply: Reply }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }
   | { kind: "broken"; id: number };

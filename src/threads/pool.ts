@@ -4,7 +4,7 @@
  */
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
-import { isInquiry, isInspection, looksAhead, type OperationName, whatGrows } from "../operations.ts";
+import { isInquiry, isInspection, looksAhead, whatGrows } from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
@@ -18,11 +18,12 @@ import {
   type WorkspaceClient,
   type WorkspaceEvent,
 } from "../workspace/contract.ts";
-import { isOfDisk, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
+import { isOfDisk, OUTCOME_UNKNOWN, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import type { ThreadOptions } from "./messages.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
+import { RunningRetries } from "./running-retries.ts";
 import { ScreeningThread } from "./screening-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
@@ -62,7 +63,8 @@ const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
     "invalid_request",
     "The connection was closed before the operation began; nothing was done. Wait for each response before you send the next request on the connection.",
   ],
-  crashed: ["internal", "An unexpected failure while the operation was under way; read before you repeat it."],
+  crashed: ["outcome_unknown", OUTCOME_UNKNOWN],
+  unread: ["internal", "An unexpected failure while this was being read; nothing was changed."],
 };
 
 /** Operations that share a transaction: the bounds of their counts. */
@@ -88,6 +90,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #screening = new ScreeningThread(() => new ReaderThread(this.#screeningOptions(), this.#events));
   /** What the disk has. While it is full, what makes the data grow is refused, so that the rest can be recorded. */
   readonly space = DiskSpace.ample();
+  readonly #retries = new RunningRetries();
   #ending = false;
 
   constructor(private readonly options: PoolOptions) {
@@ -112,7 +115,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     await Promise.all(this.#writers.map((writer) => writer.ready));
   }
 
-  async perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>> {
+  perform(request: OperationRequest): Promise<Reply<Bytes>> {
+    const { retry, principal } = request;
+    if (retry === undefined) return this.#perform(request);
+    return this.#retries.once(principal.workspaceId, retry, () => this.#perform(request));
+  }
+
+  async #perform(request: OperationRequest): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     if (this.space.isFull && whatGrows(request.name) !== "nothing") return rejection("full");
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
@@ -124,7 +133,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
-    return this.#opened(workspaceId, unrecorded(result.answer));
+    return this.#opened(workspaceId, result.reply);
   }
 
   /** Appends to the workspace's own chain. Returns the event's id, or null when it could not be written. */

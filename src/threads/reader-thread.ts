@@ -1,5 +1,5 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
-import type { Answer, Bytes, OperationRequest, StreamPlan } from "../workspace/contract.ts";
+import type { Bytes, OperationRequest, Reply, StreamPlan } from "../workspace/contract.ts";
 import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
@@ -10,7 +10,7 @@ const MAX_QUERIES = 512;
 const PART_OF_WORKSPACE = 1 / 4;
 
 /** The result of a query. `found`: as JSON. */
-export type QueryResult = { found: string } | { answer: Answer } | Rejection;
+export type QueryResult = { found: string } | { reply: Reply } | Rejection;
 
 /** The running work of reader threads. */
 export interface ReaderLoad {
@@ -43,7 +43,7 @@ export class ReaderThread {
   ) {
     const entry = "threads/reader-worker.ts";
     const onMessage = (message: FromReader) => this.#receive(message);
-    const onEnd = () => this.#abandonAll("crashed");
+    const onEnd = () => this.#abandonAll("unread");
     this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
@@ -58,10 +58,11 @@ export class ReaderThread {
     if (this.#worker.isClosing) return Promise.resolve("stopped");
     if (!this.#worker.alive || this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
     const id = this.#nextId++;
-    const { name, input, principal } = request;
+    const { name, input, principal, retry } = request;
+    const query = { id, workspaceId: principal.workspaceId, name, input, principal, ...(retry && { retry }) };
     return new Promise((resolve) => {
       this.#queries.set(id, resolve);
-      this.#post({ kind: "query", query: { id, workspaceId: principal.workspaceId, name, input, principal } });
+      this.#post({ kind: "query", query });
     });
   }
 
@@ -134,7 +135,7 @@ export class ReaderThread {
         this.#answer(message.id, { found: message.found });
         break;
       case "answered":
-        this.#answer(message.id, { answer: message.answer });
+        this.#answer(message.id, { reply: message.reply });
         break;
       case "chunk":
         this.#add(message.id, message.bytes);

@@ -16,10 +16,12 @@ import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { type Connection, checked, limitUnreleased, openConnection, releaseClosed } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { hasTable } from "../store/transaction.ts";
 import { runInBackground } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
-import type { StreamPlan } from "../workspace/contract.ts";
+import { problem, type Reply, type Retry, type StreamPlan, unrecorded } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
+import { earlierReply } from "../workspace/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
@@ -107,24 +109,32 @@ async function handle(message: ToReader): Promise<void> {
 type Query = Extract<ToReader, { kind: "query" }>["query"];
 
 async function runQuery(query: Query): Promise<void> {
-  const { id, workspaceId, name, input } = query;
+  const { id, workspaceId, name, input, retry } = query;
   try {
+    const earlier = retry === undefined ? null : await answeredBefore(workspaceId, retry);
+    if (earlier !== null) return post({ kind: "answered", id, reply: earlier });
     if (isInspection(name)) {
       const answer = await connections.use(workspaceId, clock(), (reader) => inspect(reader, name, input));
-      return post({ kind: "answered", id, answer });
+      return post({ kind: "answered", id, reply: unrecorded(answer) });
     }
     const found = await inquire(query);
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
     post({ kind: "found", id, found: JSON.stringify(found) });
   } catch (error) {
     const [code, detail] = explain(error);
-    post({ kind: "answered", id, answer: { kind: "problem", code, detail } });
+    post({ kind: "answered", id, reply: problem(code, detail) });
     if (error instanceof Problem) return;
     // The file may be another one when it is next asked for: put back from a backup, for instance.
     connections.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
   }
 }
+
+/** The stored answer to a request, which spares looking again. A file that was not opened for writing yet has none. */
+const answeredBefore = (workspaceId: string, retry: Retry): Promise<Reply | null> =>
+  connections.use(workspaceId, clock(), async (reader) =>
+    (await hasTable(reader, "answers")) ? earlierReply(reader, retry, clock()) : null,
+  );
 
 function explain(error: unknown): [ProblemCode, string] {
   if (error instanceof Problem) return [error.code, error.message];

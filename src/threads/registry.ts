@@ -78,6 +78,7 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
   const job = isComposite(request.name)
     ? compositeJobOf(request as OperationRequest<CompositeName>, found as JsonValue[] | undefined, limits)
     : singleJobOf(recordedOperation(request.name), request, found, limits);
+  if (request.retry !== undefined) job.retry = request.retry;
   return job as N extends CompositeName ? CompositeJob : Job;
 }
 

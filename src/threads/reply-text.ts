@@ -39,8 +39,9 @@ export function readReplies(text: string): { id: number; reply: Reply }[] {
 }
 
 function writeReply(reply: Reply): string {
-  const { answer, auditId, result, blockedBy = "" } = reply;
+  const { answer, auditId, result, blockedBy = "", firstRequestId } = reply;
   if (answer.kind !== "json" || auditId === null || result === undefined) return JSON.stringify(reply);
+  if (firstRequestId !== undefined) return JSON.stringify(reply);
   const { status, etag = "", body } = answer;
   if (body.includes(LINE_END)) return JSON.stringify(reply);
   return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${body}`;

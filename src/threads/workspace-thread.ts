@@ -187,7 +187,8 @@ export class WorkspaceThread {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
       const slice = new TimeSlice(monotonicMs, () => this.#giveWay());
-      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, slice, sealer, onHead });
+      const { answerBytes } = this.options;
+      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, slice, sealer, answerBytes, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
@@ -284,9 +285,8 @@ export class WorkspaceThread {
   /** Runs the operation after its preceding steps. */
   #jobsOf(message: Message): AnyJob[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
-    const { name, input, found, workspaceId } = message;
-    const job = jobOf(message, found, { quota: this.options.quota, space: this.#space });
-    const before = expiryBefore(name, input, workspaceId);
+    const job = jobOf(message, message.found, { quota: this.options.quota, space: this.#space });
+    const before = expiryBefore(message);
     return before === null ? [job] : [before, job];
   }
 

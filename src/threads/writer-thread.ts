@@ -17,8 +17,8 @@ const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 /** Operations passed to the thread and not completed: a thread that dies loses them. */
 const MAX_HANDED_OVER = 1_024;
 
-/** Why an operation was not taken or not finished. */
-export type Rejection = "overloaded" | "stopped" | "crashed" | "abandoned";
+/** Why an operation was not taken or not finished. `unread`: what only reads was not finished. */
+export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "abandoned";
 
 /** The thread could not do it. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
@@ -106,9 +106,10 @@ export class WriterThread {
    * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
   submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
-    const { name, input, principal, via } = request;
-    const said = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
-    const rest = found === undefined ? said : `${said},"found":${found}`;
+    const { name, input, principal, via, retry } = request;
+    let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
+    if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
+    if (found !== undefined) rest += `,"found":${found}`;
     const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
     return this.#take(text, complete, request.isAbandoned);
   }

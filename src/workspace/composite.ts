@@ -5,7 +5,7 @@
 import type { CompositeName } from "../operations.ts";
 import { Problem } from "../problem.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
-import type { Answer, Reply } from "./contract.ts";
+import type { Answer, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Recorder } from "./recorder.ts";
@@ -16,6 +16,7 @@ import type { Transactions } from "./transactions.ts";
 /** A composite operation that waits for its turn. */
 export interface CompositeJob {
   operation: CompositeName;
+  retry?: Retry;
   parts: readonly Job[];
   atomic: boolean;
   /** Returns the body of the answer. `results`: the bodies of the parts, null for those that were not carried out. */

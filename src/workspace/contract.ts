@@ -7,6 +7,7 @@ import type { AuditResult } from "../log/event.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import type { RetryId } from "../state/answers.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -56,6 +57,13 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   via?: Via;
   /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
   isAbandoned?: () => boolean;
+  /** Absent without an `Idempotency-Key`. */
+  retry?: Retry;
+}
+
+/** A request with an `Idempotency-Key`. The answer to its operation is stored, and is the answer to its repetitions. */
+export interface Retry extends RetryId {
+  requestId: string;
 }
 
 /** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
@@ -121,6 +129,8 @@ export interface Reply<Body = StreamPlan> {
   result?: AuditResult;
   /** `policy:…`, when a policy refused it. */
   blockedBy?: string;
+  /** Set when this is a stored answer: the id of the request that it was first given to. Nothing was done now. */
+  firstRequestId?: string;
 }
 
 /** The bytes of a streamed body. */

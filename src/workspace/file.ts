@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
+import answers from "../../sql/workspace/004-answers.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
@@ -19,7 +20,7 @@ import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
 
 /** In order; a released one never changes. */
-export const WORKSPACE_MIGRATIONS: readonly Migration[] = [firstSchema, agents, keepAgeIndexIfNeeded];
+export const WORKSPACE_MIGRATIONS: readonly Migration[] = [firstSchema, agents, keepAgeIndexIfNeeded, answers];
 
 /** What the genesis event binds. */
 export interface Genesis {

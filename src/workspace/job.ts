@@ -2,7 +2,7 @@
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Answer, Principal, Reply, Via, WorkspaceEvent } from "./contract.ts";
+import type { Answer, Principal, Reply, Retry, Via, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
@@ -17,6 +17,8 @@ export interface Job<Prepared = unknown> {
   via?: Via;
   /** The id that the event will carry; without it, it gets a new one. */
   auditId?: string;
+  /** Set when its answer is to be stored, and is not run when there is one already. */
+  retry?: Retry;
   /**
    * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one, so an
    * earlier job of the group may change what the preparation was based on; `run` checks that.

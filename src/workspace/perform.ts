@@ -10,13 +10,15 @@ import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import type { Connection } from "../store/connection.ts";
+import type { MaybePromise } from "../store/transaction.ts";
 import { type CompositeJob, performComposite } from "./composite.ts";
 import { problem, type Reply } from "./contract.ts";
 import type { Head } from "./head.ts";
 import { type Job, JobFailed, type Preparation } from "./job.ts";
 import { answered } from "./operation.ts";
 import { Recorder } from "./recorder.ts";
-import { whyUnavailable } from "./storage-failure.ts";
+import { once } from "./retries.ts";
+import { explainFailure } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -32,6 +34,8 @@ export interface WriterOptions {
   onFailure?: (operation: string, error: unknown) => void;
   /** Its turns of the thread; endless without others on it. */
   slice?: TimeSlice;
+  /** Bytes of answers that may be stored for retries; 0 for no limit. */
+  answerBytes?: number;
   /** Told of the head of the log when it has moved and is on disk. */
   onHead?: (head: Head) => void;
 }
@@ -74,8 +78,8 @@ export class WorkspaceWriter {
 
   /**
    * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the others: if it
-   * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable` and
-   * nothing was written.
+   * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable`, and
+   * nothing was written, or `outcome_unknown`.
    */
   async perform(jobs: readonly AnyJob[]): Promise<Reply[]> {
     try {
@@ -83,7 +87,8 @@ export class WorkspaceWriter {
     } catch (error) {
       if (!(error instanceof JobFailed)) {
         this.options.onFailure?.("commit", error);
-        return jobs.map(() => problem("unavailable", whyUnavailable(error)));
+        const why = explainFailure(error, this.#log.isUnsure);
+        return jobs.map(() => problem(...why));
       }
       if (jobs.length === 1) return [error.reply];
     }
@@ -115,7 +120,16 @@ export class WorkspaceWriter {
     return preparations;
   }
 
-  #performOne(job: AnyJob, made: readonly Preparation[]): Promise<Reply> | Reply {
+  #performOne(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
+    const { retry } = job;
+    if (retry === undefined) return this.#performNow(job, made);
+    const { nowMs } = this.#log;
+    const most = this.options.answerBytes ?? 0;
+    const place = { nowMs, most, seq: () => this.#log.head.seq };
+    return once(this.connection, retry, place, () => this.#performNow(job, made));
+  }
+
+  #performNow(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
     if ("parts" in job)
       return performComposite(job, made, { log: this.#log, recorder: this.#recorder, slice: this.#slice });
     const [own] = made as [Preparation];
@@ -166,9 +180,9 @@ export class WorkspaceWriter {
     });
   }
 
-  /** Changes data that follows from the log and is no part of it, in a transaction of its own. */
-  derive<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#log.run(() => work(this.connection));
+  /** Changes data that is no part of the log, in a transaction of its own. */
+  derive<T>(work: (connection: Connection, nowMs: number) => Promise<T>): Promise<T> {
+    return this.#log.run(() => work(this.connection, this.#log.nowMs));
   }
 
   close(): void {

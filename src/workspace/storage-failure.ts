@@ -1,4 +1,6 @@
 /** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
+
+import type { ProblemCode } from "../problem.ts";
 import { sqliteCode } from "../store/damage.ts";
 
 /** The file contradicts itself. The workspace must not be written. */
@@ -72,16 +74,19 @@ export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|
 export const REPLACED =
   "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
-const UNCONFIRMED =
-  "The disk failed while this was being made durable, so it was undone. Read before you repeat it: if the server fails as well before it can write again, it may still appear.";
+/** What clients are told when nobody knows whether an operation is in the log. */
+export const OUTCOME_UNKNOWN =
+  "The server failed while this was being made durable, so it may have been done or not. Send it again with the same Idempotency-Key, if it had one; otherwise read before you repeat it.";
 
 /**
- * Returns what the clients of a failed transaction are told. When only the fsync failed, the transaction is rolled
- * back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
+ * Whether a transaction whose commit failed with this error may appear all the same: when only the fsync failed, the
+ * transaction is rolled back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
+ * Of a write that failed, the log lacks the last page, which makes a transaction count.
  */
-export const whyUnavailable = (error: unknown): string =>
-  error instanceof ReplacedWorkspace
-    ? REPLACED
-    : sqliteCode(error) === "SQLITE_IOERR_FSYNC"
-      ? UNCONFIRMED
-      : UNAVAILABLE;
+export const mayReappear = (error: unknown): boolean => !/^SQLITE_(BUSY|FULL|IOERR_WRITE)/.test(sqliteCode(error));
+
+/** Returns what the clients of a failed transaction are told. */
+export function explainFailure(error: unknown, isUnsure: boolean): [ProblemCode, string] {
+  if (isUnsure) return ["outcome_unknown", OUTCOME_UNKNOWN];
+  return ["unavailable", error instanceof ReplacedWorkspace ? REPLACED : UNAVAILABLE];
+}

@@ -1,16 +1,20 @@
-/** The retention sweep: what is past its retention is removed, one event per agent and sweep. */
-import { OPERATIONS, type OperationInputs, type OperationName } from "../operations.ts";
+/** The sweep: what is past its retention is removed, one event per agent and sweep, and answers stored for retries end. */
+import { OPERATIONS } from "../operations.ts";
 import { RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentDirectory } from "../state/agents.ts";
+import { hasAnswers, removeEndedAnswers } from "../state/answers.ts";
 import { countExpiredVersions } from "../state/entries.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { Principal } from "./contract.ts";
+import type { OperationRequest, Principal } from "./contract.ts";
 import type { Job } from "./job.ts";
 import { answered, type Context, subjectOf } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
+import { earlierReply } from "./retries.ts";
 
 /** Versions removed in one transaction, so that a large sweep never holds up other operations. */
 const VERSIONS_AT_ONCE = 5_000;
+/** Stored answers removed in one transaction. */
+const ANSWERS_AT_ONCE = 5_000;
 /** Before a configuration changes, all of it goes. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
@@ -47,14 +51,22 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
  * What goes before an operation that may put another configuration into force: what is past its retention until then is
  * gone, and a longer retention must not bring it back. Null for all others.
  */
-export function expiryBefore(name: OperationName, input: OperationInputs[OperationName], workspaceId: string) {
+export function expiryBefore({ name, input, principal, retry }: OperationRequest): Job | null {
   const { effect } = OPERATIONS[name];
   if (effect !== "add_config" && effect !== "restore") return null;
-  return expiryJob(workspaceId, (reader, context) => subjectOf(reader, context, input), EVERYTHING);
+  const job = expiryJob(principal.workspaceId, (reader, context) => subjectOf(reader, context, input), EVERYTHING);
+  if (retry === undefined) return job;
+  // An operation that is not done again has nothing before it.
+  const run: Job["run"] = async (reader, context) =>
+    (await earlierReply(reader, retry, context.nowMs)) === null ? job.run(reader, context) : null;
+  return { ...job, run };
 }
 
-/** Sweeps every agent of a workspace until nothing expired is left. */
+/** Sweeps a workspace until nothing that has ended is left. */
 export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): Promise<void> {
+  if (await hasAnswers(reader)) {
+    while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0);
+  }
   for (const agentId of await agentsWithRetention(reader)) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.

@@ -9,7 +9,7 @@ import { storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import { type Head, readHead } from "./head.ts";
-import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
+import { DamagedWorkspace, isStorageFailure, mayReappear } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 /** What a workspace's transactions need of the rest. `WriterOptions` says what each is. */
@@ -30,6 +30,8 @@ export class Transactions {
   toScrub = false;
   /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
   failure: unknown;
+  /** Whether the last transaction failed in such a way that a crash could bring it back. */
+  isUnsure = false;
   readonly workspaceId: string;
   #head: Head;
   #dataVersion = -1;
@@ -76,6 +78,7 @@ export class Transactions {
   async run<T>(work: () => Promise<T>): Promise<T> {
     const before = this.#head;
     let done: T;
+    let isCommitting = false;
     try {
       this.options.slice.begin();
       this.nowMs = this.options.clock();
@@ -85,8 +88,10 @@ export class Transactions {
       const start = this.#head;
       done = await work();
       await this.#writeHeads(start);
+      isCommitting = true;
       this.connection.exec("COMMIT");
     } catch (thrown) {
+      this.isUnsure = isCommitting && mayReappear(thrown);
       const error = isStorageFailure(thrown) ? replacedOr(this.connection, thrown) : thrown;
       this.failure = isStorageFailure(error) ? error : null;
       this.#abandon(before);

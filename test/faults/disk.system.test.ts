@@ -48,7 +48,7 @@ test.skipIf(!CAN_FAIL)(
       user = new User(daemon, apiKey);
       for (let i = 0; i < 5; i++) await user.write();
       disk.fail({ sync: ERRNO.EIO }, "/workspaces/");
-      await expectUnavailable(await user.write());
+      await expectUnavailable(await user.write(), "outcome_unknown");
       await daemon.stop("SIGKILL");
     }
     disk.heal();

@@ -55,6 +55,7 @@ describe("settings", () => {
       max_batch_body: 16 * 1024 * 1024,
       quota_entries: 0,
       quota_bytes: 0,
+      quota_answers: 1024 ** 3,
       search_memory: 256 * 1024 * 1024,
       embeddings_url: null,
       embeddings_model: null,

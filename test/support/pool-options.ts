@@ -20,6 +20,7 @@ export function poolOptions(
     controlFile: null,
     encryptionKey: null,
     quota: null,
+    answerBytes: 0,
     clockOffsetMs: 0,
     searchMemoryBytes: SEARCH_MEMORY_BYTES,
     fullTextFrom: FULL_TEXT_FROM,

@@ -30,7 +30,7 @@ class Watched {
 
   async ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
     const workspace = await this.workspace;
-    const before = expiryBefore(name, input, workspace.writer.workspaceId);
+    const before = expiryBefore({ name, input, principal: workspace.principal });
     if (before !== null) await this.run(before);
     return this.run(workspace.job(name, input) as Job);
   }

@@ -68,6 +68,7 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
 export const exportTrail = route({
   operation: "audit.export",
   at: "POST /v1/audit/export",
+  retryable: false,
   body: object({
     ...scoped,
     format: choice(EXPORT_FORMATS, "The export's form", "json"),
@@ -268,6 +269,7 @@ export const auditRoutes = [
   route({
     operation: "audit.verify",
     at: "POST /v1/audit/verify",
+    retryable: false,
     body: object(scoped),
     input: ({ body, principal }) => ({ scope: scopeOf(body, principal) }),
     summary: "Verify the audit trail",

@@ -21,6 +21,8 @@ export class Exchange {
   auditId: string | null = null;
   /** The valid `traceparent` of the request. */
   trace: string | null = null;
+  /** The response is the stored one of an earlier request. */
+  replayed = false;
   /** The code of the problem document, null when the response is none. */
   problem: string | null = null;
   /** What remains of its key's limit; null without a limit. */
@@ -41,6 +43,7 @@ export class Exchange {
       "x-content-type-options": "nosniff",
     };
     if (this.auditId !== null) headers["x-audit-id"] = this.auditId;
+    if (this.replayed) headers["idempotent-replayed"] = "true";
     if (this.rateLimit !== null) Object.assign(headers, this.rateLimit);
     return headers;
   }

@@ -21,6 +21,7 @@ import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";
 import { watched } from "./live.ts";
 import { parseQuery, shortName } from "./query.ts";
+import { retryKey, retryOf } from "./retry.ts";
 import { checkScope } from "./scopes.ts";
 
 const JSON_TYPE = "application/json";
@@ -33,6 +34,7 @@ const FOREVER = "max-age=31536000, immutable";
 
 /** An absent body or query. */
 const EMPTY: JsonObject = {};
+const NO_BYTES = new Uint8Array();
 
 /** What handling a request needs of the rest of the program. */
 export interface HandleDeps extends BodyLimits {
@@ -75,10 +77,10 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
-  const body =
-    route.body === null
-      ? EMPTY
-      : await takeBody(route, request, isComposite(route.operation) ? deps.batchLimits : deps);
+  const key = retryKey(route, request.headers);
+  const limits = isComposite(route.operation) ? deps.batchLimits : deps;
+  const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
+  const body = route.body === null ? EMPTY : checkBody(route, request, bytes);
   const query = readQuery(route, routed.queryText);
   const asked = { params, query, body, headers: request.headers, principal };
   const other = route.variant?.input(asked) ?? null;
@@ -95,6 +97,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
   const operation: OperationRequest = { name, input, principal, isAbandoned };
   if (exchange.trace !== null) operation.via = { trace: exchange.trace };
+  if (key !== null) operation.retry = retryOf(key, routed, bytes);
   const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);
@@ -124,9 +127,13 @@ export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "expla
 
 /** Returns the validated body of a request. @throws {Problem} */
 export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {
+  return checkBody(form, request, await takeBytes(form, request, limits));
+}
+
+async function takeBytes(form: RequestForm, request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const read = form.bodyOptional ? readOptionalBody : readBody;
   try {
-    return checkBody(form, request, await read(request, limits));
+    return await read(request, limits);
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "AbortError") throw error;
     throw invalid("The connection was closed before the body was complete. Send it again.");
@@ -171,8 +178,12 @@ function agentOf(input: OperationInputs[OperationName]): string | null {
 function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
   const { answer } = reply;
   exchange.auditId = reply.auditId;
-  exchange.decision = reply.result ?? null;
-  exchange.blockedBy = reply.blockedBy ?? null;
+  exchange.replayed = reply.firstRequestId !== undefined;
+  // What was decided then is counted once.
+  if (!exchange.replayed) {
+    exchange.decision = reply.result ?? null;
+    exchange.blockedBy = reply.blockedBy ?? null;
+  }
   if (answer.kind === "json") {
     const headers = exchange.headers(JSON_TYPE);
     if (answer.etag !== undefined) {
@@ -188,7 +199,8 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
     exchange.problem = answer.code;
     const options = answer.extra === undefined ? {} : { extra: answer.extra };
     const problem = new Problem(answer.code, answer.detail, options);
-    return problemResponse(problem, exchange.requestId, exchange.headers(JSON_TYPE));
+    const requestId = reply.firstRequestId ?? exchange.requestId;
+    return problemResponse(problem, requestId, exchange.headers(JSON_TYPE));
   }
   const headers = exchange.headers(answer.contentType);
   if (answer.kind === "bytes") {

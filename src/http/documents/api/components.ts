@@ -40,6 +40,15 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "unavailable",
 ]);
 
+/** `Retry-After` of a status that also has codes without it. */
+const RETRY_AFTER_SOME: JsonObject = {
+  "Retry-After": {
+    ...HEADERS["Retry-After"],
+    description: "With `idempotency_in_progress`: seconds to wait.",
+    required: false,
+  },
+};
+
 export class Components {
   readonly #sections: Record<Section, Record<string, JsonObject>> = {
     schemas: {},
@@ -127,7 +136,7 @@ export class Components {
   #problem(status: number, codes: readonly ProblemCode[]): JsonObject {
     const isRecorded = codes.some((code) => RECORDED_PROBLEMS.has(code));
     const headers: HeaderName[] = [...EVERYWHERE];
-    if (isRecorded) headers.push("X-Audit-Id");
+    if (isRecorded) headers.push("X-Audit-Id", "Idempotent-Replayed");
     if (status === 429 || status === 503) headers.push("Retry-After");
     if (status === 401) headers.push("WWW-Authenticate");
     const examples = codes.map((code) => [
@@ -136,7 +145,7 @@ export class Components {
     ]);
     return {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
-      headers: this.headers(headers),
+      headers: { ...this.headers(headers), ...(codes.includes("idempotency_in_progress") && RETRY_AFTER_SOME) },
       content: {
         "application/problem+json": { schema: this.schema(ProblemSchema), examples: Object.fromEntries(examples) },
       },

@@ -16,6 +16,10 @@ export const HEADERS = {
     "The audit event that recorded the operation. A response to a request that was refused before its operation has none.",
     "aud_01jz8v6s3yf0abm5q2x9k7n4tc",
   ),
+  "Idempotent-Replayed": text(
+    "`true` when this is the stored answer to the same request, and nothing was done now.",
+    "true",
+  ),
   "Cache-Control": text("Whether the response may be kept.", "no-store"),
   "X-Content-Type-Options": text("Browsers take the media type as it is stated.", "nosniff"),
   "RateLimit-Policy": text(

@@ -45,11 +45,22 @@ export function pathParameters(routed: string, components: Components): JsonObje
   });
 }
 
+/** What a repeated request is recognised by. */
+const RETRY_PARAMETER: JsonObject = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Makes the request safe to repeat: the same request with the same key within 24 hours gets the first answer, and nothing is done again. Send a new key, such as a UUID, with each new request.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+  example: "5f0d1c9e-7a52-4d0f-9a55-7d1f1f6f4c11",
+};
+
 /** Describes the parameters of a route: of its path, its query and its headers. */
-export function parametersOf({ path: routed, query, headers }: Route, components: Components): JsonObject[] {
+export function parametersOf({ path: routed, query, headers, retryable }: Route, components: Components): JsonObject[] {
   const inHeader = Object.entries(headers).map(([name, { description, example }]) =>
     components.parameter({ name, in: "header", description, schema: { type: "string" }, example }),
   );
+  if (retryable) inHeader.push(components.parameter(RETRY_PARAMETER));
   return [...pathParameters(routed, components), ...queryParameters(query?.schema, components), ...inHeader];
 }
 

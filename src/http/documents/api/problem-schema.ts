@@ -17,7 +17,10 @@ export const ProblemSchema = component(
       request_id: t.String(),
       blocked_by: t.Optional(t.String({ description: "With `blocked` and `restore_blocked`: the policy." })),
       quota: t.Optional(
-        t.Unsafe<string>({ ...oneOf(["entries", "bytes"]), description: "With `quota_exceeded`: which quota." }),
+        t.Unsafe<string>({
+          ...oneOf(["entries", "bytes", "answers"]),
+          description: "With `quota_exceeded`: which quota.",
+        }),
       ),
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),

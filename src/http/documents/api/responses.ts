@@ -19,6 +19,7 @@ const ALWAYS: readonly ProblemCode[] = [
   "rate_limited",
   "internal",
   "unavailable",
+  "outcome_unknown",
 ];
 
 /** The problems of any request under `/account`; `unauthenticated` only where a session is needed. */
@@ -46,6 +47,7 @@ export function responsesOf(route: Route, name: string, components: Components):
   const sent: HeaderName[] = [...EVERYWHERE];
   if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
+  if (route.retryable) sent.push("Idempotent-Replayed");
   sent.push(...(response.sends ?? []));
   const { mediaType = "application/json", otherTypes = [], example } = response;
   const content = { [mediaType]: answer(response.schema, name, components, example) };

@@ -1,0 +1,58 @@
+/** `Idempotency-Key`: what a request is called, so that its repetition is recognised. */
+import { createHash } from "node:crypto";
+import { invalid } from "../../problem.ts";
+import type { Principal, Retry } from "../../workspace/contract.ts";
+import type { Route } from "../route.ts";
+import type { Exchange } from "./exchange.ts";
+
+const HEADER = "Idempotency-Key";
+
+/** Visible ASCII. The runtime joins several headers with a comma and a space, so they do not match. */
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** The headers that make a request another one. */
+const PRECONDITIONS = ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range"];
+
+/** Bytes of a digest that name a retry: nobody finds two keys with the same ones. */
+const ID_BYTES = 16;
+
+/**
+ * Returns the key of a request; null without one. A read is safe to repeat anyway, so its key is not looked at.
+ * @throws {Problem} for a malformed key, and for a request whose answer cannot be stored
+ */
+export function retryKey(route: Pick<Route, "method" | "retryable">, headers: Headers): string | null {
+  if (route.method === "GET") return null;
+  const key = headers.get(HEADER);
+  if (key === null) return null;
+  if (!route.retryable)
+    throw invalid("The answer of this operation is not stored for retries. Leave the header out.", HEADER);
+  if (!KEY.test(key))
+    throw invalid("Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.", HEADER);
+  return key;
+}
+
+/**
+ * Returns what the workspace knows of a request with this key. The key itself is not stored, and its digest makes that of
+ * the request say nothing about a body that somebody guesses.
+ */
+export function retryOf(
+  key: string,
+  { request, exchange, principal }: { request: Request; exchange: Exchange; principal: Principal },
+  body: Uint8Array,
+): Retry {
+  const { headers, method, url } = request;
+  const preconditions = PRECONDITIONS.map((name) => headers.get(name) ?? "");
+  const head = [key, method, url.slice(url.indexOf("/", url.indexOf("//") + 2)), ...preconditions];
+  return {
+    id: createHash("sha256")
+      .update(`${principal.actor}\n${key}`)
+      .digest()
+      .toHex()
+      .slice(0, 2 * ID_BYTES),
+    request: createHash("sha256")
+      .update(`${head.join("\n")}\n`)
+      .update(body)
+      .digest("hex"),
+    requestId: exchange.requestId,
+  };
+}
