@@ -157,7 +157,7 @@ describe("atomic and refused", () => {
         status: 200,
         appends: ["agent data.write blocked"],
         body: { applied: false, results: [SKIPPED, SKIPPED, blocked, SKIPPED] },
-        details: { findings: blocked.findings },
+        details: { key: "b", findings: blocked.findings },
         check: async (scene, answered) => {
           await readsAs("k", "value of k")(scene, answered);
           await readsAs("a", null)(scene, answered);

@@ -128,7 +128,10 @@ describe("writing", () => {
         request: write({ key: "k", value: `mail me: ${EMAIL} now` }),
         status: 200,
         appends: ["agent data.write blocked"],
-        details: { findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25 }] },
+        details: {
+          key: "k",
+          findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25 }],
+        },
         body: {
           allowed: false,
           blocked_by: "policy:block_pii",
@@ -214,7 +217,6 @@ describe("writing", () => {
           [{ key: "k", value: null }, "value"],
           [{ key: "k", value: "x".repeat(1024 * 1024 + 1) }, "value"],
           [{ key: "k", value: "v", metadata: [] }, "metadata"],
-          [{ key: "k", value: "v", metadata: null }, "metadata"],
           [{ key: "k", value: "v", metadata: { a: "x".repeat(64 * 1024) } }, "metadata"],
           [{ agent_id: "a b", key: "k", value: "v" }, "agent_id"],
           [{ agent_id: "x".repeat(129), key: "k", value: "v" }, "agent_id"],

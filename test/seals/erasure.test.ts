@@ -126,6 +126,25 @@ describe("erasing", () => {
     made.writer.close();
   });
 
+  test("writes that were blocked are erased too, unless their event does not name the key", async () => {
+    using directory = temporaryDirectory();
+    const made = await sealedWorkspace(directory);
+    const email = "anna.schmidt@example.com";
+    await perform(made, "config.update", { agentId, config: { policies: { block_pii: true } } });
+    await perform(made, "data.write", write(KEY, `Mail ${email}`), write(email, "Anna"));
+    const named = () =>
+      made.connection
+        .all<[string | null]>("SELECT details FROM events WHERE operation = 'data.write' ORDER BY seq")
+        .map(([details]) => details && (JSON.parse(details) as { key?: string }).key);
+    expect(named()).toEqual([KEY, undefined as never]);
+    const [answer] = await perform(made, "data.erase", { agentId, key: KEY });
+    expect(answer).toMatchObject({ deleted: 0, erased_events: 1 });
+    expect(named()).toEqual([null, undefined as never]);
+    expect(filesWith(directory, KEY)).toEqual([]);
+    await expectToVerify(made);
+    made.writer.close();
+  });
+
   test("a reader that holds the log back delays the last bytes, no longer than it reads", async () => {
     using directory = temporaryDirectory();
     const made = await sealedWorkspace(directory);

@@ -70,8 +70,9 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     const findings = decision.findings as unknown as JsonObject[];
     const { blockedBy, message } = decision;
     const body = { allowed: false, blocked_by: blockedBy, message, findings };
-    // Neither the key nor a digest: either could be what a policy found.
-    return answered(agent, { findings }, JSON.stringify(body), { result: "blocked", blockedBy });
+    // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
+    const named = decision.findings.some(({ field }) => field === "key") ? {} : { key: input.key };
+    return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
   return answered(
