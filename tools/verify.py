@@ -314,7 +314,7 @@ class Seal:
         self.text += "\n"
         lines = self.text.split("\n")
         good = re.fullmatch("[^\n]+\n(0|[1-9][0-9]{0,15})\n[^\n]+\n", self.text) and signatures.endswith("\n")
-        good = good and not re.search("[\0-\x09\x0b-\x1f]", text)  # signed-note: no control characters
+        good = good and is_text(text) and not re.search("[\0-\x09\x0b-\x1f]", self.text)  # signed-note: no control characters
         require(good and int(lines[1]) < 2**53, "seal_invalid", "not a seal")
         try:
             self.origin, self.size, self.root = lines[0], int(lines[1]), unbase64(lines[2], 32)
@@ -322,8 +322,9 @@ class Seal:
             self.signatures = []
             for line in signatures[:-1].split("\n"):
                 dash, name, data = line.split(" ")
-                require(dash == "\u2014" and name, "seal_invalid", "not a signature line")
                 self.signatures.append((name, unbase64(data)))
+                good = dash == "\u2014" and re.fullmatch(r"[^\s+]+", name) and len(self.signatures[-1][1]) > 4
+                require(good and len(self.signatures) <= 100, "seal_invalid", "not a signature line")
         except ValueError:
             raise Tampered("seal_invalid", "not a seal") from None
 
@@ -1469,6 +1470,7 @@ def copied(path):
             raise Undetermined("evidence_unreadable", "the file is written to so often that no consistent copy could be made: try again")
         db = sqlite3.connect(target)
         db.text_factory = lambda text: text.decode(errors="surrogateescape")
+        db.execute("PRAGMA writable_schema = ON")  # to read also a schema that SQLite does not accept
         try:
             yield db
         except sqlite3.Error as error:
@@ -1505,11 +1507,22 @@ OWN_TABLES = {  # that SQLite makes for itself
 }
 
 
+def check_pages(db, schemas=SCHEMAS):
+    """Damaged pages say nothing: rows may be missing, or be read from the wrong bytes. A newer file is not looked at."""
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    require(version <= max(schemas), "newer_schema", "a newer governd wrote this file")
+    messages = []
+    with contextlib.suppress(sqlite3.OperationalError):  # where a row breaks the check, its table is looked at later
+        for (message,) in db.execute("PRAGMA quick_check"):
+            messages.append(message)
+    damage = next((message.split("\n")[1] for message in messages if message.startswith("*** in database")), None)
+    require(damage is None, "evidence_unreadable", f"the database is damaged or cut off: it cannot be read to its end ({damage})")
+
+
 def check_schema(db, schemas=SCHEMAS):
     """The schema must be the one that governd makes."""
     rows = [row for row in db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema") if row[3] not in OWN_TABLES]
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    require(version <= max(schemas), "newer_schema", "a newer governd wrote this file")
     groups = {}
     for row in rows:
         group = next((form for form in DERIVED if re.fullmatch(form, row[1])), None)
@@ -1535,7 +1548,6 @@ def check_indexes(db):
             messages = [str(error)]
         found += [(name, message) for message in messages if message != "ok"]
     about_rows = lambda message: re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
-    # Damaged pages prove no tampering, and indexes cannot be compared with them.
     for name, message in sorted(found, key=lambda one: bool(about_rows(one[1]))):
         require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
 
@@ -1574,9 +1586,19 @@ class Several(Exception):
 
 
 def check_database(db, trust, logs, filed="", workspace=None):
-    """Checks a workspace, which its place may name. What an earlier problem explains is not looked at."""
+    """Checks a workspace, which its place may name."""
+    try:
+        return check_tables(db, trust, logs, filed, workspace)
+    except sqlite3.DatabaseError:
+        check_indexes(db)  # where no page is damaged, an index does not hold what it must
+        raise
+
+
+def check_tables(db, trust, logs, filed, workspace):
+    """What an earlier problem explains is not looked at."""
     known = db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('events', 'head', 'agents')").fetchone()
     require(known, "not_evidence", "this database is no workspace of governd")
+    check_pages(db)
     check_schema(db)
     findings, head = Findings(), db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
     with findings.section():
@@ -2540,9 +2562,11 @@ def check_control(db, logs, backup_time, again):
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     known = "workspaces" in tables or db.execute("PRAGMA user_version").fetchone()[0] != 0
     require(known, "not_evidence", "this is not the control database of governd")
+    check_pages(db, CONTROL_SCHEMAS)
     check_schema(db, CONTROL_SCHEMAS)
-    check_indexes(db)
     findings, rows = Findings(), stored_rows(db)
+    with findings.section():
+        check_indexes(db)
     acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
     for act in acts:
         with findings.section():
@@ -2717,6 +2741,8 @@ SAID = {"verified": "holds", "tampered": "TAMPERED", "undetermined": "cannot be 
 
 def check_file(path, trust):
     data = path.read_bytes()
+    # Encrypted databases have a part of the header in plain.
+    require(data.startswith(b"SQLite format 3\0") or data[21:24] != b"@  ", "evidence_unreadable", "it is encrypted, or its beginning is damaged")
     if data.startswith(b"SQLite format 3\0"):
         return f"{check_workspace(path, trust)}. {WITHOUT_CONTROL}"
     text = data.decode(errors="surrogateescape")  # bytes after the end need not be text

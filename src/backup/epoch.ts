@@ -18,6 +18,8 @@ import { readSeals } from "../verify/trust.ts";
 
 /** Where seals may be that outlived the lost data directory: files of seals, data directories, directories of files. */
 export class KeptSeals {
+  /** Files that end inside a seal, which is not used: a crash cut it off, or somebody did. */
+  readonly cutOff = new Set<string>();
   readonly #directories: string[] = [];
   readonly #seals: Seal[] = [];
 
@@ -27,15 +29,19 @@ export class KeptSeals {
       const stat = statSync(path, { throwIfNoEntry: false });
       if (stat === undefined) throw new Failure("usage", `--seals ${path} is missing.`);
       if (stat.isDirectory()) this.#directories.push(path, join(path, "seals"));
-      else this.#seals.push(...readSeals("--seals", path));
+      else this.#seals.push(...this.#read(path));
     }
   }
 
   /** Returns the seals whose origin begins with `base`. @throws {Failure} `usage` when a file holds no seals */
   of(base: string, workspaceId: string): Seal[] {
     const files = this.#directories.map((directory) => join(directory, `${workspaceId}.log`)).filter(existsSync);
-    const all = [...this.#seals, ...files.flatMap((file) => readSeals("--seals", file))];
+    const all = [...this.#seals, ...files.flatMap((file) => this.#read(file))];
     return all.filter(({ origin }) => parseOrigin(origin).base === base);
+  }
+
+  #read(path: string): Seal[] {
+    return readSeals("--seals", path, () => this.cutOff.add(path));
   }
 }
 
@@ -78,7 +84,8 @@ export async function planEpoch(
   const given = kept.of(base, workspaceId);
   const own = [
     ...(newest === null ? [] : [parseSeal(newest.note)]),
-    ...(existsSync(sealFile) ? readSeals("the backup's", sealFile) : []),
+    // The seal that was being written is in the database, too.
+    ...(existsSync(sealFile) ? readSeals("the backup's", sealFile, () => {}) : []),
   ];
   const keys = (await sealingKeys(reader)).map(({ verifierKey: text }) => parseVerifierKey(text).publicKey);
   const damaged = given.find((seal) => keys.some((key) => checkSeal(seal, key) === "bad"));

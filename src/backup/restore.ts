@@ -72,9 +72,12 @@ export interface Restored {
   unsealed: { workspace_id: string; reason: string }[];
   ended_sessions: number;
   ended_links: number;
-  /** Accounts, and how many of them have a second factor. Both factors are those of the backup's time. */
+  /** Files of `seals` that end inside a seal. It was not used. */
+  seals_cut_off: string[];
+  /** How many accounts there are, and how many of them have a second factor. Both factors are those of the backup's time. */
   accounts: number;
   accounts_with_second_factor: number;
+  account_ids: { id: string; second_factor: boolean }[];
   /** Rows of the control database that were not as the logs state, and are now. */
   reapplied: ReappliedRow[];
   /** Rows that the logs state and that could not be made. */
@@ -186,6 +189,7 @@ async function restoreInto(
     left_out: manifest.left_out,
     epochs,
     unsealed,
+    seals_cut_off: [...wish.kept.cutOff],
     ...ended,
     reapplied,
     rows_left_out: [...plan.leftOut].flatMap(([workspace_id, rows]) => rows.map((row) => ({ workspace_id, ...row }))),
@@ -290,13 +294,14 @@ async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: nu
   // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
   await settleActs({ control, journal: fileJournal(target) }, () => {});
   return control.change((connection) => {
-    const accounts = listAccounts(connection);
+    const accounts = listAccounts(connection).map(({ id, totpSince }) => ({ id, second_factor: totpSince !== null }));
     return {
       reapplied: reapply(connection, plan),
       ended_sessions: deleteAllSessions(connection),
       ended_links: revokeUnusedLinks(connection, nowMs),
       accounts: accounts.length,
-      accounts_with_second_factor: accounts.filter(({ totpSince }) => totpSince !== null).length,
+      accounts_with_second_factor: accounts.filter((one) => one.second_factor).length,
+      account_ids: accounts,
     };
   });
 }

@@ -7,6 +7,7 @@
  * A seal may occur more than once: again with cosignatures of witnesses, or when two processes updated the file at the
  * same time.
  */
+import { isUtf8 } from "node:buffer";
 import { fstatSync, fsyncSync, ftruncateSync, readFileSync, readSync } from "node:fs";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
@@ -24,18 +25,21 @@ export interface FiledSeal {
   note: string;
 }
 
+/** A record: the lines of a note's text, an empty line, lines of signatures, an empty line. */
+const RECORD = /((?:(?!— )[^\n]+\n)+\n(?:— [^\n]+\n)+)\n/y;
+
 /**
- * Returns the seals of a seal file's text in order, without an incomplete record at the end.
+ * Takes a seal file's text apart: the seals in order, and what follows the last record that is whole.
  * @throws {NoteError} when a record is not a seal
  */
-export function parseSealFile(text: string): FiledSeal[] {
-  const parts = text.split("\n\n");
+export function parseSealFile(text: string): { seals: FiledSeal[]; rest: string } {
   const seals: FiledSeal[] = [];
-  for (let at = 0; at + 2 < parts.length; at += 2) {
-    const note = `${parts[at]}\n\n${parts[at + 1]}\n`;
+  let end = 0;
+  for (RECORD.lastIndex = 0; ; end = RECORD.lastIndex) {
+    const note = RECORD.exec(text)?.[1];
+    if (note === undefined) return { seals, rest: text.slice(end) };
     seals.push({ seal: parseSeal(note), note });
   }
-  return seals;
 }
 
 /**
@@ -48,7 +52,10 @@ export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGen
     bytes = Buffer.concat([bytes, piece]);
     if (bytes.length > LONG_TAIL_BYTES && !bytes.includes("\n\n")) throw new NoteError("not a seal file");
     const whole = wholeRecords(bytes);
-    yield* parseSealFile(bytes.toString("utf8", 0, whole));
+    if (!isUtf8(bytes.subarray(0, whole))) throw new NoteError("a seal file is UTF-8");
+    const { seals, rest } = parseSealFile(bytes.toString("utf8", 0, whole));
+    yield* seals;
+    if (rest !== "") throw new NoteError("something between two seals is no seal");
     bytes = bytes.subarray(whole);
   }
   return bytes;

@@ -19,7 +19,7 @@ import type { VerificationScope, WorkspaceVerificationOptions } from "./preparat
 import type { Problem } from "./problems.ts";
 import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
 import { nameEvents } from "./rows/events-named.ts";
-import { hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
+import { checkFile, type FileCheck, hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport, withProblems } from "./workspace.ts";
 
@@ -38,12 +38,31 @@ export interface DatabaseWish extends WorkspaceVerificationOptions {
 /** Verifies an open database. Never writes to it. */
 export async function verifyDatabase(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
   try {
-    const refusal = whyNotWorkspace(connection);
+    const refusal = withAnySchema(connection, () => whyNotWorkspace(connection));
     if (refusal !== null) return obstacle(wish.path, "unknown", refusal.code, refusal.message);
     return await verifyTables(connection, wish);
   } catch (error) {
-    return unreadable(wish, error);
+    return (await brokenRules(connection, wish, error)) ?? unreadable(wish, error);
   }
+}
+
+/** Reads the schema also where SQLite does not accept it, because the text of an object was changed. */
+export function withAnySchema<T>(connection: Connection, read: () => T): T {
+  connection.exec("PRAGMA writable_schema = ON");
+  try {
+    return read();
+  } finally {
+    connection.exec("PRAGMA writable_schema = OFF");
+  }
+}
+
+/** The result when a file could not be read although no page is damaged: an index does not hold what it must. */
+async function brokenRules(connection: Connection, wish: DatabaseWish, error: unknown): Promise<SourceResult | null> {
+  if (damageOf(error) !== "corrupt") return null;
+  const { problems, damage } = await checkFile(connection);
+  return damage !== null || problems.length === 0
+    ? null
+    : tampered(wish.path, "workspace", problems.map(schemaProblem));
 }
 
 /** Opens a file and verifies it. `immutable`: no process writes to it, and files beside it are ignored. */
@@ -76,22 +95,25 @@ function whyNotWorkspace(connection: Connection): Obstacle | null {
 }
 
 async function verifyTables(connection: Connection, wish: DatabaseWish): Promise<SourceResult> {
-  const changed = schemaChangesOf(connection).map(({ message, table }) => {
+  const changes = withAnySchema(connection, () => schemaChangesOf(connection));
+  const changed = changes.map(({ message, table }) => {
     return schemaProblem({ message: `${message}; nothing more was looked at`, table });
   });
-  if (changed.length > 0) return tampered(wish.path, "workspace", changed);
+  if (changed.length > 0) {
+    return damagedResult(wish, await checkFile(connection)) ?? tampered(wish.path, "workspace", changed);
+  }
   // Seals cover the whole log, so comparing them takes all of it.
   const { publicKeys = [], anchors = [], witnesses = [] } = wish;
   const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
   return await checkFileAside(connection, wish, async (check) => {
     const found = await verifyWorkspace(connection, scope, wish);
-    const { problems, damage } = await check();
-    // Damaged pages prove no tampering, and indexes cannot be compared with them: only what can be read does.
-    const all = [...otherWorkspace(found, wish), ...(damage === null ? problems.map(schemaProblem) : [])];
+    const file = await check();
+    const damaged = damagedResult(wish, file);
+    if (damaged !== null) return damaged;
+    const all = [...otherWorkspace(found, wish), ...file.problems.map(schemaProblem)];
     const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
-    if (damage !== null && found.valid && all.length === 0)
-      obstacles.push({ code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` });
+    if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
     const report = withProblems(found, all);
     const controlLog = whole ? await readControlLog(connection) : null;
     const source = { path: wish.path, kind: "workspace" } as const;
@@ -102,22 +124,36 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   });
 }
 
+/** The result for a file with damaged pages, which say nothing; null for any other. */
+function damagedResult({ path }: Pick<DatabaseWish, "path">, { damage }: FileCheck): SourceResult | null {
+  if (damage === null) return null;
+  const { code, message } = damageObstacle(damage);
+  return obstacle(path, "workspace", code, message);
+}
+
+/** Why nothing is known of a file, from what SQLite says of it. */
+export const damageObstacle = (damage: string): Obstacle => {
+  return { code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` };
+};
+
 /**
  * Verifies an open workspace as the daemon has it: the schema and the indexes, too, unless it is one agent's chain,
- * which is read through the indexes and would have gaps.
+ * which is read through the indexes and would have gaps. `obstacle` is why the report proves nothing: damaged pages.
  */
 export async function verifyWorkspaceAndFile(
   reader: Reader,
   scope: VerificationScope,
   options: WorkspaceVerificationOptions,
-): Promise<WorkspaceReport> {
-  if (!(reader instanceof Connection) || "agentId" in scope) return await verifyWorkspace(reader, scope, options);
+): Promise<{ report: WorkspaceReport; obstacle: Obstacle | null }> {
+  if (!(reader instanceof Connection) || "agentId" in scope) {
+    return { report: await verifyWorkspace(reader, scope, options), obstacle: null };
+  }
   return await checkFileAside(reader, options, async (check) => {
     const report = await verifyWorkspace(reader, scope, options);
-    const { problems, damage } = await check();
-    const damaged = damage === null ? [] : [{ message: damage }];
-    const all = [...schemaChangesOf(reader), ...problems, ...damaged].map(schemaProblem);
-    return withProblems(report, all);
+    const { problems, damage, unclear } = await check();
+    const all = [...schemaChangesOf(reader), ...problems].map(schemaProblem);
+    const unread = damage ?? (report.valid && all.length === 0 ? unclear : null);
+    return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
   });
 }
 
@@ -129,13 +165,12 @@ const pruningsOf = async (reader: Reader) =>
 const schemaChangesOf = (connection: Connection): SchemaChange[] =>
   schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
 
-/** @param change without a table when it is the file that is damaged */
-export const schemaProblem = ({ message, table }: { message: string; table?: string }): Problem => ({
+export const schemaProblem = ({ message, table }: SchemaChange): Problem => ({
   code: "schema_mismatch",
   seq: null,
   id: null,
   message,
-  ...(table !== undefined && { row: { table, key: null } }),
+  row: { table, key: null },
 });
 
 function obstaclesOf(found: VerificationReport, wish: DatabaseWish): Obstacle[] {

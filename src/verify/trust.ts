@@ -62,17 +62,22 @@ function readPublicKey(given: string): Uint8Array {
   );
 }
 
-/** Reads one seal, or a whole file of seals, that `option` names. @throws {Failure} `usage` when it is neither */
-export function readSeals(option: string, path: string): Seal[] {
+/**
+ * Reads one seal, or a whole file of seals, that `option` names. Only the last empty line may be missing.
+ * @param onCutOff called when the file ends inside a seal, which is then left out; without it, that is a failure: a seal
+ *   that is left out silently may be the one that counts
+ * @throws {Failure} `usage` when it is neither
+ */
+export function readSeals(option: string, path: string, onCutOff?: (path: string) => void): Seal[] {
   const text = readText("usage", path);
   try {
-    const ended = text.endsWith("\n\n") ? text : `${text}\n`;
-    const filed = parseSealFile(ended);
-    if (filed.length === 0) return [parseSeal(text)];
-    // A seal that was cut off must not be left out silently: it may be the one that counts.
-    const read = filed.map(({ note }) => `${note}\n`).join("");
-    if (read !== ended && option === "--seal") throw new NoteError("it is cut off inside a seal");
-    return filed.map(({ seal }) => seal);
+    const { seals, rest } = parseSealFile(text.endsWith("\n\n") ? text : `${text}\n`);
+    if (seals.length === 0) return [parseSeal(text)];
+    if (rest.trim() !== "") {
+      if (onCutOff === undefined) throw new NoteError("it is cut off inside a seal");
+      onCutOff(path);
+    }
+    return seals.map(({ seal }) => seal);
   } catch (error) {
     if (!(error instanceof NoteError)) throw error;
     throw new Failure("usage", `${option} ${path} is no seal: ${error.message}.`);

@@ -167,7 +167,7 @@ describe("a witness", () => {
     expect(cosigned.note.signatures).toHaveLength(2);
     const [, line] = cosigned.note.signatures;
     expect(checkCosignature(cosigned, line as never, key)).toBeGreaterThan(0n);
-    const filed = parseSealFile(readFileSync(made.sealFile, "utf8"));
+    const { seals: filed } = parseSealFile(readFileSync(made.sealFile, "utf8"));
     expect(filed.map(({ seal: { size } }) => size)).toEqual([4, 4, 7, 7, 10, 10]);
     expect(filed.at(-1)?.seal.note.signatures).toHaveLength(2);
     expect(existsSync(made.sealFile)).toBe(true);

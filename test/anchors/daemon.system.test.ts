@@ -24,7 +24,7 @@ test("every workspace's newest seal is anchored", async () => {
   await workspace.client.write("a", "k", "last");
   const file = `${daemon.dataDir}/seals/${workspace.id}.log`;
   await daemon.restart();
-  const filed = parseSealFile(readFileSync(file, "utf8")).at(-1)?.seal.size;
+  const filed = parseSealFile(readFileSync(file, "utf8")).seals.at(-1)?.seal.size;
   expect(parseSeal(readFileSync(taken, "utf8")).size).toBe(filed as number);
   // What was anchored is still known, and says nothing of the program.
   const client = daemon.client(workspace.client.apiKey);

@@ -187,9 +187,11 @@ describe("a restore", () => {
     expect(await restore(from, path)).toMatchObject({
       ...{ ended_sessions: 0, ended_links: 1 },
       ...{ accounts: 2, accounts_with_second_factor: 1 },
+      account_ids: [1, 2].map((n) => ({ id: `usr_${n}`, second_factor: n === 1 })),
     });
     const { out } = await governd(["restore", path, "--data-dir", from.join("printed")]);
     expect(out).toMatch(/recovery codes of 2 accounts \(1 with a second factor\) are those of 20.*Z: what was changed/);
+    expect(out).toContain("\n    usr_1 (with a second factor)\n    usr_2\n");
   });
 
   test("with the key kept elsewhere is sealed with it, or says that it is not", async () => {
@@ -321,6 +323,25 @@ describe("what an auditor sees who kept seals", () => {
       expect((await verify(file, "--seal", seals)).code).toBe(1);
       expect((await python.run("--seal", seals, file)).code).toBe(1);
     }
+  });
+
+  test("a file of kept seals that ends inside a seal is used without it, and the restore says so", async () => {
+    using from = await FilledDirectory.make(1);
+    const [id] = from.ids as [string];
+    const path = await backup(from);
+    await from.write(id, 1, "lost");
+    const seals = from.keepSeals(id, "kept.log");
+    const whole = readFileSync(seals);
+    const { epochs, seals_cut_off } = await restore(from, path, { seals: [seals] });
+    expect([epochs[0]?.lost_through, seals_cut_off]).toEqual([2, []]);
+    writeFileSync(seals, Buffer.concat([whole, whole.subarray(0, 60)]));
+    const words = ["restore", path, "--data-dir", from.join("cut off"), "--seals", seals];
+    const { code, out } = await governd(words);
+    expect([code, out]).toEqual([0, expect.stringContaining("events through 2 are known to be lost")]);
+    expect(out).toContain(`  ${seals} ends inside a seal, which was left out: `);
+    // The auditor's own file is not used in part.
+    const { err } = await governd(["verify", from.data.root, "--seal", seals]);
+    expect(err).toContain("is cut off inside a seal");
   });
 
   test("a damaged seal, and a path without seals, are refused, and nothing is restored", async () => {

@@ -34,6 +34,7 @@ import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 import { controlChanges, Oracle, schemaChanges, statedOf, WITHOUT_EVENT } from "./control-changes.ts";
 import { type Change, Copies, columnsOf } from "./databases.ts";
+import { anywhere, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, Judge } from "./judge.ts";
 
 setDefaultTimeout(effort({ usual: PROCESS_TEST_MS, long: 1_800_000 }));
@@ -142,12 +143,10 @@ describe("generated", () => {
     const bytes = readFileSync(path);
     const seeded = new Seeded(SEED);
     const wrong: unknown[] = [];
-    for (let count = 0; count < FLIPS; count++) {
-      const [at, bit] = [seeded.below(bytes.length), seeded.below(8)];
-      const flipped = Buffer.from(bytes);
-      flipped[at] = (flipped[at] as number) ^ (1 << bit);
+    for (let count = 0; count < 2 * FLIPS; count++) {
+      const [at, bit] = (count % 2 === 0 ? anywhere : inStructure)(seeded, bytes);
       rmSync(path);
-      writeFileSync(path, flipped);
+      writeFileSync(path, withFlipped(bytes, [at, bit]));
       const found = await judge.flipped("control", `byte ${at} bit ${bit}`, root, { keys: [] });
       wrong.push(found.wrong);
       if (found.passes && stated(path) !== good) wrong.push([at, bit, "passes"]);
@@ -166,10 +165,8 @@ test("flips of single bits in a file of seals are found, in that of the installa
   for (const path of files) {
     const original = readFileSync(path);
     for (let count = 0; count < SEAL_FLIPS; count++) {
-      const [at, bit] = [seeded.below(original.length), seeded.below(8)];
-      const flipped = Buffer.from(original);
-      flipped[at] = (flipped[at] as number) ^ (1 << bit);
-      writeFileSync(path, flipped);
+      const [at, bit] = anywhere(seeded, original);
+      writeFileSync(path, withFlipped(original, [at, bit]));
       const to = `${path.slice(root.length)} byte ${at} bit ${bit}`;
       const found = await judge.flipped("seals", to, root, words);
       wrong.push(found.wrong);
@@ -178,6 +175,41 @@ test("flips of single bits in a file of seals are found, in that of the installa
       if (found.passes && !isSignature) wrong.push([to, "passes"]);
     }
     writeFileSync(path, original);
+  }
+  expectRight(wrong);
+});
+
+test("a file of seals is nothing but records, of which a crash may have cut off the last one", async () => {
+  const root = copyOf(base.root);
+  const path = join(root, "seals", `${base.otherId}.log`);
+  for (const name of readdirSync(join(root, "workspaces"))) {
+    if (!name.startsWith(base.otherId)) rmSync(join(root, "workspaces", name));
+  }
+  rmSync(join(root, CONTROL_FILE));
+  // The newest record alone: others are like it.
+  const [last = ""] = /(?:[^\n]+\n){3}\n(?:— [^\n]+\n)+\n$/.exec(readFileSync(path, "utf8")) ?? [];
+  const original = Buffer.from(last);
+  expect(original.length).toBeGreaterThan(100);
+  const lines = original.toString("utf8").split("\n");
+  const edits: [string, Buffer, 0 | 1][] = [];
+  for (const [number, line] of lines.entries()) {
+    const at = Buffer.byteLength(lines.slice(0, number + 1).join("\n"));
+    // The end of a line becomes another control character, or a letter.
+    if (at < original.length)
+      for (const bit of [0, 6]) edits.push([`line ${number}`, withFlipped(original, [at, bit]), 1]);
+    const last = number >= lines.length - 2;
+    edits.push([`without line ${number}`, Buffer.from(lines.toSpliced(number, 1).join("\n")), last ? 0 : 1]);
+    edits.push([
+      `twice line ${number}`,
+      Buffer.from(lines.toSpliced(number, 0, line).join("\n")),
+      line.startsWith("— ") ? 0 : 1,
+    ]);
+  }
+  for (let end = original.length; end > 0; end -= 9) edits.push([`cut off at ${end}`, original.subarray(0, end), 0]);
+  const wrong: unknown[] = [];
+  for (const [to, bytes, exit] of edits) {
+    writeFileSync(path, bytes);
+    wrong.push(await judge.wrong({ form: "seals", kind: "edited", to, exit }, root, { keys: [] }, true));
   }
   expectRight(wrong);
 });

@@ -79,14 +79,14 @@ export class Judge implements AsyncDisposable {
 
   /**
    * Judges evidence with a bit flipped. What it must say depends on what the bit means, so that is for the caller to
-   * look at when it passes. Returns what else is wrong: that one program alone accepts it, and in a long run also that
-   * the exit codes or the codes of the problems differ. The evidence has other ids and times in each run.
+   * look at when it passes. Returns what else is wrong: that the exit codes differ, and in a long run also that the codes
+   * of the problems do. The evidence has other ids and times in each run.
    */
   async flipped(form: Form, to: string, path: string, words: Words) {
     this.#seen.set(`${form} flipped ${to}`, { form, kind: "flipped", to, exit: "refused" });
     const [ours, theirs] = await this.exits(path, words, this.#looked % SECOND_LOOKS_AT_FLIPS === 0);
     const said = ({ code, codes }: { code: number; codes: string[] }) => `${code} ${codesOf(codes)}`;
-    const isSame = ALL_SAID ? theirs && said(ours) === said(theirs) : (ours.code === 0) === (theirs?.code === 0);
+    const isSame = ALL_SAID ? theirs && said(ours) === said(theirs) : ours.code === theirs?.code;
     const agree = theirs === null || (isSame && theirs.code !== CRASHED);
     const passes = ours.code === 0 || theirs?.code === 0;
     return { passes, wrong: agree ? null : [form, to, said(ours), said(theirs), ours.out, theirs.out] };

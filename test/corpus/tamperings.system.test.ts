@@ -15,6 +15,7 @@ import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
 import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
 import { attacked, attacksOn } from "./files.ts";
+import { anywhere, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, type Form, Judge, type Words } from "./judge.ts";
 import { exportEdited, linesEdited, receiptEdited } from "./papers.ts";
 
@@ -81,10 +82,8 @@ async function flipped(
   const seeded = new Seeded(SEED);
   const wrong: unknown[] = [];
   for (let count = 0; count < FLIPS; count++) {
-    const bytes = Buffer.from(original);
-    const [at, bit] = [seeded.below(bytes.length), seeded.below(8)];
-    bytes[at] = (bytes[at] as number) ^ (1 << bit);
-    const { path, words: asked } = given(bytes);
+    const [at, bit] = anywhere(seeded, original);
+    const { path, words: asked } = given(withFlipped(original, [at, bit]));
     const what = `${to}, byte ${at} bit ${bit}`;
     const found = await judge.flipped(form, what, path, asked);
     wrong.push(found.wrong ?? (found.passes ? [form, what, "passes"] : null));
@@ -97,8 +96,13 @@ describe("a workspace's file", () => {
   test("of the installation", async () => expectRight(await changesIn(made.installation)));
   test("that was pruned", async () => expectRight(await changesIn(made.pruned)));
 
-  for (const which of ["database", "database beside a log", "log"] as const) {
-    test(`with a bit of its ${which} flipped`, async () => {
+  for (const [which, place, flips] of [
+    ["database", anywhere, FLIPS],
+    ["database", inStructure, FLIPS],
+    ["database beside a log", anywhere, FLIPS],
+    ["log", anywhere, FLIPS],
+  ] as const) {
+    test(`with a bit of its ${which} flipped, ${place === anywhere ? "anywhere" : "in the order of its pages"}`, async () => {
       const withLog = which !== "database";
       const { database } = filesOf(withLog ? made.live.data : made.data, made.main);
       const parts = withLog ? ["", "-wal"] : [""];
@@ -106,13 +110,12 @@ describe("a workspace's file", () => {
       const good = contentOf(copied("good"));
       expect(good).not.toBeNull();
       const wrong: unknown[] = [];
-      for (let count = 0; count < FLIPS; count++) {
+      for (let count = 0; count < flips; count++) {
         const path = copied("flipped");
         const target = which === "log" ? `${path}-wal` : path;
         const bytes = readFileSync(target);
-        const [at, bit] = [seeded.below(bytes.length), seeded.below(8)];
-        bytes[at] = (bytes[at] as number) ^ (1 << bit);
-        writeFileSync(target, bytes);
+        const [at, bit] = place(seeded, bytes);
+        writeFileSync(target, withFlipped(bytes, [at, bit]));
         // Without a kept seal, a log whose end is unreadable is an older one.
         const given = which === "log" ? { ...words, seals: [made.live.kept] } : words;
         const form = withLog ? "database with log" : "database";

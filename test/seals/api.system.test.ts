@@ -30,7 +30,7 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 const get = (path: string) => workspace.client.send({ path });
 const sealFile = (): string => join(daemon.dataDir, "seals", `${workspace.id}.log`);
-const filed = () => parseSealFile(readFileSync(sealFile(), "utf8"));
+const filed = () => parseSealFile(readFileSync(sealFile(), "utf8")).seals;
 const bytes = (hex: string): Uint8Array => Buffer.from(hex, "hex");
 
 async function newestSeal() {

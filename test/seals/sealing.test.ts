@@ -10,7 +10,7 @@ import { treeRoot } from "../../src/state/tree.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { openSealed, sealedWorkspace, writeSome } from "./support.ts";
 
-const sizes = (file: string): number[] => parseSealFile(readFileSync(file, "utf8")).map(({ seal }) => seal.size);
+const sizes = (file: string): number[] => parseSealFile(readFileSync(file, "utf8")).seals.map(({ seal }) => seal.size);
 
 async function fresh(directory: TemporaryDirectory) {
   const made = await sealedWorkspace(directory);

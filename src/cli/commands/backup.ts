@@ -116,9 +116,13 @@ async function runRestore(session: Session, backup: string, options: RestoreOpti
   await session.print({ ...restored, reapplied }, restoreLines(restored));
 }
 
-function accountsLine({ accounts, accounts_with_second_factor, backup_created_at: time }: Restored): string {
+function accountLines({ accounts, accounts_with_second_factor, account_ids, ...restored }: Restored): string[] {
+  if (accounts === 0) return [];
   const whose = `${count(accounts, "account")} (${accounts_with_second_factor} with a second factor)`;
-  return `  The passwords, second factors and recovery codes of ${whose} are those of ${time}: what was changed or ended later is valid again`;
+  return [
+    `  The passwords, second factors and recovery codes of ${whose} are those of ${restored.backup_created_at}: what was changed or ended later is valid again`,
+    ...account_ids.map(({ id, second_factor }) => `    ${id}${second_factor ? " (with a second factor)" : ""}`),
+  ];
 }
 
 function restoreLines(restored: Restored): string[] {
@@ -127,9 +131,12 @@ function restoreLines(restored: Restored): string[] {
     `Restored and verified ${count(workspaces, "workspace")} in ${data_dir}, as of ${backup_created_at}.`,
     "  Each log records the restore (log.restore). What was recorded after the backup is gone, and auditors will see that.",
     `  Ended ${count(ended_sessions, "session")} and ${count(ended_links, "unused link")}. Keys that were revoked after the backup are valid again: see governd key list`,
-    ...(restored.accounts === 0 ? [] : [accountsLine(restored)]),
+    ...accountLines(restored),
     ...restored.epochs.map(({ verifier_key, lost_through: lost }) => {
       return `  Sealed from now on as ${verifier_key}${lost === null ? "" : `; events through ${lost} are known to be lost`}`;
+    }),
+    ...restored.seals_cut_off.map((path) => {
+      return `  ${path} ends inside a seal, which was left out: a crash cut it off, or somebody did. If you have a whole copy, restore again with it`;
     }),
     ...reappliedLines(restored.reapplied),
     ...rows_left_out.map(({ workspace_id: workspace, table, id }) => {

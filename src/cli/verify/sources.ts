@@ -169,7 +169,8 @@ async function verifySource(
   try {
     if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
     const kind = databaseKind(path);
-    if (kind === "plain" || kind === "encrypted") {
+    // In the place of a workspace, a file that is no database is a damaged one.
+    if (kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined)) {
       const key = kind === "encrypted" ? encryptionKey() : null;
       const wish = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };
       return await verifyWorkspaceFile({ ...wish, ...(workspaceId && { workspaceId }) }, sealFile, progress);

@@ -62,25 +62,28 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
   const { causesOf } = await import("../../verify/causes.ts");
   const { nameEvents } = await import("../../verify/rows/events-named.ts");
-  const { reported, reportedRestores } = await import("../../verify/report.ts");
+  const { reported, reportedObstacle, reportedRestores } = await import("../../verify/report.ts");
   // The first key that the log names: it seals the later ones.
   const [first] = await sealingKeys(reader);
   try {
-    const report = await verifyWorkspaceAndFile(reader, agentId === null ? { scope: "workspace" } : { agentId }, {
+    const scope = agentId === null ? ({ scope: "workspace" } as const) : { agentId };
+    const { report, obstacle } = await verifyWorkspaceAndFile(reader, scope, {
       // Other queries of the thread run between two pages.
       onProgress: nextTurn,
       ...(first === undefined ? {} : { publicKeys: [parseVerifierKey(first.verifierKey).publicKey] }),
       ...(helped ? { threads } : {}),
     });
-    const completeness = logCompleteness(report);
+    const completeness = obstacle === null ? logCompleteness(report) : ({ is: "unknown" } as const);
     // A log that is not valid proves nothing about another file.
-    const control =
-      agentId === null && report.valid && openControl ? await verifyControlRows(reader, openControl) : null;
-    const causes = causesOf(report.problems).map(reported);
+    const valid = report.valid && obstacle === null;
+    const control = agentId === null && valid && openControl ? await verifyControlRows(reader, openControl) : null;
+    // Damaged pages may hold anything, so what is read of them is no finding.
+    const causes =
+      obstacle === null ? causesOf(report.problems).map(reported) : [reportedObstacle(obstacle.code, obstacle.message)];
     const problems = causes.slice(0, MAX_PROBLEMS);
     await nameEvents(reader, problems);
     return {
-      valid: report.valid && control?.verdict !== "tampered",
+      valid: valid && control?.verdict !== "tampered",
       completeness: completeness.is,
       complete_through: completeness.is === "complete" ? completeness.through : null,
       events_checked: report.eventsChecked,

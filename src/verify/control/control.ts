@@ -13,7 +13,7 @@ import type { Problem } from "../problems.ts";
 import { newResult, obstacle, reported, type SourceResult } from "../report.ts";
 import type { SourceReport } from "../report-schema.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
-import { schemaProblem, unreadable } from "../sources.ts";
+import { damageObstacle, schemaProblem, unreadable, withAnySchema } from "../sources.ts";
 import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
 import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
@@ -72,18 +72,22 @@ export async function verifyOwnRows(connection: Connection, reader: Reader): Pro
 export async function verifyControl(connection: Connection, wish: ControlWish): Promise<SourceResult> {
   try {
     const [found, known] = [schemaVersion(connection), CONTROL_MIGRATIONS.length];
-    if (!hasTable(connection, "workspaces") && found === 0) {
+    if (found === 0 && !withAnySchema(connection, () => hasTable(connection, "workspaces"))) {
       return obstacle(wish.path, "control", "not_evidence", "this is not the control database of governd");
     }
     if (found > known) {
       const message = `a newer governd wrote it (schema ${found}, this one knows ${known}): verify it with that one`;
       return obstacle(wish.path, "control", "newer_schema", message);
     }
-    const changes = schemaChanges(connection, CONTROL_MIGRATIONS.slice(0, found));
+    const { problems, damage, unclear } = await checkFile(connection);
+    const unread = damage ?? unclear;
+    if (unread !== null) {
+      const { code, message } = damageObstacle(unread);
+      return obstacle(wish.path, "control", code, message);
+    }
+    const changes = withAnySchema(connection, () => schemaChanges(connection, CONTROL_MIGRATIONS.slice(0, found)));
     const changed = changes.map(({ message, table }) => ({ message: `${message}; no row was compared`, table }));
     if (changed.length > 0) return resultOf(wish.path, changed.map(schemaProblem));
-    const { problems, damage } = await checkFile(connection);
-    if (damage !== null) return obstacle(wish.path, "control", "evidence_unreadable", `it is damaged (${damage})`);
     return await verifyRows(connection, wish, problems.map(schemaProblem));
   } catch (error) {
     return unreadable(wish, error);

@@ -87,9 +87,17 @@ function has(connection: Connection, type: "table" | "index", name: string): boo
 export interface FileCheck {
   /** Indexes that do not hold what their tables hold, and tables whose rows break its rules. */
   problems: SchemaChange[];
-  /** The first damage of pages, which hold nothing that can be read; null when there is none. */
+  /**
+   * The first damage of pages; null when there is none. Otherwise rows may be missing, or be read from the wrong bytes:
+   * nothing that is read proves anything.
+   */
   damage: string | null;
+  /** Why the check could not be finished, or what it says that is about no page, index or table; null for neither. */
+  unclear: string | null;
 }
+
+/** What the check puts before the damage of pages, one in each line. */
+const OF_PAGES = /^\*\*\* in database \w+ \*\*\*\n(.*)/;
 
 /** How SQLite names an index or a table in what its check reports. */
 const OBJECTS: readonly [RegExp, string][] = [
@@ -107,16 +115,19 @@ const OBJECTS: readonly [RegExp, string][] = [
 export async function checkFile(reader: Reader): Promise<FileCheck> {
   const found = new Map<string, SchemaChange>();
   let damage: string | null = null;
+  let unclear: string | null = null;
   for (const message of await integrityMessages(reader)) {
     if (message === "ok") continue;
     const object = objectOf(message);
-    if (object === null) damage ??= message.split("\n")[0] ?? message;
+    const ofPages = OF_PAGES.exec(message)?.[1];
+    if (ofPages !== undefined) damage ??= ofPages;
+    else if (object === null) unclear ??= message.split("\n")[0] ?? message;
     else if (!found.has(object)) {
       const table = await tableOf(reader, object);
       found.set(object, { message: `${object} does not hold what it must: ${message}`, table });
     }
   }
-  return { problems: [...found.values()], damage };
+  return { problems: [...found.values()], damage, unclear };
 }
 
 /**

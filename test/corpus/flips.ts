@@ -1,0 +1,32 @@
+/** Single bits of a file that are flipped: anywhere in it, or where SQLite keeps the order of its pages. */
+import type { Seeded } from "../seeded.ts";
+
+/** A place in a file, and one of the eight bits there. */
+type Place = [at: number, bit: number];
+
+const PAGE_BYTES = 4096;
+/** The header of the file and of its first page. */
+const FIRST_PAGE_HEADER_BYTES = 112;
+/** The header of a page, and where the first of its rows are; or entries of the map of pages. */
+const PAGE_HEADER_BYTES = 20;
+
+/** Any bit. */
+export const anywhere = (seeded: Seeded, bytes: Buffer): Place => [seeded.below(bytes.length), seeded.below(8)];
+
+/**
+ * A bit of what orders a database: the header of the file or of a page, the map of pages
+ * (https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages). It is seldom among a few of all bits, and what
+ * SQLite makes of it differs from version to version.
+ */
+export function inStructure(seeded: Seeded, bytes: Buffer): Place {
+  const page = seeded.below(Math.floor(bytes.length / PAGE_BYTES));
+  const within = seeded.below(page === 0 ? FIRST_PAGE_HEADER_BYTES : PAGE_HEADER_BYTES);
+  return [page * PAGE_BYTES + within, seeded.below(8)];
+}
+
+/** A copy with the bit flipped. */
+export function withFlipped(bytes: Buffer, [at, bit]: Place): Buffer {
+  const flipped = Buffer.from(bytes);
+  flipped[at] = (flipped[at] as number) ^ (1 << bit);
+  return flipped;
+}

@@ -1,0 +1,41 @@
+/** A file whose pages are damaged: the daemon and the command say the same of it, and accuse nobody. */
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { openConnection } from "../../src/store/connection.ts";
+import { inquiryOf } from "../../src/threads/registry.ts";
+import { governd } from "../cli/governd.ts";
+import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { Driver, WORKSPACE_ID } from "./sample-workspace.ts";
+import { HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
+
+/** The second page is the map of pages: SQLite reads it only when it changes the file. */
+const IN_THE_MAP = 4096 + 7;
+
+test("damaged pages are damage, in the words of the command also through the API", async () => {
+  using directory = temporaryDirectory(inMemory());
+  const path = directory.join("w.db");
+  const driver = await Driver.create(path);
+  for (let i = 0; i < 20; i++) await driver.write("alpha", `k${i}`, "v");
+  driver.connection.run("UPDATE entries SET value = '\"changed\"' WHERE key = 'k3'");
+  driver.connection.truncateLog();
+  driver.close();
+  const bytes = readFileSync(path);
+  bytes[IN_THE_MAP] = (bytes[IN_THE_MAP] as number) ^ 32;
+  writeFileSync(path, bytes);
+
+  const { code, json } = await governd(["verify", path, "--json"]);
+  const { sources } = json<{ sources: { problems: { code: string; message: string }[] }[] }>();
+  const [problem] = sources[0]?.problems ?? [];
+  expect([code, sources[0]?.problems.length, problem?.code]).toEqual([2, 1, "evidence_unreadable"]);
+  expect(problem?.message).toMatch(/^the database is damaged or cut off: .* \((?!\*).+\)$/);
+
+  await using python = new SecondVerifier();
+  if (HAS_PYTHON) expect(await python.run(path)).toMatchObject({ code: 2, codes: ["evidence_unreadable"] });
+
+  using connection = openConnection(path, { readOnly: true });
+  const principal = { actor: "cli", workspaceId: WORKSPACE_ID, scope: "full" as const, agents: null };
+  const context = { workspaceId: WORKSPACE_ID, principal, nowMs: 0, indexes: null, openControl: null };
+  const scope = { scope: "workspace" } as const;
+  const answer = await inquiryOf("audit.verify").query(connection, context as never, { scope });
+  expect(answer).toMatchObject({ valid: false, completeness: "unknown", problem_count: 1, problems: [problem] });
+});
