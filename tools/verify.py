@@ -13,7 +13,7 @@ KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex,
 Exit code 0: what was checked holds. 1: something was changed. 2: cannot be established.
 The format is specified in docs/audit-format.md; this is written from it, and made to be read.
 """
-import argparse, base64, calendar, contextlib, copy, functools, hashlib, itertools, json, re, shutil, sqlite3, sys, tempfile, time
+import argparse, base64, calendar, contextlib, copy, functools, hashlib, itertools, json, os, re, shutil, sqlite3, sys, tempfile, time
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -44,7 +44,7 @@ ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "dat
 
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
-OBSTACLES = {"completeness_unknown", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
+OBSTACLES = {"completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
              "log_empty", "newer_schema", "not_evidence", "seal_missing", "usage", "witness_missing"}
 
 
@@ -1468,22 +1468,147 @@ def copied(path):
             time.sleep(0.05)
         else:
             raise Undetermined("evidence_unreadable", "the file is written to so often that no consistent copy could be made: try again")
-        db = sqlite3.connect(target)
-        db.text_factory = lambda text: text.decode(errors="surrogateescape")
-        db.execute("PRAGMA writable_schema = ON")  # to read also a schema that SQLite does not accept
-        try:
+        with opened(target) as db:
             yield db
-        except sqlite3.Error as error:
-            raise Undetermined("evidence_unreadable", f"not a database of governd ({error})") from None
-        finally:
-            db.close()
+
+
+@contextlib.contextmanager
+def opened(target, access="mode=ro"):
+    """A private copy, opened so that nothing writes to it."""
+    db = sqlite3.connect(f"{Path(target).as_uri()}?{access}", uri=True)
+    db.text_factory = lambda text: text.decode(errors="surrogateescape")
+    try:
+        db.execute("PRAGMA writable_schema = ON")  # to read also a schema that SQLite does not accept
+        yield db
+    except sqlite3.Error as error:
+        raise Undetermined("evidence_unreadable", f"not a database of governd ({error})") from None
+    finally:
+        db.close()
 
 
 def check_workspace(path, trust, logs=None, seals=None, workspace=None):
     """`seals`: the file of seals beside the databases. It is read before the database, so it is not ahead of it."""
     filed = seals.read_bytes().decode(errors="surrogateescape") if seals and seals.exists() else ""
     with copied(path) as db:
-        return check_database(db, trust, [] if logs is None else logs, filed, workspace)
+        try:
+            return check_database(db, trust, [] if logs is None else logs, filed, workspace)
+        except (Tampered, Several) as found:
+            if is_mixed(db, getattr(found, "problems", [found])):
+                raise Undetermined("copied_while_written", MIXED) from None
+            raise
+
+
+MIXED = ("the copy was made while a daemon wrote to it, and the database and its log (-wal) are of different moments: copy the "
+         ".db before its -wal, and both again if the first 32 bytes of the -wal changed meanwhile, or use governd backup")
+# What pages of different moments look like. An event or a seal that is wrong by itself is none of it.
+OF_SEVERAL_ROWS = {"seq_gap", "agent_seq_gap", "head_mismatch", "seal_beyond_log", "details_missing", "details_restored", "row_mismatch",
+                   "schema_mismatch", "content_orphan", "content_mismatch", "content_unprovable", "content_stale", "content_changed",
+                   "content_missing"}
+
+
+def is_mixed(db, problems):
+    """Whether what was found is explained by a database and a log that were copied at different moments, while a daemon
+    wrote (docs/audit-format.md, "Copies of different moments")."""
+    path = next(file for _, name, file in db.execute("PRAGMA database_list") if name == "main")
+    ends = commit_ends(f"{path}-wal")
+    if not ends or any(problem.code not in OF_SEVERAL_ROWS for problem in problems if isinstance(problem, Tampered)):
+        return False
+    with tempfile.TemporaryDirectory(dir=Path(path).parent) as scratch:
+
+        def at(state, look):
+            """What a look at the database after so many transactions of its log finds; None if it cannot be read."""
+            with tempfile.TemporaryDirectory(dir=scratch) as place:
+                target = Path(place, "evidence.db")
+                shutil.copy(path, target)
+                if state > 0:
+                    shutil.copy(f"{path}-wal", f"{target}-wal")
+                    os.truncate(f"{target}-wal", ends[state - 1])
+                with contextlib.suppress(Undetermined), opened(target, "mode=ro" if state else "immutable=1") as db:
+                    return look(db)
+
+        head = lambda state: at(state, end_of)
+        alone, now = head(0), head(len(ends))
+        if now is None or not all(holds_by_itself(*row) for row in db.execute(EVENTS)):
+            return False
+        if alone is None:
+            return True
+        if alone > now:  # no event of one state is another one in the other
+            one, other = at(0, hashes_of), at(len(ends), hashes_of)
+            return one is not None and other is not None and all(other.get(seq, value) == value for seq, value in one.items())
+        first = 1  # the first state whose log ends behind the one of the database
+        if alone < now:
+            low, first = 0, len(ends)
+            while first - low > 1:
+                middle = (low + first) // 2
+                low, first = (low, middle) if (head(middle) or alone) > alone else (middle, first)
+        before = at(first - 1, problems_of)
+        if before is None or not all(map(is_of_seals, before)):
+            return not at(0, is_of_one_moment)
+        after = at(len(ends) if alone == now else first, problems_of)
+        if alone == now:
+            return bool(after) and all(problem.code == "seal_beyond_log" for problem in after)
+        return after != []
+
+
+def is_of_seals(problem):
+    """Whether a problem is about seals, which are stored without an event."""
+    return problem.code == "seal_beyond_log" or problem.message.startswith(("table seals:", "table tiles:", STORED_TREE))
+
+
+EVENTS = "SELECT CAST(body AS BLOB), details, details_salt, hash FROM events"
+
+
+def commit_ends(path):
+    """Where the transactions of a write-ahead log end, in bytes."""
+    if not Path(path).exists():
+        return []
+    ends, at = [], 32
+    with open(path, "rb") as log:
+        header = log.read(32)
+        size = 24 + int.from_bytes(header[8:12], "big")
+        while size >= 512 and len(header) == 32 and log.seek(at) == at:
+            frame = log.read(24)
+            if len(frame) < 24 or frame[8:16] != header[16:24]:
+                break
+            at += size
+            if any(frame[4:8]):
+                ends.append(at)
+    return ends
+
+
+def end_of(db):
+    """The last event of a state, by the hash in its head if that is there."""
+    by_hash = "SELECT seq FROM events NOT INDEXED WHERE hash = head.hash LIMIT 1"
+    row = db.execute(f"SELECT coalesce(({by_hash}), seq) FROM head").fetchone()
+    return row[0] if row and type(row[0]) is int else None
+
+
+def hashes_of(db):
+    return dict(db.execute("SELECT seq, hash FROM events NOT INDEXED"))
+
+
+def problems_of(db):
+    """What is wrong with a state; None when nothing is established of it."""
+    try:
+        check_database(db, Trust(), [])
+    except (Tampered, Several) as found:
+        return getattr(found, "problems", [found])
+    return []
+
+
+def is_of_one_moment(db):
+    """Whether a database has the last event that it should have, and each index what its table has."""
+    with contextlib.suppress(Problem):
+        check_pages(db)
+        check_indexes(db)
+        return db.execute("SELECT seq FROM head").fetchone() == db.execute("SELECT max(seq) FROM events NOT INDEXED").fetchone()
+    return False
+
+
+def holds_by_itself(*texts):
+    with contextlib.suppress(Tampered):
+        return bool(Log(False).read(*texts))
+    return False
 
 
 # SHA-256 over the sorted objects of the schema (type, name, table, text, with 0 behind each): for each number that the
@@ -1898,6 +2023,9 @@ def check_agent_rows(db, log, agents):
     require(met == log.heads, "row_mismatch", "the row of an agent does not name the end of its chain")
 
 
+STORED_TREE = "the stored tree is not the one of the events"
+
+
 def check_tiles(db, hashes):
     """Full tiles of every level, and above the leaves the one that is filling."""
     expected, level, nodes = {}, 0, [bytes.fromhex(value) for value in hashes]
@@ -1908,7 +2036,7 @@ def check_tiles(db, hashes):
                 expected[level, tile] = b"".join(part)
         level, nodes = level + 1, [tree_root(part) for part in parts if len(part) == 256]
     stored = {(level, tile): bytes(value) for level, tile, value in db.execute("SELECT level, tile, hashes FROM tiles")}
-    require(stored == expected, "row_mismatch", "the stored tree is not the one of the events")
+    require(stored == expected, "row_mismatch", STORED_TREE)
 
 
 def numbered(version):

@@ -39,6 +39,7 @@ export interface OpenOptions {
   encryptionKey?: EncryptionKey | null;
   /** The caller has just opened the file with this key, so the key need not be checked. */
   keyFits?: boolean;
+  anySchema?: boolean; // read also a schema that SQLite does not accept
 }
 
 /** How a connection opened its file, so that another thread can open it the same way. */
@@ -311,10 +312,10 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const identity = identityOf(path);
   const isNew = !readOnly && path !== IN_MEMORY && !statSync(path, { throwIfNoEntry: false })?.size;
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
-  const { readOnly: _, keyFits: __, ...kept } = options;
+  const { readOnly: _, keyFits: __, anySchema: ___, ...kept } = options;
   const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
   checked(driver, () => {
-    driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA writable_schema = ${options.anySchema ? 1 : 0}`);
     // Only a new file takes this: its free pages can be given back in small steps (compaction.ts).
     if (isNew) driver.exec("PRAGMA auto_vacuum = INCREMENTAL");
     if (!readOnly) driver.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");

@@ -158,6 +158,10 @@ export const OBSTACLES = {
     means: "the file cannot be read, or not to its end",
     advice: "Copy it again. If that does not help, the disk or somebody damaged it: ask for a backup.",
   },
+  copied_while_written: {
+    means: "the database and its log are copies of different moments",
+    advice: "Copy both again, as docs/auditing.md says, or make a backup and verify that.",
+  },
   not_evidence: { means: "this is no workspace and no export", advice: "Name another file." },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },
   export_incomplete: {

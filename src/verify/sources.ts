@@ -70,7 +70,7 @@ export async function verifyDatabaseFile(file: { path: string; immutable: boolea
   try {
     using connection = openConnection(file.path, {
       ...(file.immutable ? { immutable: true } : { readOnly: true }),
-      encryptionKey: wish.encryptionKey ?? null,
+      ...{ anySchema: true, encryptionKey: wish.encryptionKey ?? null },
     });
     return await verifyDatabase(connection, wish);
   } catch (error) {

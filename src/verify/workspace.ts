@@ -71,7 +71,8 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
   try {
     return await work();
   } finally {
-    reader.exec("ROLLBACK");
+    // SQLite may have ended it because of an error.
+    if (reader.inTransaction) reader.exec("ROLLBACK");
   }
 }
 

@@ -1,0 +1,178 @@
+/**
+ * A database and its write-ahead log that were copied at different moments: one after the other while a daemon wrote, which
+ * meanwhile brought the log into the database and started it over. Some pages of such a copy are newer than others, and
+ * what they hold does not agree, though nobody changed anything.
+ *
+ * It keeps what only says that rows do not agree from being called tampering, and nothing else (docs/audit-format.md,
+ * "Copies of different moments"). Such a copy establishes nothing.
+ */
+import { constants, copyFileSync, mkdirSync, mkdtempSync, readSync, rmSync, truncateSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type OpenOptions, openConnection, releaseClosed } from "../store/connection.ts";
+import { isDriverError } from "../store/damage.ts";
+import { withFile } from "../store/sync.ts";
+import type { ProblemCode } from "./codes.ts";
+import type { Obstacle, SourceResult } from "./report.ts";
+import type { ReportedProblem } from "./report-schema.ts";
+import { checkFile } from "./rows/schema.ts";
+import { type DatabaseWish, verifyDatabaseFile } from "./sources.ts";
+
+/** What pages of different moments look like. An event or a seal that is wrong by itself is none of it. */
+const OF_SEVERAL_ROWS: ReadonlySet<string> = new Set<ProblemCode>([
+  ...(["seq_gap", "agent_seq_gap", "head_mismatch", "seal_beyond_log", "details_missing", "details_restored"] as const),
+  ...(["row_mismatch", "schema_mismatch", "content_orphan", "content_mismatch", "content_unprovable"] as const),
+  ...(["content_stale", "content_changed", "content_missing"] as const),
+]);
+
+/** A log and its database, in a directory of this process alone. */
+type Copy = Pick<DatabaseWish, "path" | "encryptionKey">;
+
+/** Why nothing is known of a copy whose problems are explained by the moments at which it was made; null for any other. */
+export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): Promise<Obstacle | null> {
+  if (verdict !== "tampered" || !report.problems.every(({ code }) => OF_SEVERAL_ROWS.has(code))) return null;
+  const ends = commitEnds(`${copy.path}-wal`);
+  if (ends.length === 0) return null;
+  using states = new States(copy, ends);
+  if (!(await states.areMixed())) return null;
+  const message =
+    "the copy was made while a daemon wrote to it, and the database and its log (-wal) are of different moments: copy the .db before its -wal, and both again if the first 32 bytes of the -wal changed meanwhile, or use governd backup";
+  return { code: "copied_while_written", message };
+}
+
+const END = `SELECT coalesce((SELECT seq FROM events NOT INDEXED WHERE hash = head.hash LIMIT 1), seq) FROM head`;
+
+const WAL_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const LEAST_PAGE_BYTES = 512;
+
+/** Where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+function commitEnds(log: string): number[] {
+  return withFile(log, "r", (file) => {
+    const header = Buffer.alloc(WAL_HEADER_BYTES);
+    const frame = Buffer.alloc(FRAME_HEADER_BYTES);
+    const ends: number[] = [];
+    const read = readSync(file, header, 0, WAL_HEADER_BYTES, 0);
+    const size = FRAME_HEADER_BYTES + header.readUInt32BE(8);
+    if (read < WAL_HEADER_BYTES || size < LEAST_PAGE_BYTES) return [];
+    for (
+      let at = WAL_HEADER_BYTES;
+      readSync(file, frame, 0, FRAME_HEADER_BYTES, at) === FRAME_HEADER_BYTES;
+      at += size
+    ) {
+      if (!frame.subarray(8, 16).equals(header.subarray(16, 24))) break;
+      if (frame.readUInt32BE(4) > 0) ends.push(at + size);
+    }
+    return ends;
+  });
+}
+
+const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
+
+/** Whether a problem is about seals, which are stored without an event. */
+const isOfSeals = (problem: ReportedProblem): boolean =>
+  isOfLaterSeals(problem) || problem.table === "seals" || problem.table === "tiles";
+
+/** The states of a database after each transaction of its log; state 0 is the database without the log. */
+class States implements Disposable {
+  readonly #directory: string;
+
+  constructor(
+    private readonly copy: Copy,
+    private readonly ends: readonly number[],
+  ) {
+    this.#directory = mkdtempSync(join(dirname(copy.path), "state-"));
+  }
+
+  async areMixed(): Promise<boolean> {
+    const { length: last } = this.ends;
+    const [alone, now] = [this.#head(0), this.#head(last)];
+    if (now === null) return false;
+    if (alone === null) return true;
+    if (alone > now) return this.#agree(0, last);
+    // Sealing records no event.
+    const first = alone === now ? 1 : this.#firstAfter(alone);
+    const before = await this.#problems(first - 1);
+    if (!before?.every(isOfSeals)) return !(await this.#isOfOneMoment());
+    const after = await this.#problems(alone === now ? last : first);
+    if (alone === now) return after !== null && after.length > 0 && after.every(isOfLaterSeals);
+    return after === null || after.length > 0;
+  }
+
+  /** The first state whose log ends behind `seq`. */
+  #firstAfter(seq: number): number {
+    let [low, high] = [0, this.ends.length];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if ((this.#head(middle) ?? seq) > seq) high = middle;
+      else low = middle;
+    }
+    return high;
+  }
+
+  /** Whether the database without the log has the last event that it should have, and each index what its table has. */
+  async #isOfOneMoment(): Promise<boolean> {
+    try {
+      using connection = openConnection(this.#file(0), this.#optionsOf(0));
+      const { problems, damage } = await checkFile(connection);
+      const last = connection.value<number>("SELECT max(seq) FROM events NOT INDEXED");
+      return damage === null && problems.length === 0 && last === connection.value("SELECT seq FROM head");
+    } catch (error) {
+      if (isDriverError(error)) return false;
+      throw error;
+    }
+  }
+
+  /** What is wrong with a state; null when it cannot be read. */
+  async #problems(state: number): Promise<ReportedProblem[] | null> {
+    const { encryptionKey = null } = this.copy;
+    const path = this.#file(state);
+    const { report, verdict } = await verifyDatabaseFile({ path, immutable: state === 0 }, { path, encryptionKey });
+    return verdict === "undetermined" ? null : report.problems;
+  }
+
+  /** Whether no event of one state is another one in the other. */
+  #agree(one: number, other: number): boolean {
+    const hashes = new Map(this.#events(one));
+    return this.#events(other).every(([seq, hash]) => (hashes.get(seq) ?? hash) === hash);
+  }
+
+  #events(state: number): [number, string][] {
+    using connection = openConnection(this.#file(state), this.#optionsOf(state));
+    return connection.all("SELECT seq, hex(hash) FROM events NOT INDEXED");
+  }
+
+  /** The last event of a state, by the hash in its head if that is there. Null when it cannot be read. */
+  #head(state: number): number | null {
+    try {
+      using connection = openConnection(this.#file(state), this.#optionsOf(state));
+      return connection.value<number | null>(END) ?? null;
+    } catch (error) {
+      if (isDriverError(error)) return null;
+      throw error;
+    }
+  }
+
+  #optionsOf(state: number): OpenOptions {
+    const { encryptionKey = null } = this.copy;
+    return { ...(state === 0 ? { immutable: true } : { readOnly: true }), encryptionKey };
+  }
+
+  /** Makes a state. It is a file of its own, since SQLite takes two names of one file for one database. */
+  #file(state: number): string {
+    // Closed files stay open, and use space, until garbage is collected.
+    rmSync(this.#directory, { recursive: true, force: true });
+    releaseClosed();
+    mkdirSync(this.#directory);
+    const path = join(mkdtempSync(join(this.#directory, "s-")), "evidence.db");
+    copyFileSync(this.copy.path, path, constants.COPYFILE_FICLONE);
+    const end = this.ends[state - 1];
+    if (end === undefined) return path;
+    copyFileSync(`${this.copy.path}-wal`, `${path}-wal`);
+    truncateSync(`${path}-wal`, end);
+    return path;
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
