@@ -20,8 +20,11 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
   #servedMs = 0;
   #depth = 0;
 
-  /** `charactersOf`: how much text an operation holds. */
-  constructor(private readonly charactersOf: (operation: T) => number) {}
+  /** `charactersOf`: how much text an operation holds; `countOf`: how many operations it stands for. */
+  constructor(
+    private readonly charactersOf: (operation: T) => number,
+    private readonly countOf: (operation: T) => number = () => 1,
+  ) {}
 
   /** `depth`: how many operations are requested and not answered at present, wherever they wait. */
   add(operations: readonly T[], depth: number): void {
@@ -62,7 +65,7 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     if (workspaceId === null) return null;
     const waiting = this.#waiting.get(workspaceId) as T[];
     this.#servedMs = this.#usedMs.get(workspaceId) as number;
-    const most = this.#countOf(waiting);
+    const most = this.#groupOf(waiting);
     this.#waiting.delete(workspaceId);
     // The rest is queued after the other workspaces that have used as little time.
     if (waiting.length > most) this.#waiting.set(workspaceId, waiting.slice(most));
@@ -82,13 +85,14 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
   }
 
   /** Returns how many of a workspace's operations share the next transaction. */
-  #countOf(waiting: readonly T[]): number {
+  #groupOf(waiting: readonly T[]): number {
     const most = Math.min(MAX_GROUP, Math.max(SMALL_GROUP, Math.ceil(this.#depth / 2)), waiting.length);
-    let characters = this.charactersOf(waiting[0] as T);
+    let [characters, parts] = [this.charactersOf(waiting[0] as T), this.countOf(waiting[0] as T)];
     let count = 1;
     for (; count < most; count++) {
       characters += this.charactersOf(waiting[count] as T);
-      if (characters > MAX_CHARACTERS) break;
+      parts += this.countOf(waiting[count] as T);
+      if (characters > MAX_CHARACTERS || parts > MAX_GROUP) break;
     }
     return count;
   }

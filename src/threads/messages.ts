@@ -80,6 +80,10 @@ export function charactersOf(message: OperationMessage | EventMessage): number {
   return message.input.parts.reduce((sum, { input }) => sum + ("value" in input ? input.value.length : 0), 0);
 }
 
+/** Returns how many operations a message asks for. */
+export const countOf = (message: OperationMessage | EventMessage): number =>
+  "input" in message && "parts" in message.input ? message.input.parts.length : 1;
+
 /** `state`: of the file whose copy is to replace it; null to give free pages back in steps (compaction.ts). */
 export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };
 

@@ -14,6 +14,7 @@ const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
 /** Returns how much text an operation brings that policies screen, UTF-16 units. */
 function screenedCharacters(input: OperationInputs[OperationName]): number {
+  if ("parts" in input) return input.parts.reduce((sum, part) => sum + screenedCharacters(part.input), 0);
   if (!("value" in input)) return 0;
   const { value, metadata } = input;
   return value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
@@ -30,15 +31,36 @@ export class ScreeningThread {
   constructor(private readonly start: () => ReaderThread) {}
 
   /** Reports whether an operation is screened here. */
-  static isFor({ input }: OperationRequest): boolean {
-    return screenedCharacters(input) >= LARGE;
+  static isFor({ input }: Pick<OperationRequest, "input">): boolean {
+    return "parts" in input ? input.parts.some(ScreeningThread.isFor) : screenedCharacters(input) >= LARGE;
   }
 
-  /** Returns what the thread found, for the operation to be performed with. */
-  screen(request: OperationRequest): Promise<QueryResult> {
+  /** Returns what the thread found, for the operation to be performed with; of a composite one for each part. */
+  async screen(request: OperationRequest): Promise<QueryResult> {
     const characters = screenedCharacters(request.input);
-    if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS)
-      return Promise.resolve("overloaded");
+    if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS) return "overloaded";
+    this.#count += 1;
+    this.#characters += characters;
+    try {
+      return await ("parts" in request.input ? this.#screenParts(request, request.input.parts) : this.#screen(request));
+    } finally {
+      this.#count -= 1;
+      this.#characters -= characters;
+    }
+  }
+
+  /** One after another, so that other workspaces have their turns between them. */
+  async #screenParts(request: OperationRequest, parts: readonly Pick<OperationRequest, "name" | "input">[]) {
+    const found: string[] = [];
+    for (const part of parts) {
+      const result = ScreeningThread.isFor(part) ? await this.#screen({ ...request, ...part }) : { found: "null" };
+      if (typeof result === "string" || !("found" in result)) return result;
+      found.push(result.found);
+    }
+    return { found: `[${found.join(",")}]` };
+  }
+
+  #screen(request: OperationRequest): Promise<QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
     const { workspaceId } = request.principal;
     const waiting = this.#waiting.get(workspaceId) ?? [];
@@ -47,13 +69,8 @@ export class ScreeningThread {
       return this.#thread.query(request).then(resolve, reject);
     });
     this.#waiting.set(workspaceId, waiting);
-    this.#count += 1;
-    this.#characters += characters;
     void this.#work();
-    return promise.finally(() => {
-      this.#count -= 1;
-      this.#characters -= characters;
-    });
+    return promise;
   }
 
   async #work(): Promise<void> {

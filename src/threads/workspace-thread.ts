@@ -33,6 +33,7 @@ import { KnownHeads } from "./known-heads.ts";
 import {
   type CompactMessage,
   charactersOf,
+  countOf,
   type EventMessage,
   type FromWriter,
   failureOf,
@@ -76,7 +77,7 @@ export class WorkspaceThread {
   readonly #gauges: ThreadGauges;
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
-  readonly #batches = new BatchQueue<Message>(charactersOf);
+  readonly #batches = new BatchQueue<Message>(charactersOf, countOf);
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */

@@ -1,5 +1,5 @@
 /** Batches: what each operation answers, which events it leaves, and what is applied when one of them is refused. */
-import { afterAll, beforeAll, describe, expect } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { type Scenario, type Scene, scenarios } from "../support/scenario.ts";
 
@@ -205,4 +205,110 @@ describe("atomic and refused", () => {
       },
     ],
   );
+});
+
+describe("refused as a whole", () => {
+  const suspended = async (scene: Scene) => {
+    await entries("k")(scene);
+    await scene.client.post(`/v1/agents/${scene.agent}/suspend`, {});
+  };
+  scenarios(
+    () => workspace,
+    [
+      ...[true, false].map(
+        (atomic): Scenario => ({
+          name: `a suspended agent, atomic ${atomic}: only the first operation is recorded`,
+          given: suspended,
+          request: batch([get("k"), put("a"), end("k")], { atomic }),
+          status: 403,
+          code: "agent_suspended",
+          appends: ["agent data.read denied"],
+        }),
+      ),
+      {
+        name: "what is read may not be longer than an answer can be: nothing is done",
+        given: ({ client, agent }) => client.write(agent, "k", "x".repeat(1024 * 1024)),
+        request: batch([put("a"), ...Array.from({ length: 17 }, () => get("k"))]),
+        status: 400,
+        code: "invalid_request",
+        appends: [],
+        check: readsAs("a", null),
+      },
+    ],
+  );
+});
+
+describe("not valid", () => {
+  const refusals: [name: string, body: object, param: string][] = [
+    ["no operations", { operations: [] }, "operations"],
+    ["too many", { operations: Array.from({ length: 1001 }, () => get("k")) }, "operations"],
+    ["not a list", { operations: { op: "read", key: "k" } }, "operations"],
+    ["an operation that is none", { operations: [get("k"), "read"] }, "operations[1]"],
+    ["an unknown operation", { operations: [get("k"), { op: "erase", key: "k" }] }, "operations[1].op"],
+    ["a word of every object", { operations: [{ op: "constructor", key: "k" }] }, "operations[0].op"],
+    ["no operation named", { operations: [{ key: "k" }] }, "operations[0].op"],
+    ["no key", { operations: [get("k"), get("k"), get("k"), { op: "read" }] }, "operations[3].key"],
+    ["a key that is not valid", { operations: [get("\u0000")] }, "operations[0].key"],
+    ["no value", { operations: [{ op: "write", key: "k" }] }, "operations[0].value"],
+    ["a value too long", { operations: [put("k", "x".repeat(1024 * 1024 + 1))] }, "operations[0].value"],
+    ["metadata that are none", { operations: [put("k", "v", { metadata: [] })] }, "operations[0].metadata"],
+    ["an unknown member", { operations: [put("k", "v", { ttl: 1 })] }, "operations[0].ttl"],
+    ["a condition on a read", { operations: [{ ...get("k"), if_version: null }] }, "operations[0].if_version"],
+    ["a version that is none", { operations: [end("k", { if_version: "v1" })] }, "operations[0].if_version"],
+    ["an unknown member of the batch", { operations: [get("k")], dry_run: true }, "dry_run"],
+    ["atomic that is no truth value", { operations: [get("k")], atomic: "yes" }, "atomic"],
+  ];
+  scenarios(
+    () => workspace,
+    refusals.map(([name, body, param]) => ({
+      name,
+      request: ({ agent }) => ({ path: "/v1/data/batch", body: { agent_id: agent, ...body } }),
+      status: 400,
+      code: "invalid_request",
+      param,
+      appends: [],
+    })),
+  );
+});
+
+test("a thousand operations, one of a megabyte, and the limit of a body", async () => {
+  const { client, view } = workspace;
+  const operations = Array.from({ length: 999 }, (_, i) => put(`k/${i}`));
+  const large = put("large", "\u20ac".repeat(349_525));
+  const { status, json } = await client.post("/v1/data/batch", {
+    agent_id: "many",
+    operations: [...operations, large],
+  });
+  expect([status, json.applied, json.results.length]).toEqual([200, true, 1000]);
+  expect((await client.read("many", "large")).json.value).toBe(large.value);
+  const tooLarge = {
+    agent_id: "many",
+    operations: Array.from({ length: 17 }, () => put("k", "x".repeat(1024 * 1024))),
+  };
+  expect((await client.post("/v1/data/batch", tooLarge)).status).toBe(413);
+  expect((await view.verify()).problems).toEqual([]);
+});
+
+test("batches and single writers at the same time", async () => {
+  const { client, view } = workspace;
+  const counts = Array.from({ length: 8 }, async (_, n) => {
+    for (let i = 0; i < 10; i++) {
+      // Every other batch is refused in its middle.
+      const condition = i % 2 === 0 ? {} : { if_version: OTHER };
+      const operations = [put("shared", `${n}`), put(`own/${n}/${i}`, "v", condition), get("shared"), end("shared")];
+      const [batched] = await Promise.all([
+        client.post("/v1/data/batch", { agent_id: "busy", operations }),
+        client.write("busy", `single/${n}/${i}`, "v"),
+        client.read("busy", "shared"),
+      ]);
+      expect(batched.json.applied).toBe(i % 2 === 0);
+      // Nobody else is seen in the middle of it.
+      if (batched.json.applied) expect(batched.json.results[2].value).toBe(`${n}`);
+    }
+  });
+  await Promise.all(counts);
+  expect((await client.read("busy", "shared")).status).toBe(404);
+  const { json } = await client.get("/v1/data/list", { agent_id: "busy", limit: 1000 });
+  expect(json.data.length).toBe(8 * 10 + 8 * 5);
+  expect((await view.verify()).problems).toEqual([]);
 });

@@ -4,7 +4,7 @@
  */
 import { sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { OperationRequest, WorkspaceEvent } from "../../src/workspace/contract.ts";
 import { ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
@@ -36,6 +36,19 @@ interface Expected {
   body?: Record<string, unknown>;
 }
 
+/** What an operation must have come to. */
+interface Taken {
+  /** Its events, in order. */
+  events: Expected[];
+  /** What the reply says came of it. */
+  replied: string;
+  /** Members of the body that the client gets, and of the results in it. */
+  body?: Record<string, unknown> | undefined;
+  results?: (Record<string, unknown> | undefined)[];
+}
+
+const only = (event: Expected): Taken => ({ events: [event], replied: event.result, body: event.body });
+
 export class ModelWorkspace {
   readonly agents = new Map<string, Agent>();
 
@@ -54,14 +67,49 @@ export class ModelWorkspace {
   }
 
   /** Takes an operation at its place in the log. */
-  take(asked: Asked, event: SeenEvent, nowMs: number): Expected {
-    if ("event" in asked) return { agentId: null, result: "ok", details: asked.event.details };
+  take(asked: Asked, event: SeenEvent, nowMs: number): Taken {
+    if ("event" in asked) return only({ agentId: null, result: "ok", details: asked.event.details });
     const { name, input } = asked.request;
     const denied = this.#denied(name, input);
-    if (denied !== null) return { agentId: denied, result: "denied" };
+    if (denied !== null) return only({ agentId: denied, result: "denied" });
+    if ("parts" in input) return this.#batch(input, nowMs);
     const rule = RULES[name];
     if (rule === undefined) throw new Error(`the model does not know ${name}`);
-    return rule.call(this, input as never, { event, nowMs, scope: asked.request.principal.scope });
+    return only(rule.call(this, input as never, { event, nowMs, scope: asked.request.principal.scope }));
+  }
+
+  /** Tries all parts on a copy of the agent, which takes its place unless the batch is refused. */
+  #batch({ agentId, atomic, parts }: OperationInputs["data.batch"], nowMs: number): Taken {
+    const trial = new ModelWorkspace();
+    const before = this.agents.get(agentId);
+    if (before !== undefined) trial.agents.set(agentId, { ...before, data: before.data.copy() });
+    const done = parts.map((part) => trial.#part(part, nowMs));
+    const refused = done.filter(({ result }) => result === "blocked" || result === "conflict");
+    const applied = !atomic || refused.length === 0;
+    const events = applied ? done : refused;
+    const after = trial.agents.get(agentId);
+    if (applied && after !== undefined) this.agents.set(agentId, after);
+    // A refusal of something that another part of the batch began.
+    else if (events.some((event) => event.agentId !== null)) this.#known(agentId);
+    const results = done.map((one) => (events.includes(one) ? one.body : { skipped: true }));
+    const replied = applied ? "ok" : (refused[0] as Expected).result;
+    return { events, replied, body: { applied }, results };
+  }
+
+  #part({ name, input }: PartRequest<PartOf<"data.batch">>, nowMs: number): Expected {
+    const { agentId, key } = input;
+    const value = this.agents.get(agentId)?.data.read(key, nowMs);
+    const circumstances = { nowMs } as Circumstances;
+    if (name === "data.read") {
+      const read = this.read(input, circumstances);
+      return { ...read, body: read.result === "ok" ? { found: true, ...read.body } : { found: false, key } };
+    }
+    const { condition } = input;
+    if (condition !== undefined && "exists" in condition && condition.exists !== (value !== undefined))
+      return { agentId: this.#orNull(agentId), result: "conflict", body: { conflict: true } };
+    if (name === "data.write") return this.write(input, circumstances);
+    const deleted = this.delete(input, circumstances);
+    return { ...deleted, body: { deleted: deleted.result === "ok" ? 1 : 0 } };
   }
 
   #denied(name: OperationName, input: OperationInputs[OperationName]): string | null {

@@ -1,6 +1,6 @@
 /** Random operations, few keys and agents so that they meet. */
 import type { JsonObject } from "../../src/json.ts";
-import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { OperationRequest, Principal } from "../../src/workspace/contract.ts";
 import type { Seeded } from "../seeded.ts";
 import type { Asked, ModelWorkspace } from "./model.ts";
@@ -34,6 +34,7 @@ const POLICIES: readonly Policies[] = [
 const NO_CHECKPOINT = "cp_01h455vb4pex5vsknk084sn02q";
 
 type Named = { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
+type BatchPart = PartRequest<PartOf<"data.batch">>;
 type Make = (random: Seeded, model: ModelWorkspace) => Named;
 
 const agent = (random: Seeded) => random.pick(AGENTS);
@@ -42,16 +43,30 @@ const checkpoint = (random: Seeded, model: ModelWorkspace): string => {
   return checkpoints.length === 0 || random.chance(0.05) ? NO_CHECKPOINT : random.pick(checkpoints);
 };
 
+const randomWrite = (random: Seeded, agentId: string): OperationInputs["data.write"] => {
+  const metadata: JsonObject = random.chance(0.3) ? { n: random.below(9), tag: "ü" } : {};
+  return { agentId, key: random.pick(KEYS), value: random.pick(VALUES), metadata };
+};
+
+function randomBatch(random: Seeded): Named {
+  const agentId = agent(random);
+  const parts = Array.from({ length: random.between(1, 6) }, (): BatchPart => {
+    const { key, ...content } = randomWrite(random, agentId);
+    const condition = random.chance(0.15) ? { condition: { exists: random.chance(0.5) } } : {};
+    return random.weighted<BatchPart>([
+      [4, { name: "data.write", input: { key, ...content, ...condition } }],
+      [2, { name: "data.delete", input: { agentId, key, ...condition } }],
+      [2, { name: "data.read", input: { agentId, key } }],
+    ]);
+  });
+  return ["data.batch", { agentId, atomic: random.chance(0.6), parts }];
+}
+
 const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
-  [
-    30,
-    (random) => {
-      const metadata: JsonObject = random.chance(0.3) ? { n: random.below(9), tag: "ü" } : {};
-      return ["data.write", { agentId: agent(random), key: random.pick(KEYS), value: random.pick(VALUES), metadata }];
-    },
-  ],
+  [30, (random) => ["data.write", randomWrite(random, agent(random))]],
   [5, (random) => ["data.read", { agentId: agent(random), key: random.pick(KEYS) }]],
   [6, (random) => ["data.delete", { agentId: agent(random), key: random.pick(KEYS) }]],
+  [8, randomBatch],
   [3, (random) => ["data.delete_prefix", { agentId: agent(random), prefix: random.pick(PREFIXES) }]],
   [
     2,

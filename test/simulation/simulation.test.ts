@@ -12,7 +12,7 @@ const TIMEOUT_MS = 120_000;
 test(
   "the same seed is the same run",
   async () => {
-    const [one, two] = [await simulate({ seed: 2, steps: STEPS }), await simulate({ seed: 2, steps: STEPS })];
+    const [one, two] = [await simulate({ seed: 133, steps: STEPS }), await simulate({ seed: 133, steps: STEPS })];
     expect(two).toEqual(one);
     expect(one.acknowledged).toBeGreaterThan(100);
     expect(one.stops).toBeGreaterThan(1);

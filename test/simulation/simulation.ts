@@ -25,7 +25,7 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { recordingJob } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { Seeded } from "../seeded.ts";
-import { WorkspaceView } from "../support/workspace-view.ts";
+import { type SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { inMemory, temporaryDirectory } from "../temporary.ts";
 import { SimulatedDisk } from "./disk.ts";
 import { type Asked, ModelWorkspace } from "./model.ts";
@@ -79,6 +79,11 @@ export async function simulate(options: SimulationOptions): Promise<Counts> {
     throw new Error(message, { cause: error });
   }
 }
+
+/** Turns of the event loop without a message, after which nothing is on its way if everything was told. */
+const IDLE_TICKS = 8;
+/** The most turns that the thread works without a message; what was not told by then was lost. */
+const MAX_WORK_TICKS = 200;
 
 /** How often another process tries to write beside a transaction of the thread. */
 const MAX_TRIES = 1_000;
@@ -304,7 +309,7 @@ class Simulation {
 
   /** Waits until nothing is on its way any more; a thread that died is started again. */
   async #settle(): Promise<void> {
-    for (let idle = 0; idle < 8; ) {
+    for (let idle = 0; idle < IDLE_TICKS || (idle < MAX_WORK_TICKS && this.#main?.depth !== 0); ) {
       if (!this.#threads.running) this.#time.pass(100);
       await this.#tick();
       idle = this.#threads.running && this.#threads.inFlight === 0 ? idle + 1 : 0;
@@ -333,9 +338,11 @@ class Simulation {
       if (hashes[seq] !== undefined && hashes[seq] !== hash) throw new Error(`position ${seq} was used twice`);
     });
     if (rows.length < hashes.length) throw new Error(`the log lost ${hashes.length - rows.length} events that it had`);
-    for (const event of view.eventsAfter(hashes.length - 1)) {
-      const [, hash, body] = rows[event.seq] as [number, string, string];
-      hashes[event.seq] = hash;
+    const appended = view.eventsAfter(hashes.length - 1);
+    hashes.push(...rows.slice(hashes.length).map(([, hash]) => hash));
+    for (let at = 0; at < appended.length; at++) {
+      const event = appended[at] as SeenEvent;
+      const [, , body] = rows[event.seq] as [number, string, string];
       const { actor, timestamp } = JSON.parse(body) as { actor: string; timestamp: string };
       const nowMs = Date.parse(timestamp);
       if (event.operation === "data.expire") {
@@ -346,14 +353,26 @@ class Simulation {
       if (one === undefined || recorded.has(actor))
         throw new Error(`event ${event.seq} is of nothing that was asked for once`);
       recorded.add(actor);
-      const expected = model.take(one, event, nowMs);
-      const answer = told.get(actor);
-      requireRecorded(answer, event.id, event.result);
       const where = `event ${event.seq} (${describe(one)})`;
-      requireSame(where, { agentId: expected.agentId, result: expected.result }, event);
-      if (event.details !== null) requireSame(`${where}: details`, expected.details ?? {}, event.details);
-      if (typeof answer === "object" && answer.answer.kind === "json")
-        requireSame(`${where}: the reply`, expected.body ?? {}, JSON.parse(answer.answer.body));
+      const expected = model.take(one, event, nowMs);
+      // The events of one operation are recorded together.
+      const own = appended.slice(at, at + expected.events.length);
+      at += own.length - 1;
+      for (const [i, { agentId, result, details = {} }] of expected.events.entries()) {
+        const seen = own[i];
+        if (seen === undefined)
+          throw new Error(`${where}: ${own.length} of ${expected.events.length} events are there`);
+        requireSame(`${where}: event ${i}`, { agentId, result, actor }, { ...seen, actor: actorOf(rows[seen.seq]) });
+        if (seen.details !== null) requireSame(`${where}: details`, details, seen.details);
+      }
+      const answer = told.get(actor);
+      requireRecorded(answer, own.at(-1)?.id, expected.replied);
+      if (typeof answer === "object" && answer.answer.kind === "json") {
+        const reply = JSON.parse(answer.answer.body);
+        requireSame(`${where}: the reply`, expected.body ?? {}, reply);
+        for (const [i, result] of (expected.results ?? []).entries())
+          requireSame(`${where}: result ${i}`, result ?? {}, reply.results[i]);
+      }
       asked.delete(actor);
       told.delete(actor);
     }
@@ -497,7 +516,7 @@ const isCertain = (told: Told): boolean =>
     : told.answer.kind !== "problem" || told.answer.code !== "outcome_unknown";
 
 /** An operation in the log: its client got a success or an uncertain response. */
-function requireRecorded(told: Told | undefined, auditId: string, result: string): void {
+function requireRecorded(told: Told | undefined, auditId: string | undefined, result: string): void {
   if (told === undefined) return;
   if (typeof told === "object" && told.auditId !== null) {
     if (told.auditId !== auditId) throw new Error("the reply names another event");
@@ -505,6 +524,10 @@ function requireRecorded(told: Told | undefined, auditId: string, result: string
   } else if (isCertain(told))
     throw new Error(`an operation is in the log, and its client was told ${JSON.stringify(told)}`);
 }
+
+/** The actor of a row of the log. */
+const actorOf = (row: readonly [number, string, string] | undefined): string | undefined =>
+  row === undefined ? undefined : (JSON.parse(row[2]) as { actor: string }).actor;
 
 /** Every expected member has its expected value. */
 function requireSame(where: string, expected: object, found: object): void {

@@ -43,6 +43,16 @@ export class ModelAgent {
   #retention: Retention;
   #step = 0;
 
+  /** Returns a copy that goes its own way. Its checkpoints are the same. */
+  copy(): ModelAgent {
+    const copy = new ModelAgent();
+    for (const [key, entry] of this.#live) copy.#live.set(key, entry);
+    for (const [id, checkpoint] of this.#checkpoints) copy.#checkpoints.set(id, checkpoint);
+    copy.#retention = this.#retention;
+    copy.#step = this.#step;
+    return copy;
+  }
+
   configure(retentionDays: number | null): void {
     this.#step++;
     this.#retention = retentionDays;

@@ -36,6 +36,21 @@ test("a group is at most half of what is asked for, unless that is little", () =
   expect(of(2_000)).toEqual([512, 512, 512, 464]);
 });
 
+test("operations that stand for many share a transaction with few", () => {
+  const gathered = new BatchQueue<Asked>(
+    () => 0,
+    () => 200,
+  );
+  gathered.add(asked("a", 0, 5), 5);
+  expect(sizes(gathered)).toEqual([2, 2, 1]);
+  const large = new BatchQueue<Asked>(
+    () => 0,
+    () => 1_000,
+  );
+  large.add(asked("a", 0, 2), 2);
+  expect(sizes(large)).toEqual([1, 1]);
+});
+
 test("a workspace that asks for much does not keep another waiting", () => {
   const gathered = new BatchQueue<Asked>(() => 0);
   gathered.add([...asked("busy", 0, 500), ...asked("other", 500, 3)], 503);

@@ -96,6 +96,41 @@ test(
 );
 
 test(
+  "a batch of a thousand",
+  async () => {
+    const value = "A note about the harbour, and the people who meet there. ".repeat(20);
+    const parts = (from: number) =>
+      Array.from({ length: 1_000 }, (_, i) => {
+        const input = { agentId: "a", key: `entry${from + i}`, value, metadata: {} };
+        return { name: "data.write" as const, input };
+      });
+    const batches = [0, 1_000].map((from) =>
+      bodyOf(ask(busy, "data.batch", { agentId: "a", atomic: true, parts: parts(from) })),
+    );
+    expect(await writesDuring(Promise.all(batches))).toBeGreaterThan(10);
+    for (const batch of batches) expect((await batch).applied).toBe(true);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "large texts of a batch are screened one by one, elsewhere",
+  async () => {
+    const [large, small] = ["A note. ".repeat(2_000), "A note."];
+    const card = " my card is 4111 1111 1111 1111";
+    const values = [large, small, `${large}${card}`, `${small}${card}`, large];
+    const parts = values.map((value, i) => ({
+      name: "data.write" as const,
+      input: { agentId: "a", key: `k${i}`, value, metadata: {} },
+    }));
+    const { results } = await bodyOf(ask(busy, "data.batch", { agentId: "a", atomic: false, parts }));
+    const allowed = (results as { allowed: boolean }[]).map((one) => one.allowed);
+    expect(allowed).toEqual([true, true, false, false, true]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
   "a large text is screened under the policies that are in force when it is stored",
   async () => {
     const secret = `${"A note. ".repeat(2_000)} my card is 4111 1111 1111 1111`;
