@@ -271,7 +271,7 @@ export const OPERATIONS = {
   },
   "data.delete_prefix": {
     ...DATA_CHANGE,
-    input: takes<{ agentId: string; prefix: string }>(),
+    input: takes<{ agentId: string; prefix: string; confirmedCount?: number }>(),
     scopes: ["full", "agent"],
     grows: "nothing",
     overQuota: "accepted",

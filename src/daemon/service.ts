@@ -148,6 +148,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     serve: (address, certificate) =>
       startServer(deps, {
         hostname: address.host,
+        hostnames: settings.hostnames,
         port: address.port,
         tls: certificate,
         idleTimeoutMs: settings.idle_timeout,

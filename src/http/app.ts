@@ -13,6 +13,7 @@ import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../features/tlog/routes.ts";
 import { Problem } from "../problem.ts";
+import type { Principal } from "../workspace/contract.ts";
 import type { Action } from "./account/action.ts";
 import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
@@ -20,6 +21,7 @@ import { keyActions } from "./account/key-routes.ts";
 import { selfActions } from "./account/self-routes.ts";
 import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
+import { MCP_PATHS, McpEndpoint } from "./mcp/endpoint.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
 import type { Exchange } from "./pipeline/exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
@@ -72,6 +74,7 @@ export function createApp(deps: AppDeps) {
     });
   const served = [
     ...apiRoutes.map((route) => ({ ...route, run: operation(pipeline, route) })),
+    ...mcpRoutes(pipeline, deps),
     ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
     ...pages.map(({ path, answer }) => ({
       method: "GET",
@@ -94,6 +97,23 @@ const UNPARSED = { parse: "none" } as const;
 function operation(pipeline: Pipeline, route: Route) {
   return ({ request, url, qi, params, exchange }: Context) =>
     pipeline.operate(route, { request, url, qi, params, exchange });
+}
+
+function mcpRoutes(pipeline: Pipeline, deps: AppDeps) {
+  const endpoint = new McpEndpoint(deps);
+  const run =
+    (path: string) =>
+    ({ request, url, qi, params, exchange }: Context) =>
+      pipeline.serve(path, exchange, () =>
+        endpoint.handle({
+          request,
+          exchange,
+          principal: exchange.principal as Principal,
+          agentId: params?.agent_id,
+          queryText: qi === -1 ? "" : url.slice(qi + 1),
+        }),
+      );
+  return MCP_PATHS.map((path) => ({ method: "POST", path, run: run(path) }));
 }
 
 function accountRoutes(pipeline: Pipeline, deps: AppDeps) {

@@ -119,7 +119,8 @@ interface RouteDefinition<N extends OperationName, At extends string, Q extends 
   };
 }
 
-type AnyRequest = RouteRequest<string, unknown, unknown>;
+/** A valid request for any route. */
+export type AskedOfRoute = RouteRequest<string, unknown, unknown>;
 
 /** The route of an operation. */
 export interface Route extends CompiledEndpoint {
@@ -128,8 +129,10 @@ export interface Route extends CompiledEndpoint {
   headers: Readonly<Record<string, RequestHeader>>;
   /** Whether the answer to a request with an `Idempotency-Key` is stored. */
   retryable: boolean;
-  input(request: AnyRequest): OperationInputs[OperationName];
-  variant: { operation: OperationName; input(request: AnyRequest): OperationInputs[OperationName] | null } | undefined;
+  input(request: AskedOfRoute): OperationInputs[OperationName];
+  variant:
+    | { operation: OperationName; input(request: AskedOfRoute): OperationInputs[OperationName] | null }
+    | undefined;
 }
 
 /** Defines the route of an operation. */

@@ -6,6 +6,7 @@ import {
   ConnectionLimit,
   type ConnectionLimitOptions,
 } from "./connection-limit.ts";
+import { OwnHosts } from "./own-hosts.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
@@ -34,6 +35,8 @@ export interface ServerTls {
 /** Where and how to listen. */
 export interface ListenOptions {
   hostname: string;
+  /** Further names of this server, besides those in its certificate. */
+  hostnames?: readonly string[];
   /** 0 for any free port. */
   port: number;
   /** Null serves plain HTTP, for a TLS proxy alone (`trustedProxies` is needed then). */
@@ -65,7 +68,7 @@ export interface RunningServer extends AsyncDisposable {
 
 /** Starts to listen. @throws the runtime's errors, such as `EADDRINUSE` or a certificate that cannot be read */
 export function startServer(
-  deps: Omit<AppDeps, "peerOf" | "setPatience" | "isAbandoned" | "isCrowded">,
+  deps: Omit<AppDeps, "ownHosts" | "peerOf" | "setPatience" | "isAbandoned" | "isCrowded">,
   options: ListenOptions,
 ): RunningServer {
   if (options.tls === null && deps.trustedProxies === undefined) {
@@ -76,8 +79,10 @@ export function startServer(
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request) => originals.get(request) ?? request;
   const crowd = options.addressConnections && new AddressConnections(() => port, options.addressConnections);
+  const ownHosts = new OwnHosts([options.hostname, ...(options.hostnames ?? [])], options.tls?.cert ?? null);
   const app = createApp({
     ...deps,
+    ownHosts,
     peerOf: (request) => server.requestIP(originalOf(request))?.address ?? null,
     ...(crowd && { isCrowded: (peer) => crowd.isCrowded(peer) }),
     isAbandoned: (request) => originalOf(request).signal.aborted,
@@ -125,6 +130,7 @@ export function startServer(
     hostname: options.hostname,
     async replaceCertificate(tls) {
       const next = configFor(tls);
+      ownHosts.replaceCertificate(tls.cert);
       if (!accepting) {
         config = next;
         return;

@@ -309,6 +309,13 @@ describe("what is refused", () => {
     ["a cursor made up", get("/v1/data/list?agent_id=a&cursor=AAAA"), 400, "invalid_request", "cursor"],
     ["an empty cursor", get("/v1/data/list?agent_id=a&cursor="), 400, "invalid_request", "cursor"],
     ["an empty prefix to delete", del("/v1/data/prefix?agent_id=a&prefix="), 400, "invalid_request", "prefix"],
+    [
+      "a number of entries to erase",
+      del("/v1/data/prefix?agent_id=a&prefix=p&erase=true&confirm_count=1"),
+      400,
+      "invalid_request",
+      "confirm_count",
+    ],
     ["no prefix to delete", del("/v1/data/prefix?agent_id=a"), 400, "invalid_request", "prefix"],
     ["a long prefix", get(`/v1/data/list?agent_id=a&prefix=${long(513)}`), 400, "invalid_request", "prefix"],
     [

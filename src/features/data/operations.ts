@@ -12,6 +12,7 @@ import {
   type Operation,
   type OperationsOf,
   type Outcome,
+  refused,
 } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 import { listData, queryData } from "./list.ts";
@@ -69,9 +70,15 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
   });
 };
 
-export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, { agentId, prefix }) => {
+export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, input) => {
+  const { agentId, prefix, confirmedCount } = input;
   const agent = await context.agents.find(agentId);
   const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
+  if (confirmedCount !== undefined && count > 0 && count !== confirmedCount) {
+    const detail = `${count === 1 ? "1 entry has" : `${count} entries have`} this prefix. Send confirm_count ${count} to delete what there is.`;
+    const extra = { param: "confirm_count", count };
+    return refused(agent, "conflict", { prefix, entries: count }, { code: "count_mismatch", detail, extra });
+  }
   const named = count === 0 ? recorded("prefix", prefix, agent?.policies ?? null) : { prefix };
   const details = naming(agent, agentId, { ...named, count });
   const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;

@@ -16,6 +16,7 @@ import { parseFilter } from "../../http/filter.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
+import { invalid } from "../../problem.ts";
 import {
   Batch,
   BatchResult,
@@ -215,14 +216,34 @@ export const dataRoutes = [
   route({
     operation: "data.delete_prefix",
     at: "DELETE /v1/data/prefix",
-    query: object({ agent_id: AgentId, prefix: NonEmptyPrefix, erase }),
-    input: ({ query }) => ({ agentId: query.agent_id, prefix: query.prefix }),
+    query: object({
+      agent_id: AgentId,
+      prefix: NonEmptyPrefix,
+      confirm_count: t.Optional(
+        t.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: "Delete only if so many entries have the prefix, or none has it any more: an integer from 0.",
+        }),
+      ),
+      erase,
+    }),
+    input: ({ query: { agent_id: agentId, prefix, confirm_count: count } }) => ({
+      agentId,
+      prefix,
+      ...(count === undefined ? {} : { confirmedCount: count }),
+    }),
     variant: {
       operation: "data.erase",
-      input: ({ query }) => (query.erase ? { agentId: query.agent_id, prefix: query.prefix } : null),
+      input: ({ query: { agent_id: agentId, prefix, erase: wantsErasure, confirm_count: count } }) => {
+        if (!wantsErasure) return null;
+        if (count === undefined) return { agentId, prefix };
+        throw invalid('An erasure takes no "confirm_count". Leave it out.', "confirm_count");
+      },
     },
     summary: "Delete entries by prefix",
     description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
     response: { description: "The deletion; `deleted` may be 0.", schema: DeletedOrErased },
+    problems: ["count_mismatch"],
   }),
 ];

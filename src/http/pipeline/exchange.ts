@@ -1,5 +1,5 @@
 /** One request and what becomes known about it, for the headers of its response and for the log. */
-import type { AuditResult, Principal } from "../../workspace/contract.ts";
+import type { AuditResult, Principal, Via } from "../../workspace/contract.ts";
 import { isAgentId } from "../fields.ts";
 import type { RateLimitHeaders } from "./rate-limits.ts";
 
@@ -19,6 +19,8 @@ export class Exchange {
   /** `policy:…`, when a policy refused it. */
   blockedBy: string | null = null;
   auditId: string | null = null;
+  /** The program that asks, in its own words; null where it does not name itself. */
+  client: string | null = null;
   /** The valid `traceparent` of the request. */
   trace: string | null = null;
   /** The response is the stored one of an earlier request. */
@@ -33,6 +35,13 @@ export class Exchange {
     readonly method: string,
     readonly startedMs: number,
   ) {}
+
+  /** What the event's details say of the request; null for nothing. */
+  get via(): Via | null {
+    const { client, trace } = this;
+    if (client === null) return trace === null ? null : { trace };
+    return trace === null ? { client } : { client, trace };
+  }
 
   /** Returns the headers that every response has. */
   headers(contentType: string): Record<string, string> {

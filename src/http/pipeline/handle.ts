@@ -8,12 +8,13 @@ import {
   type OperationRequest,
   type Principal,
   type Reply,
+  type Retry,
   requireAgentAllowed,
   type WorkspaceClient,
 } from "../../workspace/contract.ts";
 import { hasControlCharacter } from "../fields.ts";
 import { problemResponse } from "../problem-document.ts";
-import type { Route } from "../route.ts";
+import type { AskedOfRoute, Route } from "../route.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
 import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
@@ -82,23 +83,9 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes);
   const query = readQuery(route, routed.queryText);
+  const retry = key === null ? null : retryOf(key, routed, bytes);
   const asked = { params, query, body, headers: request.headers, principal };
-  const other = route.variant?.input(asked) ?? null;
-  const name = other === null ? route.operation : (route.variant as { operation: OperationName }).operation;
-  if (other !== null) {
-    exchange.operation = name;
-    checkScope(principal, name);
-  }
-  const input = other ?? route.input(asked);
-  const inputAgent = agentOf(input);
-  exchange.agentId ??= inputAgent;
-  // The agents of checkpoints and events are checked when found.
-  if (pathAgent === undefined && inputAgent !== null) requireAgentAllowed(principal, inputAgent);
-  const isAbandoned = () => deps.isAbandoned?.(request) === true;
-  const operation: OperationRequest = { name, input, principal, isAbandoned };
-  if (exchange.trace !== null) operation.via = { trace: exchange.trace };
-  if (key !== null) operation.retry = retryOf(key, routed, bytes);
-  const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
+  const reply = await perform(route, asked, { request, exchange, retry }, deps);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);
   if (request.method === "HEAD") {
@@ -110,6 +97,45 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const { isStillAllowed } = routed;
   const watchedBody = watched(answer.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
   return respond({ ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
+}
+
+/**
+ * Performs what a valid request for a route asks for, and notes in the exchange what became of it.
+ * @throws {Problem} when it is refused before the operation
+ */
+export async function perform(
+  route: Route,
+  asked: AskedOfRoute,
+  { request, exchange, retry }: Pick<RoutedRequest, "request" | "exchange"> & { retry: Retry | null },
+  deps: HandleDeps,
+): Promise<Reply<Bytes>> {
+  const { principal } = asked;
+  const other = route.variant?.input(asked) ?? null;
+  const name = other === null ? route.operation : (route.variant as { operation: OperationName }).operation;
+  if (other !== null) {
+    exchange.operation = name;
+    checkScope(principal, name);
+  }
+  const input = other ?? route.input(asked);
+  const inputAgent = agentOf(input);
+  exchange.agentId ??= inputAgent;
+  // The agent in the path was checked before the body was read. Those of checkpoints and events are checked when found.
+  if (asked.params.agent_id === undefined && inputAgent !== null) requireAgentAllowed(principal, inputAgent);
+  const isAbandoned = () => deps.isAbandoned?.(request) === true;
+  const operation: OperationRequest = { name, input, principal, isAbandoned };
+  const via = exchange.via;
+  if (via !== null) operation.via = via;
+  if (retry !== null) operation.retry = retry;
+  const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
+  exchange.auditId = reply.auditId;
+  exchange.replayed = reply.firstRequestId !== undefined;
+  // What was decided then is counted once.
+  if (!exchange.replayed) {
+    exchange.decision = reply.result ?? null;
+    exchange.blockedBy = reply.blockedBy ?? null;
+  }
+  if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
+  return reply;
 }
 
 /** Performs an inquiry, which may take longer than the idle timeout of the connection. */
@@ -177,13 +203,6 @@ function agentOf(input: OperationInputs[OperationName]): string | null {
 
 function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
   const { answer } = reply;
-  exchange.auditId = reply.auditId;
-  exchange.replayed = reply.firstRequestId !== undefined;
-  // What was decided then is counted once.
-  if (!exchange.replayed) {
-    exchange.decision = reply.result ?? null;
-    exchange.blockedBy = reply.blockedBy ?? null;
-  }
   if (answer.kind === "json") {
     const headers = exchange.headers(JSON_TYPE);
     if (answer.etag !== undefined) {
@@ -196,7 +215,6 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
     return new Response(inPieces(answer.body), { status: answer.status, headers });
   }
   if (answer.kind === "problem") {
-    exchange.problem = answer.code;
     const options = answer.extra === undefined ? {} : { extra: answer.extra };
     const problem = new Problem(answer.code, answer.detail, options);
     const requestId = reply.firstRequestId ?? exchange.requestId;

@@ -5,6 +5,7 @@ import type { Principal } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { ReadinessAnswer } from "../documents/pages.ts";
+import type { OwnHosts } from "../own-hosts.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
 import { type Authenticate, authenticateRequest, publicReader, sendsKey } from "./authenticate.ts";
@@ -24,6 +25,8 @@ export interface AppDeps extends HandleDeps {
   authenticate: Authenticate;
   /** Reports whether requests of a principal may come from an address; absent when all may. */
   allowsFrom?(principal: Principal, address: () => string): boolean;
+  /** The names of this server, which the endpoints of MCP require; absent when requests may name any host. */
+  ownHosts?: OwnHosts;
   /** Accounts and their sessions. Without them there are no account routes. */
   accounts?: AccountDeps;
   /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */

@@ -24,6 +24,9 @@ export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
 }
 
+/** The body is JSON, but no object. */
+export class NotAnObject extends JsonProblem {}
+
 /** A decoder that refuses invalid UTF-8 and keeps a byte order mark, which the parser refuses. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -31,7 +34,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export function parseStrictJson(bytes: Uint8Array): JsonObject {
   const text = decode(bytes);
   const value = parse(text);
-  if (!isJsonObject(value)) throw new JsonProblem("The body must be a JSON object.");
+  if (!isJsonObject(value)) throw new NotAnObject("The body must be a JSON object.");
   const walk = new Walk(text.includes("\\u"));
   walk.object(value, 1);
   if (walk.hugeNumbers && hasHugeInteger(text)) throw new JsonProblem(INTEGER_PROBLEM);

@@ -36,7 +36,7 @@ export class Validator<T extends TObject> {
   /** `noun` names a member of the object in errors. */
   constructor(
     readonly schema: T,
-    private readonly noun: "member" | "query parameter",
+    private readonly noun: "member" | "query parameter" | "argument",
   ) {
     this.#members = new Map(Object.entries(schema.properties));
     this.#lists = new Set([...this.#members].filter(([, { type }]) => type === "array").map(([name]) => name));

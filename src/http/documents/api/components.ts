@@ -34,6 +34,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "seal_not_found",
   "blocked",
   "restore_blocked",
+  "count_mismatch",
   "version_conflict",
   "quota_exceeded",
   // A recorded stream that could not start.

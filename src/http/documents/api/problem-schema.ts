@@ -23,6 +23,7 @@ export const ProblemSchema = component(
         }),
       ),
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
+      count: t.Optional(t.Integer({ description: "With `count_mismatch`: how many entries there are." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
       findings: t.Optional(t.Array(Finding)),
     },

@@ -1,0 +1,134 @@
+/** Calls of tools: a call becomes a request for a route, and what the operation replies becomes the tool's result. */
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import { PROBLEMS, Problem } from "../../problem.ts";
+import { type Bytes, type Principal, type Reply, requireAgentAllowed } from "../../workspace/contract.ts";
+import type { Exchange } from "../pipeline/exchange.ts";
+import { checkParams, type HandleDeps, perform } from "../pipeline/handle.ts";
+import { retryKey, retryOf } from "../pipeline/retry.ts";
+import { checkScope } from "../pipeline/scopes.ts";
+import { answerIn, type Confirmations, questionResult } from "./confirmations.ts";
+import { type Caller, resultOf } from "./generation.ts";
+import { invalidParams } from "./message.ts";
+import { omitAgent } from "./schemas.ts";
+import type { Call, Confirmation, Tool } from "./tool.ts";
+
+/** What a request addresses. */
+export interface Addressed {
+  /** On an agent's endpoint limited to that agent. */
+  principal: Principal;
+  /** The agent of the endpoint; null where tools take it. */
+  agentId: string | null;
+  /** The tools that this endpoint has for this key. */
+  tools: readonly Tool[];
+}
+
+/** A request to one of the endpoints. */
+export interface McpRequest extends Addressed {
+  request: Request;
+  /** Its body. */
+  bytes: Uint8Array;
+  exchange: Exchange;
+  caller: Caller;
+  deps: HandleDeps;
+  confirmations: Confirmations;
+}
+
+/** Problems that a model can correct, by status. All others are answers of HTTP. */
+const CORRECTABLE: ReadonlySet<number> = new Set([400, 404, 409, 412]);
+
+/**
+ * Returns the result of a call, as JSON.
+ * @throws {RpcError} for an unknown tool
+ * @throws {Problem} that is an answer of HTTP
+ */
+export async function callTool(asked: McpRequest, params: JsonObject): Promise<string> {
+  const tool = asked.tools.find(({ name }) => name === params.name);
+  if (tool === undefined) throw invalidParams("There is no such tool for this key. tools/list lists the tools.");
+  const { arguments: given = {} } = params;
+  if (!isJsonObject(given)) throw invalidParams('"arguments" must be an object.');
+  try {
+    const own = tool.arguments.parse(given) as JsonObject;
+    const args = asked.agentId === null ? own : { agent_id: asked.agentId, ...own };
+    const question = asked.caller.elicits ? (tool.confirm?.(args) ?? null) : null;
+    if (question !== null) return await callConfirmed(asked, params, { tool, args, question });
+    return shownResult(asked, tool, await performCall(asked, tool.call(args)));
+  } catch (error) {
+    if (!(error instanceof Problem) || !isCorrectable(error)) throw error;
+    asked.exchange.problem = error.code;
+    const { param, extra } = error.options;
+    return problemResult(asked, error.code, error.message, { ...(param === undefined ? {} : { param }), ...extra });
+  }
+}
+
+const isCorrectable = ({ code }: Pick<Problem, "code">): boolean => CORRECTABLE.has(PROBLEMS[code][0]);
+
+/** Performs a call in the way of its route. @throws {Problem} when it is refused before the operation */
+export async function performCall(
+  asked: McpRequest,
+  { route, params = {}, query = {}, body = {} }: Call,
+): Promise<Reply<Bytes>> {
+  const { principal, exchange, request, bytes, deps } = asked;
+  exchange.operation = route.operation;
+  checkScope(principal, route.operation);
+  const { agent_id: agentId } = checkParams(route, params);
+  if (agentId !== undefined) requireAgentAllowed(principal, agentId);
+  const key = retryKey(route, request.headers);
+  const retry = key === null ? null : retryOf(key, asked, bytes);
+  return perform(route, { params, query, body, headers: NO_HEADERS, principal }, { request, exchange, retry }, deps);
+}
+
+/** The preconditions of a call are arguments. */
+const NO_HEADERS = new Headers();
+
+/** A call that a person has to confirm. */
+interface Questioned {
+  tool: Tool;
+  args: JsonObject;
+  question: Confirmation;
+}
+
+/** Performs the call if a person has confirmed it, and asks otherwise. */
+async function callConfirmed(
+  asked: McpRequest,
+  { requestState, inputResponses }: JsonObject,
+  { tool, args, question }: Questioned,
+): Promise<string> {
+  const { confirmations, principal } = asked;
+  const of = { actor: principal.actor, tool: tool.name, args };
+  const ask = (count: number) => questionResult(question.text(count), confirmations.begin(of, count));
+  const answer = typeof requestState === "string" ? answerIn(inputResponses) : null;
+  const count = answer === null ? null : confirmations.accept(requestState as string, of);
+  if (answer === "no") return problemResult(asked, "not_confirmed", NOT_CONFIRMED);
+  if (answer === null && question.counting === undefined) return ask(0);
+  const reply = await performCall(asked, question.counting?.(count) ?? tool.call(args));
+  // There are entries that nobody confirmed: all of them at first, and later if their number changed.
+  const refusal = reply.answer;
+  if (refusal.kind === "problem" && refusal.code === "count_mismatch") return ask(refusal.extra?.count as number);
+  return shownResult(asked, tool, reply);
+}
+
+const NOT_CONFIRMED = "The person did not confirm the call. Nothing was changed.";
+
+/** Returns the result that shows an operation's reply. @throws {Problem} that is an answer of HTTP */
+function shownResult(asked: McpRequest, { shown, name }: Tool, { answer, blockedBy }: Reply<Bytes>): string {
+  if (answer.kind === "problem") {
+    const { code, detail, extra = {} } = answer;
+    if (isCorrectable(answer)) return problemResult(asked, code, detail, extra);
+    throw new Problem(code, detail, { extra });
+  }
+  if (answer.kind !== "json") throw new Error(`${name} has no JSON answer`);
+  const body = shown === undefined ? answer.body : JSON.stringify(shown(JSON.parse(answer.body)));
+  return toolResult(asked, asked.agentId === null ? body : omitAgent(body), blockedBy !== undefined);
+}
+
+const problemResult = (asked: McpRequest, code: string, detail: string, extra: JsonObject = {}): string =>
+  toolResult(asked, JSON.stringify({ code, detail, ...extra }), true);
+
+/** Returns a tool's result: the answer as a value, and the same as text for clients that know no values. */
+function toolResult({ caller }: McpRequest, body: string, isError: boolean): string {
+  const failed = isError ? ',"isError":true' : "";
+  return resultOf(
+    caller,
+    `"content":[{"type":"text","text":${JSON.stringify(body)}}],"structuredContent":${body}${failed}`,
+  );
+}

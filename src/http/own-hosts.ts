@@ -1,0 +1,54 @@
+/** The names under which this server is reached: a request that names another host was led here by somebody else. */
+import { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+
+/** Addresses to listen on that stand for all addresses of the machine. */
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+
+/** Hosts whose answer is kept; a client can name as many as it likes. */
+const MAX_KNOWN = 256;
+
+/** A host and its port (RFC 3986 section 3.2.2). */
+const HOST = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/;
+
+export class OwnHosts {
+  readonly #names: ReadonlySet<string>;
+  readonly #everyAddress: boolean;
+  #certificate: X509Certificate | null;
+  readonly #known = new Map<string, boolean>();
+
+  /** `names`: those of the settings, and the address that the server listens on. `cert`: in PEM; null without TLS. */
+  constructor(names: readonly string[], cert: string | null) {
+    this.#names = new Set(names.map((name) => name.toLowerCase()));
+    this.#everyAddress = names.some((name) => EVERY_ADDRESS.has(name));
+    this.#certificate = cert === null ? null : new X509Certificate(cert);
+  }
+
+  /** Reports whether a `Host` header names this server. */
+  has(host: string): boolean {
+    let known = this.#known.get(host);
+    if (known === undefined) {
+      const [, address, name] = HOST.exec(host) ?? [];
+      known = this.#covers((address ?? name ?? "").toLowerCase());
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+      this.#known.set(host, known);
+    }
+    return known;
+  }
+
+  /** Reports whether an `Origin` header names this server. */
+  hasOrigin(origin: string): boolean {
+    return URL.canParse(origin) && this.has(new URL(origin).host);
+  }
+
+  replaceCertificate(cert: string): void {
+    this.#certificate = new X509Certificate(cert);
+    this.#known.clear();
+  }
+
+  #covers(name: string): boolean {
+    if (this.#names.has(name)) return true;
+    if (isIP(name) !== 0) return this.#everyAddress || this.#certificate?.checkIP(name) !== undefined;
+    return name !== "" && this.#certificate?.checkHost(name) !== undefined;
+  }
+}
