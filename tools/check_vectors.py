@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Holds tools/verify.py against the published test vectors: python3 check_vectors.py DIRECTORY"""
-import sys
+import sqlite3, sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -35,6 +35,16 @@ def check_tree(tree):
         require(consistent(old, roots[old], new, roots[new], path), "a consistency proof")
 
 
+def check_kept(vector):
+    """What a pruning states to have kept."""
+    said = vector["kept"]
+    require(sha256("".join(f"{seq}\n" for seq in vector["events"]).encode()) == said["events_digest"], "events_digest")
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE kept_rows (id, event_seq, created_seq, live_from, live_to)")
+    db.executemany("INSERT INTO kept_rows VALUES (?, ?, ?, ?, ?)", [(at, *row) for at, row in enumerate(vector["rows"], 1)])
+    verify.Kept(0, said).read(db)
+
+
 def main(directory):
     def read(name):
         return (Path(directory) / name).read_text()
@@ -55,6 +65,7 @@ def main(directory):
         require(sha256(jcs(vector).encode()) == expected, "value_digest")
     for vector in digests["configs"]:
         require(sha256(jcs(vector["config"]).encode()) == vector["config_digest"], "config_digest")
+    check_kept(load_json(read("kept.json")))
     for name in ("export.json", "export.ndjson", "agent.ndjson"):
         check_export(read(name), Trust())
     check_tree(load_json(read("tree.json")))

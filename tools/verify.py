@@ -299,6 +299,9 @@ def read_witness(text):
     return name, data[1:]
 
 
+KEY_NAME = "[^+\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"  # no white space, as ECMAScript has it
+
+
 def parse_origin(origin):
     """host/workspace, or host/workspace/epoch after a restore: the origin of the first epoch, the workspace, the epoch."""
     parts = re.fullmatch("(.*)/([2-9]|[1-9][0-9]{1,14})", origin)
@@ -323,7 +326,7 @@ class Seal:
             for line in signatures[:-1].split("\n"):
                 dash, name, data = line.split(" ")
                 self.signatures.append((name, unbase64(data)))
-                good = dash == "\u2014" and re.fullmatch(r"[^\s+]+", name) and len(self.signatures[-1][1]) > 4
+                good = dash == "\u2014" and re.fullmatch(KEY_NAME, name) and len(self.signatures[-1][1]) > 4
                 require(good and len(self.signatures) <= 100, "seal_invalid", "not a signature line")
         except ValueError:
             raise Tampered("seal_invalid", "not a seal") from None

@@ -119,7 +119,10 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const source = { path: wish.path, kind: "workspace" } as const;
     const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
     await nameEvents(connection, result.report.problems);
-    if (found.prunedBefore > 0) result.report.prunings = await pruningsOf(connection);
+    if (found.prunedBefore > 0) {
+      result.report.prunings = await pruningsOf(connection);
+      if (!whole) result.report.not_covered = [rowsNotCovered(found.prunedBefore)];
+    }
     return result;
   });
 }
@@ -156,6 +159,10 @@ export async function verifyWorkspaceAndFile(
     return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
   });
 }
+
+/** What the verification of one agent leaves open in a log that was pruned. */
+const rowsNotCovered = (before: number): string =>
+  `whether all stored entries and checkpoints of this agent from before event ${before} are there: each that is there is what its event says, and only a verification without --agent compares them with what the pruning kept`;
 
 const pruningsOf = async (reader: Reader) =>
   (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest, statesKept: states_kept }) => {

@@ -217,15 +217,21 @@ describe("failed sign-ins", () => {
     ]);
     for (let i = 0; i < 6; i++) await fail(own, person.email);
     expect(view.eventsAfter(2)).toEqual([]);
+    // Also those of a session: of its password and of its second factor.
+    const { browser } = person;
+    expect((await browser.post("/account/totp", { password: "not the password" })).status).toBe(403);
+    expect((await browser.post("/account/totp", { password: PASSWORD })).status).toBe(200);
+    expect((await browser.post("/account/totp/confirm", { code: "no code" })).json.code).toBe("second_factor_failed");
+    expect(view.eventsAfter(2).map(({ line }) => line)).toEqual(["- account.begin_totp ok"]);
     await own.restart();
-    expect(view.eventsAfter(2)).toMatchObject([
+    expect(view.eventsAfter(3)).toMatchObject([
       {
         line: "- account.sign_in denied",
         details: {
-          attempts: 6,
+          attempts: 8,
           account_id: person.accountId,
           unknown_account: 0,
-          reasons: { password: 5, rate_limited: 1 },
+          reasons: { password: 5, rate_limited: 1, password_again: 1, second_factor_again: 1 },
           since: expect.any(String),
           until: expect.any(String),
         },

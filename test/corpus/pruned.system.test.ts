@@ -62,6 +62,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
+test("one agent alone is not compared with what was kept, and the report says so", async () => {
+  const asked = { path: stated, agentId: AGENT };
+  const { report, verdict } = await verifyDatabaseFile({ path: stated, immutable: true }, asked);
+  const why = `whether all stored entries and checkpoints of this agent from before event ${TILE_WIDTH} are there`;
+  expect([verdict, report.not_covered]).toEqual(["verified", [expect.stringContaining(why)]]);
+  const all = await verifyDatabaseFile({ path: stated, immutable: true }, { path: stated });
+  expect(all.report.not_covered).toBeUndefined();
+});
+
 type Tampering = [name: string, change: (db: Connection) => void];
 
 const count = (db: Connection) =>

@@ -6,6 +6,8 @@ import { EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
+import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/state/pruning.ts";
+import { openConnection } from "../../src/store/connection.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";
 import { boundVectors } from "../vectors/bound.ts";
@@ -29,6 +31,16 @@ describe("the published test vectors", () => {
   test("are what this implementation makes", async () => {
     const all = { ...vectors(), ...(await boundVectors(vectorKey())) };
     for (const [name, text] of Object.entries(all)) expect(read(name)).toBe(text);
+  });
+
+  test("what a pruning kept", async () => {
+    const { rows, kept } = JSON.parse(read("kept.json"));
+    using connection = openConnection(":memory:");
+    connection.exec(KEPT_ROWS_SCHEMA);
+    for (const [index, row] of rows.entries()) {
+      connection.run("INSERT INTO kept_rows VALUES (?, ?, ?, ?, ?)", [index + 1, ...row]);
+    }
+    expect(await keptRowsDigest(connection)).toEqual({ count: rows.length, digest: kept.rows_digest });
   });
 
   test("exports of the present format, and what each proves", () => {

@@ -43,6 +43,7 @@ export function vectors(): Record<string, string> {
       refused: refusedTexts(log.events[1]?.canonical as string),
     }),
     "digests.json": pretty(digests()),
+    "kept.json": pretty(kept()),
     "export.json": exported("json", log.events, {}),
     "export.ndjson": exported("ndjson", log.events, {}),
     ...sealedVectors(),
@@ -141,6 +142,30 @@ function digests(): JsonValue {
       value_digest: valueDigest(key, canonicalJson(metadata), canonicalJson(value)),
     })),
     configs: configs.map((config) => ({ config, config_digest: sha256Hex(canonicalJson(config)) })),
+  };
+}
+
+/** A pruning before event 512: the events that it kept, the stored versions, and the stored checkpoints behind them. */
+function kept() {
+  const events = [0, 1, 7, 200, 511];
+  const versions = [
+    [1, 1, 1, null],
+    [200, 7, 530, null],
+    [7, 7, 7, 200],
+  ];
+  const checkpoints = [[200, null, null, null]];
+  const rows = [...versions, ...checkpoints];
+  const lines = (all: readonly string[]): string => all.map((line) => `${line}\n`).join("");
+  return {
+    events,
+    rows,
+    kept: {
+      events: events.length,
+      events_digest: sha256Hex(lines(events.map(String))),
+      versions: versions.length,
+      checkpoints: checkpoints.length,
+      rows_digest: sha256Hex(lines(rows.map((row) => row.map((column) => column ?? "-").join(" ")))),
+    },
   };
 }
 

@@ -56,7 +56,9 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
   if (isDirectory && asked.agentId === undefined && databaseKind(control) !== "absent") {
     return [...results, await verifyControlFile(path, sources, results, asked)];
   }
-  for (const { report } of results) if (report.kind === "workspace") report.not_covered = [WITHOUT_CONTROL];
+  for (const { report } of results) {
+    if (report.kind === "workspace") report.not_covered = [...(report.not_covered ?? []), WITHOUT_CONTROL];
+  }
   return results;
 }
 

@@ -17,10 +17,10 @@ const MAX_WINDOWS = 50;
 const MAX_ACCOUNTS = 20;
 
 /**
- * Why it failed: the wrong password or no such account, a wrong password of somebody who was signed in, the wrong code, or
+ * Why it failed: the wrong password or no such account, the wrong code, either of them of somebody who was signed in, or
  * too many attempts.
  */
-export type FailureReason = "password" | "password_again" | "second_factor" | "rate_limited";
+export type FailureReason = "password" | "password_again" | "second_factor" | "second_factor_again" | "rate_limited";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");

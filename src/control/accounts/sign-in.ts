@@ -41,8 +41,14 @@ export async function signIn(parts: AccountParts, credentials: Credentials, orig
 /** The refusals that the log of the installation records. */
 const FAILURES: Readonly<Record<string, FailureReason>> = {
   sign_in_failed: "password",
-  password_wrong: "password_again",
   second_factor_failed: "second_factor",
+  rate_limited: "rate_limited",
+};
+
+/** The same of somebody who is signed in. */
+const FAILURES_IN_SESSION: typeof FAILURES = {
+  password_wrong: "password_again",
+  second_factor_failed: "second_factor_again",
   rate_limited: "rate_limited",
 };
 
@@ -104,21 +110,27 @@ async function begunFor(parts: AccountParts, account: AccountRecord, { device, f
  * Checks the password of a signed-in person again, for actions for which an open session is not enough.
  * @throws {Problem} `password_wrong`, `rate_limited`, `unavailable`
  */
-export async function confirmPassword(
-  { control, passwords, attempts, failures }: AccountParts,
-  session: SessionRecord,
-  password: string,
-): Promise<AccountRecord> {
-  const { id, accountId, address } = session;
-  try {
-    const attempt = attempts.passwordAgain(id);
-    const account = findAccount(control.connection, accountId);
-    const right = await passwords.verify(password, account?.password ?? null);
+export function confirmPassword(parts: AccountParts, session: SessionRecord, password: string): Promise<AccountRecord> {
+  return recordingFailures(parts, session, async () => {
+    const attempt = parts.attempts.passwordAgain(session.id);
+    const account = findAccount(parts.control.connection, session.accountId);
+    const right = await parts.passwords.verify(password, account?.password ?? null);
     if (account === undefined || !right) throw new Problem("password_wrong", "This is not your current password.");
     attempt.succeeded();
     return account;
+  });
+}
+
+/** Returns what `work` returns, which checks a password or a code of a signed-in person. Records a wrong one. */
+export async function recordingFailures<T>(
+  { failures }: AccountParts,
+  { accountId, address }: SessionRecord,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
-    const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
+    const reason = error instanceof Problem ? FAILURES_IN_SESSION[error.code] : undefined;
     if (reason !== undefined) await failures.failed(address, accountId, reason);
     throw error;
   }

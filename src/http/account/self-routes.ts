@@ -10,7 +10,13 @@ import {
 } from "../../control/accounts/second-factor.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { listSessions } from "../../control/accounts/sessions.ts";
-import { changePassword, confirmPassword, endSessions, rename } from "../../control/accounts/sign-in.ts";
+import {
+  changePassword,
+  confirmPassword,
+  endSessions,
+  recordingFailures,
+  rename,
+} from "../../control/accounts/sign-in.ts";
 import { Problem } from "../../problem.ts";
 import { clearSession } from "../pipeline/session.ts";
 import { Count, listWithoutPages, object } from "../shapes.ts";
@@ -145,7 +151,8 @@ export const selfActions = [
     response: { description: "The recovery codes.", schema: schema.RecoveryCodes },
     problems: ["second_factor_failed", "totp_off", "totp_on"],
     async run({ body, signedIn }, { parts }) {
-      const { codes, auditId } = await confirmSecondFactor(parts, accountOf(parts, signedIn), body.code);
+      const confirm = () => confirmSecondFactor(parts, accountOf(parts, signedIn), body.code);
+      const { codes, auditId } = await recordingFailures(parts, signedIn.session, confirm);
       return { body: { recovery_codes: codes }, auditId };
     },
   }),
@@ -161,7 +168,8 @@ export const selfActions = [
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      const { codes, auditId } = await renewRecoveryCodes(parts, account, body.code);
+      const renew = () => renewRecoveryCodes(parts, account, body.code);
+      const { codes, auditId } = await recordingFailures(parts, signedIn.session, renew);
       return { body: { recovery_codes: codes }, auditId };
     },
   }),
@@ -176,7 +184,7 @@ export const selfActions = [
     problems: ["password_wrong", "second_factor_failed", "totp_off"],
     async run({ body, signedIn }, { parts }) {
       const account = await confirmPassword(parts, signedIn.session, body.password);
-      return endSecondFactor(parts, account, body.code);
+      return recordingFailures(parts, signedIn.session, () => endSecondFactor(parts, account, body.code));
     },
   }),
 
