@@ -21,6 +21,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["key", async () => (await import("./commands/key.ts")).addKeyCommands],
   ["key-info", async () => (await import("./commands/seal-key.ts")).addKeyInfo],
   ["rotate-seal-key", async () => (await import("./commands/seal-key.ts")).addRotateSealKey],
+  ["data", async () => (await import("./commands/data.ts")).addDataCommands],
   ["erase", async () => (await import("./commands/erase.ts")).addErase],
   ["audit", async () => (await import("./commands/audit.ts")).addAudit],
   ["account", async () => (await import("./commands/account.ts")).addAccountCommands],

@@ -55,7 +55,8 @@ async function complaint(path: string, answer: Response): Promise<string> {
   return typeof detail === "string" ? `${said}: ${detail}` : `${said}.`;
 }
 
-function connectionReason(error: unknown): string {
+/** Describes why a daemon cannot be reached. */
+export function connectionReason(error: unknown): string {
   const code = systemCode(error);
   switch (code) {
     case "ECONNREFUSED":

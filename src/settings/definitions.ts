@@ -211,5 +211,7 @@ export const variableOf = (name: SettingName): string => `${VARIABLE_PREFIX}${na
 export const VARIABLE_PREFIX = "GOVERND_";
 /** The variable that names the settings file. It is not a setting itself. */
 export const CONFIG_VARIABLE = "GOVERND_CONFIG";
+/** The variable with the API key of commands that ask a daemon. It is not a setting either. */
+export const API_KEY_VARIABLE = "GOVERND_API_KEY";
 /** The settings file that is read if it exists and no other one is named. */
 export const CONFIG_FILE = "governd.toml";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { cannotRead, Failure, systemCode } from "../failure.ts";
-import { CONFIG_FILE, CONFIG_VARIABLE, type Settings } from "./definitions.ts";
+import { API_KEY_VARIABLE, CONFIG_FILE, CONFIG_VARIABLE, type Settings } from "./definitions.ts";
 import { type Origins, resolveSettings, type Sources } from "./resolve.ts";
 
 export interface LoadedSettings {
@@ -31,6 +31,9 @@ export function loadSettings(flags: Sources["flags"], config: string | undefined
   const lines = resolution.mistakes.map((mistake) => `  ${mistake}`).join("\n");
   throw new Failure("invalid_settings", `There ${count} in the settings:\n${lines}`);
 }
+
+/** Returns the API key in the environment. */
+export const apiKeyOfEnvironment = (): string | undefined => process.env[API_KEY_VARIABLE];
 
 function readFile(path: string, named: boolean): Sources["file"] {
   try {

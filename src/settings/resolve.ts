@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import {
+  API_KEY_VARIABLE,
   CONFIG_VARIABLE,
   DEFINITIONS,
   type Definition,
@@ -101,7 +102,8 @@ function* unknownNames(sources: Sources, table: Record<string, unknown>): Genera
   for (const name of Object.keys(table)) {
     if (!names.has(name)) yield `${name} (${sources.file?.path}): there is no such setting`;
   }
-  const variables = new Set<string>([CONFIG_VARIABLE, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
+  const others = [CONFIG_VARIABLE, API_KEY_VARIABLE];
+  const variables = new Set<string>([...others, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
   for (const variable of Object.keys(sources.environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || variables.has(variable)) continue;
     yield `${variable} (environment): there is no such setting`;

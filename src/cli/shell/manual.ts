@@ -1,5 +1,5 @@
 /** The manual page, written with the man macros that every `man` understands. */
-import { CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings/definitions.ts";
+import { API_KEY_VARIABLE, CONFIG_VARIABLE, DEFINITIONS, flagOf, variableOf } from "../../settings/definitions.ts";
 import { type CommandNode, type CommandOption, everyCommand } from "./command-tree.ts";
 
 const FILES: readonly (readonly [string, string])[] = [
@@ -34,6 +34,7 @@ export function manualPage(root: CommandNode, version: string): string {
       "A flag takes precedence over the environment, the environment over the settings file, and that over the default.",
     ),
     item(CONFIG_VARIABLE, "the settings file"),
+    item(API_KEY_VARIABLE, "the API key of commands that ask a daemon"),
     ...DEFINITIONS.map(({ name }) => item(variableOf(name), `the same as ${flagOf(name)}; in the file: ${name}`)),
     ".SH FILES",
     ...FILES.map(([name, meaning]) => item(name, meaning)),

@@ -1,0 +1,205 @@
+/**
+ * Importing entries from a file. Its lines are sent in batches, each with an idempotency key of the run and the batch: a
+ * batch whose answer was lost is sent again, also by a later run, and is written once.
+ */
+import { createReadStream, statSync } from "node:fs";
+import { Failure } from "../../failure.ts";
+import { RandomPool } from "../../ids.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { detectorWords } from "../../policy/detectors.ts";
+import { complaintOf, type DaemonApi, requireGood } from "./api.ts";
+import { StateFile } from "./state-file.ts";
+
+/** The most lines of a batch, and its size, bytes: far below `max_batch_body`. */
+const BATCH_LINES = 500;
+const BATCH_BYTES = 2 * 1024 * 1024;
+/** A longer line is no entry, bytes: a value has up to 1 MiB, of which JSON makes six times as much at most. */
+const LINE_BYTES = 8 * 1024 * 1024;
+
+/** Refused lines of which the reason is kept. */
+export const MAX_SHOWN = 1_000;
+
+interface ImportWish {
+  file: string;
+  agent: string;
+  keep: boolean;
+  resume: boolean;
+}
+
+/** A line that was not written, counted from 1, and why, without its text. */
+export interface Refusal {
+  line: number;
+  reason: string;
+}
+
+/** What became of the lines. */
+export interface Imported {
+  written: number;
+  /** Entries that existed and were to stay. */
+  kept: number;
+  refused: number;
+  /** The first refusals, up to {@link MAX_SHOWN}. */
+  refusals: Refusal[];
+}
+
+/** How far an import has come. */
+interface ImportState extends Imported {
+  /** Names the run: a part of its idempotency keys. */
+  run: string;
+  /** Bytes and lines of the file that are done. */
+  bytes: number;
+  lines: number;
+}
+
+/** A line of the file, without its end. `bytes`: with it. */
+interface Line {
+  number: number;
+  bytes: number;
+  /** Null for a line that is too long or no UTF-8. */
+  text: string | null;
+}
+
+/** A line as an operation of a batch. */
+interface Sendable {
+  line: number;
+  operation: JsonObject;
+}
+
+/** Imports the file. `onBatch` is told how many bytes are done. @throws {Failure} */
+export async function importEntries(
+  api: DaemonApi,
+  { file, agent, keep, resume }: ImportWish,
+  onBatch: (bytes: number, total: number) => Promise<void>,
+): Promise<Imported> {
+  const { size, mtimeMs } = statSync(file);
+  const stateFile = new StateFile<ImportState>(`${file}.import.json`, { agent, keep, size, mtimeMs });
+  const state = stateFile.read(resume) ?? {
+    ...{ run: new RandomPool().take(16).toHex(), bytes: 0, lines: 0 },
+    ...{ written: 0, kept: 0, refused: 0, refusals: [] },
+  };
+  stateFile.write(state);
+  for await (const lines of batchesOf(file, state)) {
+    await importBatch(api, { agent, keep }, lines, state);
+    for (const { bytes } of lines) state.bytes += bytes;
+    state.lines += lines.length;
+    stateFile.write(state);
+    await onBatch(state.bytes, size);
+  }
+  stateFile.remove();
+  const { written, kept, refused, refusals } = state;
+  return { written, kept, refused, refusals };
+}
+
+async function importBatch(
+  api: DaemonApi,
+  { agent, keep }: Pick<ImportWish, "agent" | "keep">,
+  lines: readonly Line[],
+  state: ImportState,
+): Promise<void> {
+  const refuse = (line: number, reason: string) => {
+    state.refused += 1;
+    if (state.refusals.length < MAX_SHOWN) state.refusals.push({ line, reason });
+  };
+  const sendable: Sendable[] = [];
+  for (const { number: line, text } of lines) {
+    if (text === "") continue;
+    const entry = text === null ? null : entryOf(text);
+    if (entry === null) refuse(line, "not a JSON object with the texts key and value");
+    else sendable.push({ line, operation: { op: "write", ...entry, ...(keep && { if_version: null }) } });
+  }
+  while (sendable.length > 0) {
+    const body = { agent_id: agent, atomic: false, operations: sendable.map(({ operation }) => operation) };
+    const idempotencyKey = `${state.run}/${state.lines + 1}`;
+    const answer = await api.ask({ method: "POST", path: "/v1/data/batch", body, idempotencyKey });
+    const wrong = answer.status === 400 ? /^operations\[(\d+)\]/.exec(String(answer.body.param)) : null;
+    if (wrong !== null) {
+      // Nothing was stored for such an answer, so the rest is sent with the same key.
+      const [one] = sendable.splice(Number(wrong[1]), 1);
+      if (one === undefined) throw new Failure("environment", complaintOf(answer));
+      refuse(one.line, String(answer.body.detail).replace(/^operations\[\d+\]: /, ""));
+      continue;
+    }
+    const results = requireGood(answer).results as JsonObject[];
+    for (const [index, { line }] of sendable.entries()) {
+      const result = results[index] ?? {};
+      if (result.allowed === true) state.written += 1;
+      else if (result.conflict === true) state.kept += 1;
+      else refuse(line, reasonOf(result));
+    }
+    break;
+  }
+  // A malformed line is refused before those that the daemon refuses.
+  state.refusals.sort((one, other) => one.line - other.line);
+}
+
+/** Why a policy refused an entry: what was found where. */
+function reasonOf({ blocked_by: blockedBy, findings }: JsonObject): string {
+  const found = Array.isArray(findings) ? (findings as { detector: string; field: string }[]) : [];
+  const what = found.map(({ detector, field }) => `${detectorWords(detector)} in ${field}`);
+  return `blocked by ${blockedBy}${what.length === 0 ? "" : `: ${[...new Set(what)].join(", ")}`}`;
+}
+
+/** What of a line is written; null when it is no entry. */
+function entryOf(text: string): JsonObject | null {
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return null;
+  }
+  if (!isJsonObject(value) || typeof value.key !== "string" || typeof value.value !== "string") return null;
+  const { key, value: content, metadata = {} } = value;
+  return { key, value: content, metadata };
+}
+
+/** The lines of a file behind those that are done, in batches: the same ones whenever the file is read. */
+async function* batchesOf(file: string, done: { bytes: number; lines: number }): AsyncGenerator<Line[]> {
+  let batch: Line[] = [];
+  let bytes = 0;
+  for await (const line of linesOf(file, done)) {
+    if (batch.length > 0 && (batch.length === BATCH_LINES || bytes + line.bytes > BATCH_BYTES)) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(line);
+    bytes += line.bytes;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* linesOf(file: string, { bytes: start, lines }: { bytes: number; lines: number }): AsyncGenerator<Line> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let number = lines;
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  const take = (piece: Uint8Array) => {
+    length += piece.length;
+    // The rest of a line that is too long is not kept.
+    if (length <= LINE_BYTES) pieces.push(piece);
+  };
+  const end = (): Line => {
+    const line = { number: ++number, bytes: length, text: length > LINE_BYTES ? null : textOf(decoder, pieces) };
+    [pieces, length] = [[], 0];
+    return line;
+  };
+  for await (const chunk of createReadStream(file, { start }) as AsyncIterable<Uint8Array>) {
+    let from = 0;
+    for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
+      take(chunk.subarray(from, at + 1));
+      from = at + 1;
+      yield end();
+    }
+    if (from < chunk.length) take(chunk.subarray(from));
+  }
+  if (length > 0) yield end();
+}
+
+const LF = 10;
+
+function textOf(decoder: TextDecoder, pieces: readonly Uint8Array[]): string | null {
+  try {
+    return decoder.decode(Buffer.concat(pieces)).trim();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,38 @@
+/** Files beside a file that say how far a command has come with it. */
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { Failure } from "../../failure.ts";
+
+export class StateFile<S extends object> {
+  constructor(
+    private readonly path: string,
+    /** What a continued run must have in common with the interrupted one. */
+    private readonly wish: object,
+  ) {}
+
+  /**
+   * Returns what an interrupted run left, or null when there was none.
+   * @throws {Failure} `usage` when there was one that is not to be continued, or that had other options
+   */
+  read(resume: boolean): S | null {
+    if (!existsSync(this.path)) {
+      if (resume) throw new Failure("usage", `There is nothing to resume: ${this.path} does not exist.`);
+      return null;
+    }
+    if (!resume) {
+      const message = `An earlier run was interrupted: --resume continues it. To begin anew, remove ${this.path}.`;
+      throw new Failure("usage", message);
+    }
+    const { wish, state } = JSON.parse(readFileSync(this.path, "utf8")) as { wish: object; state: S };
+    if (JSON.stringify(wish) === JSON.stringify(this.wish)) return state;
+    throw new Failure("usage", `The interrupted run had other options. To begin anew, remove ${this.path}.`);
+  }
+
+  write(state: S): void {
+    writeFileSync(`${this.path}.tmp`, JSON.stringify({ wish: this.wish, state }));
+    renameSync(`${this.path}.tmp`, this.path);
+  }
+
+  remove(): void {
+    rmSync(this.path, { force: true });
+  }
+}
