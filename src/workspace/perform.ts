@@ -100,18 +100,19 @@ export class WorkspaceWriter {
 
   #performTogether(jobs: readonly AnyJob[]): Promise<Reply[]> {
     return this.#log.run(async () => {
-      const preparations: Preparation[][] = [];
-      for (const job of jobs) preparations.push(await this.#prepareParts("parts" in job ? job.parts : [job]));
+      const preparations: Preparation[] = [];
+      for (const job of jobs)
+        preparations.push("parts" in job ? { prepared: await this.#prepareParts(job) } : this.#prepare(job));
       const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
-        replies.push(await this.#performOne(job, preparations[i] as Preparation[]));
+        replies.push(await this.#performOne(job, preparations[i] as Preparation));
       }
       return replies;
     });
   }
 
-  async #prepareParts(parts: readonly Job[]): Promise<Preparation[]> {
+  async #prepareParts({ parts }: CompositeJob): Promise<Preparation[]> {
     const preparations: Preparation[] = [];
     for (const part of parts) {
       if (this.#slice.isOver) await this.#slice.pause();
@@ -120,7 +121,7 @@ export class WorkspaceWriter {
     return preparations;
   }
 
-  #performOne(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
+  #performOne(job: AnyJob, made: Preparation): MaybePromise<Reply> {
     const { retry } = job;
     if (retry === undefined) return this.#performNow(job, made);
     const { nowMs } = this.#log;
@@ -129,11 +130,11 @@ export class WorkspaceWriter {
     return once(this.connection, retry, place, () => this.#performNow(job, made));
   }
 
-  #performNow(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
-    if ("parts" in job)
-      return performComposite(job, made, { log: this.#log, recorder: this.#recorder, slice: this.#slice });
-    const [own] = made as [Preparation];
-    return "failure" in own ? own.failure : this.#recorder.perform(job, own.prepared);
+  #performNow(job: AnyJob, made: Preparation): MaybePromise<Reply> {
+    if ("failure" in made) return made.failure;
+    if (!("parts" in job)) return this.#recorder.perform(job, made.prepared);
+    const around = { log: this.#log, recorder: this.#recorder, slice: this.#slice };
+    return performComposite(job, made.prepared as Preparation[], around);
   }
 
   #prepare(job: Job): Preparation {

@@ -66,6 +66,32 @@ async function load(client: Client, name: number, acknowledged: Map<string, stri
   }
 }
 
+const SIZE = 5;
+
+/** Overwrites a few keys of an agent of its own together until the daemon is killed. Returns the last value it knows of. */
+async function loadBatches(client: Client, agent: string, onWrite: () => void): Promise<string | null> {
+  for (let last: string | null = null; ; onWrite()) {
+    const value = crypto.randomUUID();
+    const operations = Array.from({ length: SIZE }, (_, i) => ({ op: "write", key: `${i}`, value }));
+    try {
+      const { json } = await client.post("/v1/data/batch", { agent_id: agent, operations });
+      if (json?.applied !== true) return last;
+    } catch {
+      return last;
+    }
+    last = value;
+  }
+}
+
+/** Of a batch, all was done or nothing. */
+async function expectWhole(client: Client, agent: string, acknowledged: string | null): Promise<void> {
+  const operations = Array.from({ length: SIZE }, (_, i) => ({ op: "read", key: `${i}` }));
+  const { json } = await client.post("/v1/data/batch", { agent_id: agent, operations });
+  const values = new Set((json.results as { value?: string }[]).map(({ value }) => value));
+  expect(values.size).toBe(1);
+  if (acknowledged !== null) expect(values).not.toContain(undefined);
+}
+
 test(
   "killed under load, again and again",
   async () => {
@@ -74,6 +100,7 @@ test(
     const { workspace, apiKey } = await administer(dataDir, (one) => one.createWorkspace("killed"));
     using view = new WorkspaceView(join(dataDir, "workspaces", `${workspace.id}.db`));
     const acknowledged = new Map<string, string>();
+    const batched = new Map<string, string | null>();
     const count = { acknowledged: 0 };
     for (let round = 0; round < KILLS; round++) {
       const daemon = await serve(dataDir);
@@ -82,13 +109,18 @@ test(
         const agent = `agent-${Number(key.split("/")[0]) % 3}`;
         expect((await client.read(agent, key)).json).toEqual({ agent_id: agent, key, value });
       }
+      for (const [agent, value] of batched) await expectWhole(client, agent, value);
       const enough = count.acknowledged + WRITES_BEFORE + Math.floor(Math.random() * WRITES_SPREAD);
       const reached = Promise.withResolvers<void>();
-      const clients = Array.from({ length: CLIENTS }, (_, name) =>
-        load(client, name, acknowledged, () => {
-          if (++count.acknowledged >= enough) reached.resolve();
-        }),
-      );
+      const onWrite = () => {
+        if (++count.acknowledged >= enough) reached.resolve();
+      };
+      const clients = Array.from({ length: CLIENTS }, async (_, name) => {
+        if (name % 4 > 0) return load(client, name, acknowledged, onWrite);
+        const agent = `batched-${name}`;
+        const last = await loadBatches(client, agent, onWrite);
+        batched.set(agent, last ?? batched.get(agent) ?? null);
+      });
       await reached.promise;
       await daemon.kill();
       await Promise.all(clients);

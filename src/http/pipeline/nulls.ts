@@ -3,13 +3,22 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isJsonObject, type JsonValue } from "../../json.ts";
 
+/** Reports whether the members of a value that a schema fixes are as it says. Tells most variants apart, and quickly. */
+function mayBe({ properties }: TSchema, value: JsonValue): boolean {
+  if (properties === undefined || !isJsonObject(value)) return true;
+  return Object.entries(properties as Record<string, TSchema>).every(
+    ([name, form]) => form.const === undefined || form.const === value[name],
+  );
+}
+
 /**
  * Returns a value without the members that are null where the schema takes no null and does not need the member. Answers
  * show what is absent as null, so clients send it back. What is free-form is not touched.
  */
 export function withoutNulls(schema: TSchema, value: JsonValue): JsonValue {
   const { items, properties, required = [] } = schema;
-  const variants = (schema.anyOf ?? schema.oneOf) as TSchema[] | undefined;
+  const variants = ((schema.anyOf ?? schema.oneOf) as TSchema[] | undefined)?.filter((one) => mayBe(one, value));
+  if (variants?.length === 1) return withoutNulls(variants[0] as TSchema, value);
   if (variants !== undefined) {
     const cleaned = variants.map((variant) => [variant, withoutNulls(variant, value)] as const);
     return cleaned.find(([variant, each]) => Value.Check(variant, each))?.[1] ?? value;
