@@ -11,6 +11,7 @@ interface Abuse {
   run(ask: Ask, round: number, checkpointId: string): Promise<Response>;
 }
 
+const LARGE = "A note about the harbour. ".repeat(Math.floor(MIB / 26));
 const EXPENSIVE = "Authorization: Basic ".repeat(Math.floor(MIB / 21));
 
 export const ABUSES: readonly Abuse[] = [
@@ -18,6 +19,28 @@ export const ABUSES: readonly Abuse[] = [
     name: "12 writes of 1 MiB that are costly to screen",
     clients: 12,
     run: (ask, round) => ask("POST", "/v1/data/write", { agent_id: "large", key: `k${round % 12}`, value: EXPENSIVE }),
+  },
+  {
+    name: "4 batches of 1,000",
+    clients: 4,
+    run: (ask, round) =>
+      ask("POST", "/v1/data/batch", {
+        agent_id: "large",
+        operations: Array.from({ length: 1_000 }, (_, i) => ({
+          op: "write",
+          key: `b${round % 4}/${i}`,
+          value: `A note about the harbour, number ${i} of ${round}. `.repeat(4),
+        })),
+      }),
+  },
+  {
+    name: "2 batches of 15 MiB",
+    clients: 2,
+    run: (ask, round) =>
+      ask("POST", "/v1/data/batch", {
+        agent_id: "large",
+        operations: Array.from({ length: 15 }, (_, i) => ({ op: "write", key: `l${round % 2}/${i}`, value: LARGE })),
+      }),
   },
   {
     name: "8 lists of 8 MiB",

@@ -3,7 +3,7 @@
  * `bench/results/`. docs/benchmarks.md says what is measured and how.
  *
  * `--quick` for a look at a few figures, `--scale N[,N…]` for larger logs beside the one of 10,000 events, `--rounds N`
- * (default 3), `--seconds N` for each load (default 5), `--only writes|scale|neighbours|footprint`, `--readme` to print
+ * (default 3), `--seconds N` for each load (default 5), `--only writes|batches|scale|neighbours|footprint`, `--readme` to print
  * the lines for README from the last whole run.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { $ } from "bun";
 import manifest from "../package.json" with { type: "json" };
+import { measureBatches } from "./batches.ts";
 import { prepareAgents, startDaemon } from "./daemon.ts";
 import { flag, option, percentile, text } from "./figures.ts";
 import { measureNeighbours } from "./neighbours.ts";
@@ -62,6 +63,7 @@ async function measureDisturbance(): Promise<Section> {
 const SIZES = [SMALLEST, ...text("scale", "").split(",").filter(Boolean).map(Number)];
 const SECTIONS: Record<string, () => Promise<Section>> = {
   writes: () => measureWrites(BINARY, rounds, seconds),
+  batches: () => measureBatches(BINARY, rounds, seconds),
   scale: () => measureScales(BINARY, SIZES, rounds, seconds),
   neighbours: measureDisturbance,
   footprint: measureFootprint,

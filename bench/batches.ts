@@ -1,0 +1,58 @@
+/** Batches of writes beside single writes, and beside the batches of a peer, in turns. */
+import { startGovernd } from "./peers/governd.ts";
+import { type Peer, Unavailable } from "./peers/peer.ts";
+import { startPocketBase } from "./peers/pocketbase.ts";
+import { note, type Section } from "./results.ts";
+import type { Load } from "./wrk.ts";
+
+const CLIENTS = 64;
+/** Entries of a batch; 1 for requests that write a single entry. The most that PocketBase takes is 50. */
+const SIZES = [1, 50, 100];
+const MOST_OF_PEERS = 50;
+const WARM_UP_SECONDS = 1;
+
+interface Case {
+  peer: Peer;
+  size: number;
+}
+
+export async function measureBatches(binary: string, rounds: number, seconds: number): Promise<Section> {
+  const section: Section = { name: `Batches, ${CLIENTS} clients`, rows: [], notes: [] };
+  await using stack = new AsyncDisposableStack();
+  const governd = stack.use(await startGovernd(binary));
+  const cases: Case[] = SIZES.map((size) => ({ peer: governd, size }));
+  try {
+    const peer = stack.use(await startPocketBase());
+    cases.push(...SIZES.filter((size) => size <= MOST_OF_PEERS).map((size) => ({ peer, size })));
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    section.notes.push(error.message);
+  }
+  for (const one of cases) await send(one, WARM_UP_SECONDS);
+  for (let round = 0; round < rounds; round++) {
+    for (let turn = 0; turn < cases.length; turn++) {
+      await measure(section, cases[(turn + round) % cases.length] as Case, seconds);
+    }
+  }
+  section.rows.sort((a, b) => a.subject.localeCompare(b.subject) || order(a.case) - order(b.case));
+  section.notes.push("Figures are of entries, percentiles of requests.");
+  return section;
+}
+
+const nameOf = (size: number): string => (size === 1 ? "single writes" : `${size} in a batch`);
+const order = (name: string): number => SIZES.findIndex((size) => nameOf(size) === name);
+
+function send({ peer, size }: Case, seconds: number): Promise<Load> {
+  if (size === 1) return peer.write(CLIENTS, seconds);
+  if (peer.batch === undefined) throw new Error(`${peer.name} has no batches`);
+  return peer.batch(CLIENTS, seconds, size);
+}
+
+async function measure(section: Section, one: Case, seconds: number): Promise<void> {
+  const { peer, size } = one;
+  const before = peer.cpuSeconds();
+  const { requests, requestsPerSecond, failed, p50Ms, p99Ms, p999Ms } = await send(one, seconds);
+  if (failed > 0) throw new Error(`${peer.name}: ${failed} requests failed, ${nameOf(size)}`);
+  const cpuUs = ((peer.cpuSeconds() - before) / (requests * size)) * 1_000_000;
+  note(section, nameOf(size), peer.name, { perSecond: requestsPerSecond * size, p50Ms, p99Ms, p999Ms, cpuUs });
+}
