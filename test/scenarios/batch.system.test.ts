@@ -1,7 +1,9 @@
 /** Batches: what each operation answers, which events it leaves, and what is applied when one of them is refused. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { type Scenario, type Scene, scenarios } from "../support/scenario.ts";
+import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
@@ -289,6 +291,18 @@ test("a thousand operations, one of a megabyte, and the limit of a body", async 
   expect((await view.verify()).problems).toEqual([]);
 });
 
+test("a refused batch that is sent again with its Idempotency-Key is not decided again", async () => {
+  const { client, view } = workspace;
+  await client.write("again", "k", "v");
+  const body = { agent_id: "again", operations: [put("a"), put("k", "w", { if_version: null })] };
+  const sent = { path: "/v1/data/batch", body, headers: { "idempotency-key": "batch-1" } };
+  const first = await client.send(sent);
+  const { head } = view;
+  const second = await client.send(sent);
+  expect([second.text, second.headers.get("x-audit-id")]).toEqual([first.text, first.headers.get("x-audit-id")]);
+  expect(view.eventsAfter(head)).toEqual([]);
+});
+
 test("batches and single writers at the same time", async () => {
   const { client, view } = workspace;
   const counts = Array.from({ length: 8 }, async (_, n) => {
@@ -311,4 +325,10 @@ test("batches and single writers at the same time", async () => {
   const { json } = await client.get("/v1/data/list", { agent_id: "busy", limit: 1000 });
   expect(json.data.length).toBe(8 * 10 + 8 * 5);
   expect((await view.verify()).problems).toEqual([]);
+});
+
+test.if(HAS_PYTHON)("both verifiers find the directory with all of this intact", async () => {
+  await using second = new SecondVerifier();
+  expect(await second.run(daemon.dataDir)).toMatchObject({ code: 0, codes: [] });
+  expect(await governd(["verify", "--quiet", daemon.dataDir])).toMatchObject({ code: 0 });
 });

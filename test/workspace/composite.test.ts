@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import type { VersionCondition } from "../../src/condition.ts";
 import type { OperationInputs, PartOf, PartRequest } from "../../src/operations.ts";
 import { Problem } from "../../src/problem.ts";
+import { DiskSpace } from "../../src/store/disk-space.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { CompositeJob } from "../../src/workspace/composite.ts";
@@ -174,6 +175,26 @@ test("a part that fails after it wrote: nothing of the batch happened, and the o
   expect(workspace.failures.map(({ operation }) => operation)).toEqual(["data.write", "data.write"]);
   const keys = view.connection.all<[string]>("SELECT key FROM entries ORDER BY key");
   expect(keys.flat()).toEqual(["afalse", "atrue", "bfalse", "btrue"]);
+  expect(await problemsIn(workspace)).toEqual([]);
+});
+
+test("on a full disk what writes is refused as a whole, and what only reads or frees space is not", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  await workspace.perform("data.batch", batch([put("one", "v"), put("two", "v")]));
+  const space = DiskSpace.ample();
+  space.isFull = true;
+  const perform = async (...parts: Part[]) => {
+    const request = { name: "data.batch" as const, input: batch(parts, false), principal: workspace.principal };
+    const [reply] = await workspace.writer.perform([jobOf(request, undefined, { space })]);
+    return reply as Reply;
+  };
+  expect((await perform(end("one"), put("three", "v"))).answer).toMatchObject({ kind: "problem", code: "unavailable" });
+  expect(bodyOf(await perform(get("one"), end("one"), get("one"))).results).toMatchObject([
+    { found: true },
+    { deleted: 1 },
+    { found: false },
+  ]);
   expect(await problemsIn(workspace)).toEqual([]);
 });
 
