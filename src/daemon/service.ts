@@ -180,7 +180,7 @@ function descriptorPlan({ threads, max_connections }: Settings, logger: Logger):
 }
 
 function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {
-  const { settings, authenticator, logger } = parts;
+  const { settings, directory, authenticator, logger } = parts;
   const { pool, anchors, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
@@ -189,6 +189,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts,
     isReady: () => readiness.brief(),
+    caFile: settings.tls === "auto" ? directory.authority : null,
     ...(requests === null ? {} : { meter: requests }),
     logs: (status) => logger.writes(levelOf(status)),
     log: (entry) => {

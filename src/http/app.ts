@@ -56,7 +56,7 @@ type Context = Routed & { path: string };
  * no call, which would make it asynchronous.
  */
 export function createApp(deps: AppDeps) {
-  const pages = publicPages(apiRoutes, actions, () => deps.isReady());
+  const pages = publicPages(apiRoutes, actions, deps);
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a trailing slash
   // makes another path.

@@ -171,10 +171,13 @@ export function choice<const W extends string>(words: readonly W[], description:
   return t.Optional(wordOf(words, description, byDefault === undefined ? {} : { default: byDefault }));
 }
 
-/** A filter: one or several of a few words, which may be left out. `description` ends where the words follow. */
+/** A filter: one or several of a few words, which may be left out. */
 export function wordsOf<const W extends string>(words: readonly W[], item: TUnsafe<W>, description: string) {
-  const list = `${description}: one or several of ${words.join(", ")}, separated by commas.`;
-  return t.Optional(t.Array(item, { minItems: 1, description: list, examples: [words.slice(0, 2)] }));
+  const options = {
+    description: `${description}: one or several, separated by commas.`,
+    examples: [words.slice(0, 2)],
+  };
+  return t.Optional(t.Array(item, { minItems: 1, ...options }));
 }
 
 /** An integer of a range, which may be left out. `words` say what it is. */

@@ -110,7 +110,7 @@ function everyPath(): Map<string, { methods: Set<string>; sent: () => [string, R
   }
   for (const { method, path } of actions) add(method, path, () => [accountPath(path), session]);
   add("POST", DOWNLOAD_PATH, () => [accountPath(DOWNLOAD_PATH), session]);
-  const ready = () => ({ ready: true, workspacesDown: 0 });
+  const ready = { isReady: () => ({ ready: true, workspacesDown: 0 }) };
   for (const { path } of publicPages(routes, actions, ready)) add("GET", path, () => [path, {}]);
   return paths;
 }

@@ -2,7 +2,7 @@
 import { Problem } from "../../problem.ts";
 import type { Action } from "../account/action.ts";
 import type { Route } from "../route.ts";
-import { ACCOUNT_API_PATH, DOCS_PAGES, OPENAPI_PATH } from "./api/page.ts";
+import { ACCOUNT_API_PATH, docsPages, OPENAPI_PATH } from "./api/page.ts";
 import { DASHBOARD_PAGES } from "./dashboard.ts";
 import { type PublicPage, page } from "./public-page.ts";
 
@@ -15,11 +15,19 @@ export interface ReadinessAnswer {
   workspacesDown: number;
 }
 
-/** Returns every public page. `isReady` reports whether the storage can be written and is migrated. */
+/** What public pages show of the daemon. */
+export interface PublicState {
+  /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */
+  isReady(): ReadinessAnswer | Promise<ReadinessAnswer>;
+  /** The certificate authority that the daemon made, for the commands that the documentation shows; null for none. */
+  caFile?: string | null;
+}
+
+/** Returns every public page. */
 export function publicPages(
   routes: readonly Route[],
   actions: readonly Action[],
-  isReady: () => ReadinessAnswer | Promise<ReadinessAnswer>,
+  { isReady, caFile = null }: PublicState,
 ): PublicPage[] {
   let api: Promise<string> | undefined;
   let account: Promise<string> | undefined;
@@ -35,7 +43,7 @@ export function publicPages(
       account ??= import("./api/account.ts").then(({ accountJson }) => accountJson(actions));
       return account;
     }),
-    ...DOCS_PAGES,
+    ...docsPages(caFile),
     ...DASHBOARD_PAGES,
   ];
 }

@@ -4,7 +4,7 @@ import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import { isStorageFailure } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
-import type { ReadinessAnswer } from "../documents/pages.ts";
+import type { PublicState } from "../documents/pages.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
@@ -21,7 +21,7 @@ import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
 /** What HTTP needs of the rest of the program. */
-export interface AppDeps extends HandleDeps {
+export interface AppDeps extends HandleDeps, PublicState {
   authenticate: Authenticate;
   /** Reports whether requests of a principal may come from an address; absent when all may. */
   allowsFrom?(principal: Principal, address: () => string): boolean;
@@ -29,8 +29,6 @@ export interface AppDeps extends HandleDeps {
   ownHosts?: OwnHosts;
   /** Accounts and their sessions. Without them there are no account routes. */
   accounts?: AccountDeps;
-  /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */
-  isReady(): ReadinessAnswer | Promise<ReadinessAnswer>;
   /** Called after every response, or only for the statuses that `logs` accepts. */
   log(entry: RequestLogEntry): void;
   logs?(status: number): boolean;

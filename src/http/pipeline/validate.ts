@@ -103,8 +103,12 @@ export class Validator<T extends TObject> {
   }
 }
 
-/** Returns what a field accepts: its description, which the documentation also shows. */
-export const expectation = (schema: TSchema): string => schema.description ?? "See the API documentation for its form.";
+/** Returns what a field accepts: its description, which the documentation also shows, and the words of a list. */
+export function expectation({ description, items }: TSchema): string {
+  const words = (items as TSchema | undefined)?.anyOf?.map((each: TSchema) => each.const as string);
+  const known = words === undefined ? "" : ` Known here: ${words.join(", ")}.`;
+  return `${description ?? "See the API documentation for its form."}${known}`;
+}
 
 /** Converts a query parameter's text to the schema's type. Other text stays text, and is then refused. */
 function fromText(text: string, schema: TSchema | undefined): JsonValue {

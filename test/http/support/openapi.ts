@@ -25,7 +25,6 @@ export interface OperationDoc {
 export interface ContentDoc {
   schema: object;
   example?: unknown;
-  examples?: Record<string, object>;
 }
 
 export interface ResponseDoc {

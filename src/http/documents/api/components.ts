@@ -2,16 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
-import { PROBLEMS, Problem, type ProblemCode } from "../../../problem.ts";
-import { problemBody } from "../../problem-document.ts";
+import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
 import { componentOf } from "../../shapes.ts";
 import { HEADERS, type HeaderName } from "./headers.ts";
 import { ProblemSchema } from "./problem-schema.ts";
 
-const SECTIONS = ["schemas", "responses", "parameters", "headers", "examples"] as const;
+const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
-
-const EXAMPLE_REQUEST_ID = "req_5f2c1d8e9a3b4c7d0000002a";
 
 /** The headers of every response. */
 export const EVERYWHERE: readonly HeaderName[] = [
@@ -56,7 +53,6 @@ export class Components {
     responses: {},
     parameters: {},
     headers: {},
-    examples: {},
   };
 
   /** Returns the sections that are not empty. */
@@ -104,7 +100,8 @@ export class Components {
 
   /** Refers to headers of a response. */
   headers(names: readonly HeaderName[]): JsonObject {
-    return Object.fromEntries(names.map((name) => [name, this.#refer("headers", name, () => HEADERS[name])]));
+    const refer = (name: HeaderName) => this.#refer("headers", name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
+    return Object.fromEntries(names.map((name) => [name, refer(name)]));
   }
 
   /** Refers to a parameter that is the same in other operations, or returns it if another one has its name. */
@@ -122,7 +119,7 @@ export class Components {
 
   /** Returns one response per status of these problems. `usual` are those that give a response no name of its own. */
   problems(specific: readonly ProblemCode[], usual: readonly ProblemCode[]): JsonObject {
-    const codes = [...new Set([...specific, ...usual])];
+    const codes = [...new Set([...specific].sort().concat(usual))];
     const responses: JsonObject = {};
     for (const status of [...new Set(codes.map((code) => PROBLEMS[code][0]))].sort()) {
       const ofStatus = codes.filter((code) => PROBLEMS[code][0] === status);
@@ -140,22 +137,12 @@ export class Components {
     if (isRecorded) headers.push("X-Audit-Id", "Idempotent-Replayed");
     if (status === 429 || status === 503) headers.push("Retry-After");
     if (status === 401) headers.push("WWW-Authenticate");
-    const examples = codes.map((code) => [
-      code,
-      this.#refer("examples", code, () => ({ value: exampleProblem(code) })),
-    ]);
     return {
       description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
       headers: { ...this.headers(headers), ...(codes.includes("idempotency_in_progress") && RETRY_AFTER_SOME) },
-      content: {
-        "application/problem+json": { schema: this.schema(ProblemSchema), examples: Object.fromEntries(examples) },
-      },
+      content: { "application/problem+json": { schema: this.schema(ProblemSchema) } },
     };
   }
-}
-
-function exampleProblem(code: ProblemCode): JsonObject {
-  return JSON.parse(problemBody(new Problem(code, `${PROBLEMS[code][1]}.`), EXAMPLE_REQUEST_ID)) as JsonObject;
 }
 
 /** Returns a union of words as an `enum`, which generators understand better; any other schema as it is. */

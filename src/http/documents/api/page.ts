@@ -1,4 +1,5 @@
 /** The documentation page. It loads everything from this binary. */
+import { basename, isAbsolute, relative } from "node:path";
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import { contentSecurityPolicy, type PublicPage, page } from "../public-page.ts";
@@ -37,14 +38,51 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// No validator: the default one sends the document's address to an external service.
-const START = `SwaggerUIBundle({ url: ${JSON.stringify(OPENAPI_PATH)}, dom_id: "#docs", deepLinking: true, validatorUrl: null });
+/**
+ * Returns the script that starts the page. The browser keeps the key over a reload. The commands for curl that the page
+ * shows trust the authority at `caFile`, unless that is null.
+ */
+function start(caFile: string | null): string {
+  const curlOptions = caFile === null ? [] : ["--cacert", shownPath(caFile)];
+  return `const show = (spec) => SwaggerUIBundle({
+  spec,
+  dom_id: "#docs",
+  deepLinking: true,
+  // The default one sends the document's address to an external service.
+  validatorUrl: null,
+  persistAuthorization: true,
+  tryItOutEnabled: true,
+  requestInterceptor: (request) => Object.assign(request, { curlOptions: ${JSON.stringify(curlOptions)} }),
+});
+
+// The page fills in examples. Those of parameters that can be left out would exclude each other, so they become words.
+function describeExample(parameter) {
+  if (parameter.required || !("example" in parameter)) return;
+  parameter.description += " Example: \`" + parameter.example + "\`";
+  delete parameter.example;
+}
+
+fetch(${JSON.stringify(OPENAPI_PATH)})
+  .then((response) => response.json())
+  .then((spec) => {
+    const operations = Object.values(spec.paths).flatMap((methods) => Object.values(methods));
+    const own = operations.flatMap(({ parameters = [] }) => parameters);
+    [...Object.values(spec.components.parameters), ...own].forEach(describeExample);
+    show(spec);
+  });
 `;
+}
+
+/** Returns a path from where the daemon runs, or the name of a file that is elsewhere: the page is public. */
+function shownPath(file: string): string {
+  const path = relative(process.cwd(), file);
+  return path.startsWith("..") || isAbsolute(path) ? basename(path) : path;
+}
 
 const ASSET = { "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}` };
 
-/** The page and its assets. */
-export const DOCS_PAGES: readonly PublicPage[] = [
+/** Returns the page and its assets. `caFile`: the certificate authority of the daemon itself, null for another's. */
+export const docsPages = (caFile: string | null): PublicPage[] => [
   page(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
     "content-security-policy": contentSecurityPolicy("form-action 'none'"),
     "referrer-policy": "no-referrer",
@@ -52,5 +90,5 @@ export const DOCS_PAGES: readonly PublicPage[] = [
   }),
   page(STYLE_PATH, "text/css; charset=utf-8", () => Bun.file(stylePath), ASSET),
   page(BUNDLE_PATH, "text/javascript; charset=utf-8", () => Bun.file(bundlePath), ASSET),
-  page(START_PATH, "text/javascript; charset=utf-8", () => START, ASSET),
+  page(START_PATH, "text/javascript; charset=utf-8", () => start(caFile), { "cache-control": "no-cache" }),
 ];

@@ -71,10 +71,10 @@ function queryParameters(schema: TObject | undefined, components: Components): J
     return components.parameter({
       name,
       in: "query",
-      required: schema?.required?.includes(name) === true,
+      ...(schema?.required?.includes(name) && { required: true }),
       ...(description === undefined ? {} : { description }),
       // Names in one parameter, separated by commas.
-      ...(rest.type === "array" && { style: "form", explode: false }),
+      ...(rest.type === "array" && { explode: false }),
       schema: rest,
       example: exampleOf(member as TSchema, `the parameter ${name}`),
     });

@@ -1,8 +1,11 @@
 /** The form of errors, as the API's documents describe it. `http/problem-document.ts` makes them. */
 import { Type as t } from "@sinclair/typebox";
 import { Finding } from "../../../features/data/schema.ts";
-import { PROBLEMS } from "../../../problem.ts";
+import { PROBLEMS, Problem } from "../../../problem.ts";
+import { problemBody } from "../../problem-document.ts";
 import { component, oneOf } from "../../shapes.ts";
+
+const EXAMPLE = new Problem("entry_not_found", "This agent has no entry under this key.");
 
 export const ProblemSchema = component(
   "Problem",
@@ -27,6 +30,10 @@ export const ProblemSchema = component(
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
       findings: t.Optional(t.Array(Finding)),
     },
-    { additionalProperties: false, description: "RFC 9457. It never repeats a value that was sent." },
+    {
+      additionalProperties: false,
+      description: "RFC 9457. It never repeats a value that was sent.",
+      examples: [JSON.parse(problemBody(EXAMPLE, "req_5f2c1d8e9a3b4c7d0000002a"))],
+    },
   ),
 );
