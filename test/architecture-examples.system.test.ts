@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { type ExampleBlock, exampleBlocks } from "./support/examples.ts";
-import { inMemory, PROCESS_TEST_MS, temporaryDirectory } from "./temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "./temporary.ts";
 
 const ROOT = join(import.meta.dir, "..");
-const directory = temporaryDirectory(inMemory());
+const directory = temporaryDirectory();
 afterAll(() => directory[Symbol.dispose]());
 
 const blocks = exampleBlocks();

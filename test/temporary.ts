@@ -1,5 +1,5 @@
 /** A directory for one test, removed when the test is over. */
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,10 +8,24 @@ export interface TemporaryDirectory extends Disposable {
   join(...names: string[]): string;
 }
 
-/** In memory where the system has such a place, for tests of many files that no disk need keep. */
-export const inMemory = (): string => (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+/** Where Linux has files in memory: each fsync of a test, which needs none, costs nothing there. */
+const MEMORY = "/dev/shm";
+const MOUNTS = "/proc/self/mounts";
+/** More than all tests together fill. */
+const ROOM_BYTES = 4 * 1024 ** 3;
 
-export function temporaryDirectory(parent = tmpdir()): TemporaryDirectory {
+/** Where temporary directories of tests are: in memory, if the system has room there and runs programs from there. */
+export const TEMPORARY = hasMemory() ? MEMORY : tmpdir();
+
+function hasMemory(): boolean {
+  if (!existsSync(MEMORY) || !existsSync(MOUNTS)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  const [options] = [...readFileSync(MOUNTS, "utf8").matchAll(/^\S+ \/dev\/shm tmpfs (\S+)/gm)].at(-1)?.slice(1) ?? [];
+  return options !== undefined && !options.split(",").includes("noexec") && bavail * bsize > ROOM_BYTES;
+}
+
+/** `parent`: `tmpdir()` for a test to which it matters that it is a disk. */
+export function temporaryDirectory(parent = TEMPORARY): TemporaryDirectory {
   const path = mkdtempSync(join(parent, "governd-test-"));
   return {
     path,

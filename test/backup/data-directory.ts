@@ -1,6 +1,5 @@
 /** A data directory with workspaces in it, as the command line and clients fill one. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withWriter } from "../../src/control/journal.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
@@ -8,9 +7,10 @@ import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { writeData } from "../../src/features/data/write.ts";
 import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
+import { TEMPORARY } from "../temporary.ts";
 
 export class FilledDirectory implements Disposable {
-  readonly #home = mkdtempSync(join(tmpdir(), "governd-test-"));
+  readonly #home = mkdtempSync(join(TEMPORARY, "governd-test-"));
   readonly data: DataDirectory = dataDirectory(join(this.#home, "data"));
   readonly ids: string[] = [];
   readonly keys: string[] = [];

@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
@@ -29,11 +28,12 @@ import { verifyExportFile } from "../../src/verify/sources.ts";
 import { readTrust, type Trust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const START = Date.UTC(2026, 0, 1);
-const root = mkdtempSync(join(tmpdir(), "governd-bound-"));
+const root = mkdtempSync(join(TEMPORARY, "governd-bound-"));
 const database = join(root, "log.db");
 let connection: Connection;
 let writer: WorkspaceWriter;

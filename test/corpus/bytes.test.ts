@@ -1,7 +1,7 @@
 /** Every byte of the events of a small workspace, changed in turn: every change is found. */
 import { expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 
 const COLUMNS = ["body", "hash", "details", "details_salt"] as const;
@@ -9,7 +9,7 @@ const COLUMNS = ["body", "hash", "details", "details_salt"] as const;
 const FLIP = 1;
 
 test("every byte of the events table", async () => {
-  using directory = temporaryDirectory(inMemory());
+  using directory = temporaryDirectory();
   const driver = await Driver.create(directory.join("w.db"));
   await driver.write("alpha", "k", "v");
   await driver.perform("config.update", { agentId: "alpha", config: { policies: { block_pii: true } } });

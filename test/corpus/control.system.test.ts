@@ -29,7 +29,7 @@ import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
-import { inMemory, PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 import { controlChanges, Oracle, schemaChanges, statedOf, WITHOUT_EVENT } from "./control-changes.ts";
@@ -39,7 +39,7 @@ import { expectRight, Judge } from "./judge.ts";
 
 setDefaultTimeout(effort({ usual: PROCESS_TEST_MS, long: 1_800_000 }));
 
-const directory = temporaryDirectory(inMemory());
+const directory = temporaryDirectory();
 let base: ControlBase;
 let copies = 0;
 const second = new SecondVerifier();

@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
@@ -27,11 +26,12 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const BASE = `corpus.example/${ID}`;
-const root = mkdtempSync(join(tmpdir(), "governd-epochs-"));
+const root = mkdtempSync(join(TEMPORARY, "governd-epochs-"));
 const keyFile = join(root, "key");
 writeFileSync(keyFile, newSealKey());
 const key = readSealKey({ kind: "file", path: keyFile });

@@ -1,7 +1,6 @@
 /** Tamperings of exports of the older format, and honest ones, with what both programs must say of each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseEvent } from "../../src/log/event.ts";
 import type { OlderExportHeader } from "../../src/log/export-schema.ts";
@@ -11,6 +10,7 @@ import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyExportFile } from "../../src/verify/sources.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, type Said, SecondVerifier } from "../verify/second-verifier.ts";
 
 const EVENTS = 60;
@@ -304,7 +304,7 @@ const EXIT = { verified: 0, tampered: 1, undetermined: 2 } as const;
 const python = new SecondVerifier();
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "governd-exports-"));
+  directory = mkdtempSync(join(TEMPORARY, "governd-exports-"));
 });
 afterAll(async () => {
   await python[Symbol.asyncDispose]();

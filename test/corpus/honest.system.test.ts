@@ -4,7 +4,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { effort } from "../effort.ts";
-import { inMemory, PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { type Everything, filesOf, makeEverything, writing } from "./everything.ts";
 import { expectRight, Judge } from "./judge.ts";
 
@@ -12,7 +12,7 @@ setDefaultTimeout(2 * PROCESS_TEST_MS);
 
 const COPIES = effort({ usual: 6, long: 200 });
 
-const directory = temporaryDirectory(inMemory());
+const directory = temporaryDirectory();
 let made: Everything;
 let judge: Judge;
 beforeAll(async () => {

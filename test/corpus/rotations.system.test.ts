@@ -4,7 +4,6 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newSealKey, readSealKey, type SealKey } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
@@ -26,11 +25,12 @@ import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.t
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const OTHER = "ws_01h455vb4pex5vsknk084sn02r";
-const root = mkdtempSync(join(tmpdir(), "governd-rotations-"));
+const root = mkdtempSync(join(TEMPORARY, "governd-rotations-"));
 /** Sealing keys in order, and one of somebody else. */
 const keys: SealKey[] = [];
 const stranger = readSealKey({ kind: "pem", pem: newSealKey() });

@@ -9,6 +9,7 @@ import { Value } from "@sinclair/typebox/value";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { Report, type ReportedProblem } from "../../src/verify/report-schema.ts";
 import { governd } from "../cli/governd.ts";
+import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places } from "./base.ts";
@@ -171,6 +172,9 @@ const expectedOf = (name: string): { exit: number; codes: (string | undefined)[]
   return HARMLESS[name] ?? { exit: 1, codes: [CODES[name] ?? CODES[place] ?? CODES[table]] };
 };
 
+/** The second program looks at one in so many; with GOVERND_TEST_LONG=1 at each. An odd number: at both forms. */
+const SECOND_LOOKS_AT = effort({ usual: 3, long: 1 });
+
 let tried = 0;
 
 describe("a change of one column or row", () => {
@@ -182,15 +186,16 @@ describe("a change of one column or row", () => {
       tried += 1;
       const words = ["--public-key", base.publicKey];
       const ours = await governd(["verify", copy.path, "--json", ...words], { released: false });
-      const theirs = await second.run(...words, copy.path);
+      const theirs = index % SECOND_LOOKS_AT === 0 ? await second.run(...words, copy.path) : null;
       copy.release();
       const report = ours.json<{ sources: { problems: ReportedProblem[] }[] }>();
       expect(Value.Check(Report, report), "the form of the report").toBe(true);
       const problems = report.sources.flatMap((source) => source.problems);
       const { exit, codes } = expectedOf(one.name);
-      expect([ours.code, theirs.code], theirs.out).toEqual([exit, exit]);
+      expect(ours.code).toBe(exit);
       expect(problems.map(({ code }) => code)).toEqual(codes as never);
-      expect(codesOf(theirs.codes), theirs.out).toEqual(codesOf(codes as string[]));
+      if (theirs !== null)
+        expect([theirs.code, codesOf(theirs.codes)], theirs.out).toEqual([exit, codesOf(codes as string[])]);
       for (const { seq, operation, code } of problems) {
         const isThere = seq !== null && seq < 1_000_000 && code !== "event_malformed";
         if (isThere) expect(operation).not.toBeNull();

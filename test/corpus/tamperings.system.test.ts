@@ -10,7 +10,7 @@ import { EVENT_NAMES } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
-import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
 import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
@@ -25,11 +25,11 @@ setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
 const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
 const EVENT_CHANGES = effort({ usual: 3, long: 1 });
-const FLIPS = effort({ usual: 60, long: 5_000 });
+const FLIPS = effort({ usual: 24, long: 5_000 });
 const SEED = 20_261_122;
 const LEAST = 400;
 
-const directory = temporaryDirectory(inMemory());
+const directory = temporaryDirectory();
 let made: Everything;
 let judge: Judge;
 let words: Words;

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
@@ -10,6 +9,7 @@ import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/state/pruning.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { boundVectors } from "../vectors/bound.ts";
 import { vectorKey, vectors } from "../vectors/make.ts";
 import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
@@ -68,7 +68,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation (Python)", () => {
   let scratch = "";
   const second = new SecondVerifier();
   beforeAll(() => {
-    scratch = mkdtempSync(join(tmpdir(), "governd-vectors-"));
+    scratch = mkdtempSync(join(TEMPORARY, "governd-vectors-"));
   });
   afterAll(async () => {
     await second[Symbol.asyncDispose]();

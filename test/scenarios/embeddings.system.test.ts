@@ -1,11 +1,11 @@
 /** A model outside, spoken to over its API: made in the background, and never in the way. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { TEMPORARY } from "../temporary.ts";
 
 const TIMEOUT_MS = 180_000;
 const DIMENSIONS = 16;
@@ -28,7 +28,7 @@ function vectorOf(text: string): number[] {
 }
 
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "embeddings-"));
+  directory = mkdtempSync(join(TEMPORARY, "embeddings-"));
   writeFileSync(join(directory, "key"), "s3cret-key\n");
   server = Bun.serve({
     port: 0,

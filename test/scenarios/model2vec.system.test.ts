@@ -1,11 +1,11 @@
 /** A Model2Vec model in a directory: the daemon searches by it, and does not start with one that it cannot use. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { writeModel } from "../support/model2vec.ts";
+import { TEMPORARY } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 const BUILT_IN = "governd-words-1";
@@ -21,7 +21,7 @@ const VECTORS = {
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "model2vec-"));
+  directory = mkdtempSync(join(TEMPORARY, "model2vec-"));
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 

@@ -26,7 +26,7 @@ import { recordingJob } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { Seeded } from "../seeded.ts";
 import { type SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
-import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 import { SimulatedDisk } from "./disk.ts";
 import { type Asked, ModelWorkspace } from "./model.ts";
 import { randomOperation, writesAroundRestore } from "./operations.ts";
@@ -68,7 +68,7 @@ export interface SimulationOptions {
 
 /** @throws an error that names the seed, the step and the command that repeats the run */
 export async function simulate(options: SimulationOptions): Promise<Counts> {
-  using directory = temporaryDirectory(inMemory());
+  using directory = temporaryDirectory();
   const simulation = new Simulation(options, directory.path);
   try {
     return await simulation.run();

@@ -8,7 +8,7 @@ import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
-import { inMemory, temporaryDirectory } from "../temporary.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(120_000);
 
@@ -18,7 +18,7 @@ const ENTRIES = 32;
 const IDLE_MS = 5_000;
 
 test("a checkpoint that nobody reads on is not kept open", async () => {
-  using directory = temporaryDirectory(inMemory());
+  using directory = temporaryDirectory();
   const key = { kind: "pem", pem: newSealKey() } as const;
   const pool = new WorkspacePool(poolOptions(directory.path, key, { onFailure: () => {} }));
   await using _closing = pool;

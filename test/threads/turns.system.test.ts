@@ -10,7 +10,7 @@ import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
-import { inMemory, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
@@ -29,7 +29,7 @@ const openPool = async (stated: Parameters<typeof poolOptions>[2]) => {
 const make = () => makeWorkspace(directory.path, systemClock, readSealKey(SEAL_KEY).publicBytes);
 
 beforeEach(async () => {
-  directory = temporaryDirectory(inMemory());
+  directory = temporaryDirectory();
   await openPool({ onFailure: () => {} });
   [busy, neighbour] = [await make(), await make()];
   await ask(busy, "config.update", { agentId: "a", config: POLICIES });

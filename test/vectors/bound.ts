@@ -3,7 +3,6 @@
  * vectors' key: whole, a window, one agent's chain, and with erasures after the last event.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cliPrincipal } from "../../src/control/journal.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
@@ -17,10 +16,11 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { WORKSPACE } from "../log/sample.ts";
 import { originOf, type SealingKey } from "../log/sealed.ts";
+import { TEMPORARY } from "../temporary.ts";
 
 /** Every file and its text. */
 export async function boundVectors(key: SealingKey): Promise<Record<string, string>> {
-  const directory = mkdtempSync(join(tmpdir(), "governd-vectors-"));
+  const directory = mkdtempSync(join(TEMPORARY, "governd-vectors-"));
   try {
     return await writeVectors(join(directory, "log.db"), key);
   } finally {

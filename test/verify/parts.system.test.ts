@@ -1,7 +1,6 @@
 /** A large export is verified by several threads, and reported as one thread reports it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportProof, exportWriter } from "../../src/log/export-write.ts";
 import { parseSeal } from "../../src/log/seal.ts";
@@ -12,6 +11,7 @@ import { verifyExportFile } from "../../src/verify/sources.ts";
 import { PartThreads } from "../../src/verify/threads.ts";
 import { SealedLog } from "../log/sealed.ts";
 import type { MemoryTiles } from "../log/tree.ts";
+import { TEMPORARY } from "../temporary.ts";
 
 const EVENTS = 2_400;
 const PART_BYTES = 120_000;
@@ -21,7 +21,7 @@ let log: SealedLog;
 let tiles: MemoryTiles;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "governd-parts-"));
+  directory = mkdtempSync(join(TEMPORARY, "governd-parts-"));
   log = new SealedLog().grow(EVENTS, ["alpha", "beta", "gamma"]);
   tiles = log.tiles();
   const writer = await TileWriter.open(0, tiles);

@@ -7,12 +7,13 @@ import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
-import { inMemory } from "../temporary.ts";
+import { effort } from "../effort.ts";
+import { TEMPORARY } from "../temporary.ts";
 import { pruneTiles } from "./pruning.ts";
 import { Driver } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
-const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 25);
+const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? effort({ usual: 12, long: 100 }));
 const AGENTS = ["a", "b"];
 const KEYS = ["k", "k/1", "k/2", "m/1"];
 
@@ -21,7 +22,7 @@ let files = 0;
 const second = new SecondVerifier();
 
 beforeAll(() => {
-  directory = mkdtempSync(join(inMemory(), "governd-random-"));
+  directory = mkdtempSync(join(TEMPORARY, "governd-random-"));
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
