@@ -1,8 +1,9 @@
 /**
  * Builds the binary that the processes of `npm test` run, in `.cache/`, unless the one there is of the same sources.
- * It starts in half the time that the source takes.
+ * It starts in half the time that the source takes. Also puts a coarse list of how long files take where `npm test`
+ * expects what it noted in the last run, so that the longest start first on a fresh clone.
  */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "..");
@@ -23,10 +24,12 @@ function inputsDigest(): string {
   return hash.update(Bun.version).digest("hex");
 }
 
+const TIMINGS = join(ROOT, ".cache/test-timings.json");
+mkdirSync(DIRECTORY, { recursive: true });
+if (!existsSync(TIMINGS)) copyFileSync(join(ROOT, "test/timings.json"), TIMINGS);
 const digest = inputsDigest();
 if (!existsSync(BINARY) || !existsSync(STAMP) || readFileSync(STAMP, "utf8") !== digest) {
   rmSync(STAMP, { force: true });
-  mkdirSync(DIRECTORY, { recursive: true });
   const { exitCode } = Bun.spawnSync([process.execPath, "scripts/build.ts", "--outfile", BINARY], {
     cwd: ROOT,
     stdout: "ignore",

@@ -15,7 +15,8 @@ const MOUNTS = "/proc/self/mounts";
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /** Where temporary directories of tests are: in memory, if the system has room there and runs programs from there. */
-export const TEMPORARY = hasMemory() ? MEMORY : tmpdir();
+export const inMemory = (): string => PARENT;
+const PARENT = hasMemory() ? MEMORY : tmpdir();
 
 function hasMemory(): boolean {
   if (!existsSync(MEMORY) || !existsSync(MOUNTS)) return false;
@@ -25,7 +26,7 @@ function hasMemory(): boolean {
 }
 
 /** `parent`: `tmpdir()` for a test to which it matters that it is a disk. */
-export function temporaryDirectory(parent = TEMPORARY): TemporaryDirectory {
+export function temporaryDirectory(parent = PARENT): TemporaryDirectory {
   const path = mkdtempSync(join(parent, "governd-test-"));
   return {
     path,

@@ -196,12 +196,18 @@ const SAMPLE: Content = {
 
 /**
  * Builds the tables that the first content would otherwise wait for, 20 to 60 ms each: for all screening policies
- * together, which most agents have, then for each of them. Calls `pause` before each one.
+ * together, which most agents have, then for each of them. `pause` and `later` are called before the first and each
+ * further one.
  */
-export async function buildScreeningTables(pause: () => Promise<unknown>): Promise<void> {
+export async function buildScreeningTables(
+  pause: () => Promise<unknown>,
+  later: () => Promise<unknown>,
+): Promise<void> {
   const names = screeningPolicies();
-  for (const chosen of [names, ...names.map((name): PolicyName[] => [name])]) {
-    await pause();
-    decide(examplePolicies(chosen), SAMPLE);
+  await pause();
+  decide(examplePolicies(names), SAMPLE);
+  for (const name of names) {
+    await later();
+    decide(examplePolicies([name]), SAMPLE);
   }
 }

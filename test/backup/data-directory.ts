@@ -7,10 +7,10 @@ import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { writeData } from "../../src/features/data/write.ts";
 import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 export class FilledDirectory implements Disposable {
-  readonly #home = mkdtempSync(join(TEMPORARY, "governd-test-"));
+  readonly #home = mkdtempSync(join(inMemory(), "governd-test-"));
   readonly data: DataDirectory = dataDirectory(join(this.#home, "data"));
   readonly ids: string[] = [];
   readonly keys: string[] = [];

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { openEvidenceFile } from "../../src/cli/verify/evidence-file.ts";
 import { Failure } from "../../src/failure.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { PROCESS_TEST_MS, TEMPORARY } from "../temporary.ts";
+import { inMemory, PROCESS_TEST_MS } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -23,7 +23,7 @@ let directory: string;
 let file: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-test-"));
+  directory = mkdtempSync(join(inMemory(), "governd-test-"));
   file = join(directory, "ws?#%.db");
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));

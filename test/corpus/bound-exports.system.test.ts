@@ -28,12 +28,12 @@ import { verifyExportFile } from "../../src/verify/sources.ts";
 import { readTrust, type Trust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const START = Date.UTC(2026, 0, 1);
-const root = mkdtempSync(join(TEMPORARY, "governd-bound-"));
+const root = mkdtempSync(join(inMemory(), "governd-bound-"));
 const database = join(root, "log.db");
 let connection: Connection;
 let writer: WorkspaceWriter;

@@ -26,12 +26,12 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const BASE = `corpus.example/${ID}`;
-const root = mkdtempSync(join(TEMPORARY, "governd-epochs-"));
+const root = mkdtempSync(join(inMemory(), "governd-epochs-"));
 const keyFile = join(root, "key");
 writeFileSync(keyFile, newSealKey());
 const key = readSealKey({ kind: "file", path: keyFile });

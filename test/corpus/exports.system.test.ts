@@ -10,7 +10,7 @@ import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyExportFile } from "../../src/verify/sources.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, type Said, SecondVerifier } from "../verify/second-verifier.ts";
 
 const EVENTS = 60;
@@ -304,7 +304,7 @@ const EXIT = { verified: 0, tampered: 1, undetermined: 2 } as const;
 const python = new SecondVerifier();
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-exports-"));
+  directory = mkdtempSync(join(inMemory(), "governd-exports-"));
 });
 afterAll(async () => {
   await python[Symbol.asyncDispose]();

@@ -9,13 +9,13 @@ import { TILE_WIDTH } from "../../src/log/tiles.ts";
 import { findSuspension } from "../../src/state/suspension.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "../verify/pruning.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const AGENT = "a";
-const directory = mkdtempSync(join(TEMPORARY, "governd-pruned-"));
+const directory = mkdtempSync(join(inMemory(), "governd-pruned-"));
 const second = new SecondVerifier();
 /** Files: before the pruning, after it and what followed, and the same with a pruning that states nothing. */
 const [whole, stated, older] = ["whole", "stated", "older"].map((name) => join(directory, `${name}.db`)) as [

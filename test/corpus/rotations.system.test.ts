@@ -25,12 +25,12 @@ import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.t
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
 const OTHER = "ws_01h455vb4pex5vsknk084sn02r";
-const root = mkdtempSync(join(TEMPORARY, "governd-rotations-"));
+const root = mkdtempSync(join(inMemory(), "governd-rotations-"));
 /** Sealing keys in order, and one of somebody else. */
 const keys: SealKey[] = [];
 const stranger = readSealKey({ kind: "pem", pem: newSealKey() });

@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { formatVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, verifierKey } from "../../src/log/note.ts";
 import { parseSeal } from "../../src/log/seal.ts";
 import { governd } from "../cli/governd.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
 import { TIME, Witness } from "./witness.ts";
 
-const root = mkdtempSync(join(TEMPORARY, "governd-witnesses-"));
+const root = mkdtempSync(join(inMemory(), "governd-witnesses-"));
 const [one, two, three] = [new Witness("w1.example"), new Witness("w2.example"), new Witness("w3.example")];
 let base: Places;
 /** The seal that the receipt carries, and one of another log. */

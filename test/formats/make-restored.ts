@@ -12,13 +12,13 @@ import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { RandomPool } from "../../src/ids.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { pack, unpack, withoutInsertedKey } from "./packing.ts";
 
 let nowMs = Date.UTC(2026, 1, 3, 4, 5, 6);
 const clock = () => nowMs++;
 const random = new RandomPool((bytes) => bytes.fill(7));
-const work = mkdtempSync(join(TEMPORARY, "governd-formats-"));
+const work = mkdtempSync(join(inMemory(), "governd-formats-"));
 const lost = dataDirectory(withoutInsertedKey(unpack(join(import.meta.dir, VERSION), join(work, "lost"))));
 const { path: backup } = await makeBackup({ source: lost, destination: join(work, "backups"), keep: null, clock });
 

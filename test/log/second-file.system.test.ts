@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { Driver, makeSampleWorkspace } from "../verify/sample-workspace.ts";
 import { codesOf, HAS_PYTHON, type Said, SecondVerifier } from "../verify/second-verifier.ts";
 
@@ -13,7 +13,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
   let copies = 0;
   const second = new SecondVerifier();
   beforeAll(async () => {
-    scratch = mkdtempSync(join(TEMPORARY, "governd-second-"));
+    scratch = mkdtempSync(join(inMemory(), "governd-second-"));
     original = join(scratch, "original.db");
     await makeSampleWorkspace(original);
   });

@@ -9,7 +9,7 @@ import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/state/pruning.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { boundVectors } from "../vectors/bound.ts";
 import { vectorKey, vectors } from "../vectors/make.ts";
 import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
@@ -68,7 +68,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation (Python)", () => {
   let scratch = "";
   const second = new SecondVerifier();
   beforeAll(() => {
-    scratch = mkdtempSync(join(TEMPORARY, "governd-vectors-"));
+    scratch = mkdtempSync(join(inMemory(), "governd-vectors-"));
   });
   afterAll(async () => {
     await second[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 const TIMEOUT_MS = 180_000;
 const DIMENSIONS = 16;
@@ -28,7 +28,7 @@ function vectorOf(text: string): number[] {
 }
 
 beforeAll(() => {
-  directory = mkdtempSync(join(TEMPORARY, "embeddings-"));
+  directory = mkdtempSync(join(inMemory(), "embeddings-"));
   writeFileSync(join(directory, "key"), "s3cret-key\n");
   server = Bun.serve({
     port: 0,

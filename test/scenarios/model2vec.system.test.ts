@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { writeModel } from "../support/model2vec.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 const BUILT_IN = "governd-words-1";
@@ -21,7 +21,7 @@ const VECTORS = {
 
 let directory: string;
 beforeAll(() => {
-  directory = mkdtempSync(join(TEMPORARY, "model2vec-"));
+  directory = mkdtempSync(join(inMemory(), "model2vec-"));
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 

@@ -8,7 +8,7 @@ import { Model2VecEmbedder } from "../../src/search/vectors/model2vec.ts";
 import { OpenAiEmbedder } from "../../src/search/vectors/openai-embedder.ts";
 import { readSafetensors } from "../../src/search/vectors/safetensors.ts";
 import { safetensors, tokenizerOf } from "../support/model2vec.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 const DIMENSIONS = 32;
 const CONCEPTS: Record<string, number> = { lift: 1, elevator: 1, wages: 2, salary: 2, zorblax: 3, quibble: 3 };
@@ -170,7 +170,7 @@ describe("a Model2Vec model", () => {
   const tokenizer = tokenizerOf(["[UNK]", "red", "apple", "##s"]);
 
   beforeAll(async () => {
-    directory = await mkdtemp(join(TEMPORARY, "model2vec-"));
+    directory = await mkdtemp(join(inMemory(), "model2vec-"));
     await writeFile(join(directory, "model.safetensors"), safetensors({ embeddings }));
     await writeFile(join(directory, "tokenizer.json"), JSON.stringify(tokenizer));
   });

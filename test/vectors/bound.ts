@@ -16,11 +16,11 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { WORKSPACE } from "../log/sample.ts";
 import { originOf, type SealingKey } from "../log/sealed.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 /** Every file and its text. */
 export async function boundVectors(key: SealingKey): Promise<Record<string, string>> {
-  const directory = mkdtempSync(join(TEMPORARY, "governd-vectors-"));
+  const directory = mkdtempSync(join(inMemory(), "governd-vectors-"));
   try {
     return await writeVectors(join(directory, "log.db"), key);
   } finally {

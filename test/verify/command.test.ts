@@ -16,14 +16,14 @@ import { run } from "../../src/cli/program.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
 import { scanEvents } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { makeSampleWorkspace, WORKSPACE_ID } from "./sample-workspace.ts";
 
 let directory: string;
 let sample: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-verify-"));
+  directory = mkdtempSync(join(inMemory(), "governd-verify-"));
   sample = join(directory, "sample.db");
   await makeSampleWorkspace(sample);
 });

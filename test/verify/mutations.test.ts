@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Connection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
 import { effort } from "../effort.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { COLUMNS, openForTampering, textOf, variants, verifyChanged } from "./mutations.ts";
 import { makeSampleWorkspace } from "./sample-workspace.ts";
 
@@ -17,7 +17,7 @@ let directory: string;
 let file: Connection;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-evidence-"));
+  directory = mkdtempSync(join(inMemory(), "governd-evidence-"));
   const source = join(directory, "sample.db");
   await makeSampleWorkspace(source);
   file = openForTampering(source, join(directory, "copy.db"));

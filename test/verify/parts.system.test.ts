@@ -11,7 +11,7 @@ import { verifyExportFile } from "../../src/verify/sources.ts";
 import { PartThreads } from "../../src/verify/threads.ts";
 import { SealedLog } from "../log/sealed.ts";
 import type { MemoryTiles } from "../log/tree.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 
 const EVENTS = 2_400;
 const PART_BYTES = 120_000;
@@ -21,7 +21,7 @@ let log: SealedLog;
 let tiles: MemoryTiles;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-parts-"));
+  directory = mkdtempSync(join(inMemory(), "governd-parts-"));
   log = new SealedLog().grow(EVENTS, ["alpha", "beta", "gamma"]);
   tiles = log.tiles();
   const writer = await TileWriter.open(0, tiles);

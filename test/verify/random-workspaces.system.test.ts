@@ -8,7 +8,7 @@ import { openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
 import { effort } from "../effort.ts";
-import { TEMPORARY } from "../temporary.ts";
+import { inMemory } from "../temporary.ts";
 import { pruneTiles } from "./pruning.ts";
 import { Driver } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
@@ -22,7 +22,7 @@ let files = 0;
 const second = new SecondVerifier();
 
 beforeAll(() => {
-  directory = mkdtempSync(join(TEMPORARY, "governd-random-"));
+  directory = mkdtempSync(join(inMemory(), "governd-random-"));
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();

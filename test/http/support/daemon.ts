@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { GOVERND } from "../../cli/governd-process.ts";
-import { TEMPORARY } from "../../temporary.ts";
+import { inMemory } from "../../temporary.ts";
 import type { Answered, Sent } from "./serve.ts";
 
 export class DaemonProcess implements AsyncDisposable {
@@ -27,7 +27,7 @@ export class DaemonProcess implements AsyncDisposable {
   }
 
   static async start(): Promise<DaemonProcess> {
-    const directory = mkdtempSync(join(TEMPORARY, "governd-http-"));
+    const directory = mkdtempSync(join(inMemory(), "governd-http-"));
     const dataDir = ["--data-dir", join(directory, "data")];
     const daemon = Bun.spawn([...GOVERND, "serve", ...dataDir, "--listen", "127.0.0.1:0"], {
       stdin: "ignore",

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
 import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd-process.ts";
-import { TEMPORARY } from "../../temporary.ts";
+import { inMemory } from "../../temporary.ts";
 
 /** Where Debian, and others, put it. */
 const CHROMIUM_PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -63,7 +63,7 @@ export class Stage implements AsyncDisposable {
   ) {}
 
   static async open(options: RunOptions = {}): Promise<Stage> {
-    const directory = mkdtempSync(join(TEMPORARY, "governd-web-"));
+    const directory = mkdtempSync(join(inMemory(), "governd-web-"));
     const daemon = await startGovernd(join(directory, "data"), [], options);
     return new Stage(daemon, await launch(await keyDigest(daemon)), directory);
   }
