@@ -1,6 +1,7 @@
 /** Reads a request's body: its media type, size and JSON. */
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
+import { parseLargeJson } from "./large-json.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
 /** The default time for receiving a large body, ms. */
@@ -58,15 +59,27 @@ export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
   try {
     return parseStrictJson(bytes);
   } catch (error) {
-    if (!(error instanceof JsonProblem)) throw error;
-    if (headers.has("content-encoding")) {
-      throw new Problem("unsupported_media_type", "Send the body without a Content-Encoding.", {
-        param: "Content-Encoding",
-        headers: { "accept-encoding": "identity" },
-      });
-    }
-    throw invalid(error.message);
+    throw refused(error, headers);
   }
+}
+
+/** As {@link parseBody}, with other requests served between the parts of a long list. */
+export async function parseLargeBody(bytes: Uint8Array, headers: Headers): Promise<JsonObject> {
+  try {
+    return await parseLargeJson(bytes);
+  } catch (error) {
+    throw refused(error, headers);
+  }
+}
+
+/** Returns the problem with a body that could not be parsed, or another error as it is. */
+function refused(error: unknown, headers: Headers): unknown {
+  if (!(error instanceof JsonProblem)) return error;
+  if (!headers.has("content-encoding")) return invalid(error.message);
+  return new Problem("unsupported_media_type", "Send the body without a Content-Encoding.", {
+    param: "Content-Encoding",
+    headers: { "accept-encoding": "identity" },
+  });
 }
 
 function checkMediaType(mediaType: string | null): void {

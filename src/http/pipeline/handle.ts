@@ -16,7 +16,7 @@ import { hasControlCharacter } from "../fields.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { AskedOfRoute, Route } from "../route.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
-import { type BodyLimits, parseBody, readBody, readOptionalBody } from "./body.ts";
+import { type BodyLimits, parseBody, parseLargeBody, readBody, readOptionalBody } from "./body.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";
@@ -79,9 +79,11 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
   const key = retryKey(route, request.headers);
-  const limits = isComposite(route.operation) ? deps.batchLimits : deps;
+  const isBatch = isComposite(route.operation);
+  const limits = isBatch ? deps.batchLimits : deps;
   const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
-  const body = route.body === null ? EMPTY : checkBody(route, request, bytes);
+  const parsed = isBatch ? await parseLargeBody(bytes, request.headers) : undefined;
+  const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   const query = readQuery(route, routed.queryText);
   const retry = key === null ? null : retryOf(key, routed, bytes);
   const asked = { params, query, body, headers: request.headers, principal };
@@ -126,7 +128,8 @@ export async function perform(
   const via = exchange.via;
   if (via !== null) operation.via = via;
   if (retry !== null) operation.retry = retry;
-  const reply = isInquiry(name) ? await inquire(deps, request, operation) : await deps.workspaces.perform(operation);
+  const mayTakeLong = isInquiry(name) || isComposite(name);
+  const reply = await (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
   exchange.auditId = reply.auditId;
   exchange.replayed = reply.firstRequestId !== undefined;
   // What was decided then is counted once.
@@ -138,8 +141,8 @@ export async function perform(
   return reply;
 }
 
-/** Performs an inquiry, which may take longer than the idle timeout of the connection. */
-async function inquire(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<Reply<Bytes>> {
+/** Performs what may take longer than the idle timeout of the connection. */
+async function performLong(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<Reply<Bytes>> {
   deps.setPatience?.(request, true);
   try {
     return await deps.workspaces.perform(asked);
@@ -166,10 +169,10 @@ async function takeBytes(form: RequestForm, request: Request, limits: BodyLimits
   }
 }
 
-function checkBody(route: RequestForm, request: Request, bytes: Uint8Array): unknown {
+function checkBody(route: RequestForm, request: Request, bytes: Uint8Array, parsed?: JsonObject): unknown {
   const validator = route.body as NonNullable<RequestForm["body"]>;
   if (bytes.length === 0 && route.bodyOptional) return validator.parse(EMPTY);
-  return validator.parse(parseBody(bytes, request.headers), route.explain);
+  return validator.parse(parsed ?? parseBody(bytes, request.headers), route.explain);
 }
 
 export function readQuery(route: RequestForm, text: string): unknown {

@@ -32,22 +32,39 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Returns the JSON object in the bytes of a body. @throws {JsonProblem} when it is not an object or not I-JSON */
 export function parseStrictJson(bytes: Uint8Array): JsonObject {
-  const text = decode(bytes);
+  return strictObject(decode(bytes));
+}
+
+/** Returns the JSON object that is the text of a body. @throws {JsonProblem} as {@link parseStrictJson} does */
+export function strictObject(text: string): JsonObject {
   const value = parse(text);
   if (!isJsonObject(value)) throw new NotAnObject("The body must be a JSON object.");
+  requireStrict(text, value, 0);
+  return value;
+}
+
+/** Returns a JSON value that stands in a body in `depth` arrays and objects. @throws {JsonProblem} */
+export function strictValue(text: string, depth: number): JsonValue {
+  const value = parse(text);
+  requireStrict(text, value, depth);
+  return value;
+}
+
+/** @throws {JsonProblem} when the text of a value, at this depth of a body, is not I-JSON */
+function requireStrict(text: string, value: JsonValue, depth: number): void {
   const walk = new Walk(text.includes("\\u"));
-  walk.object(value, 1);
+  walk.value(value, depth);
   if (walk.hugeNumbers && hasHugeInteger(text)) throw new JsonProblem(INTEGER_PROBLEM);
   if (countColons(text) !== walk.members) {
     throw new JsonProblem("The body has an object with a repeated member. Send each member once.");
   }
-  return value;
 }
 
 const INTEGER_PROBLEM =
   "The body has an integer beyond 9007199254740991 in magnitude, which would lose digits. Send it as a string.";
 
-function decode(bytes: Uint8Array): string {
+/** Returns the text of a body. @throws {JsonProblem} when it is not UTF-8 */
+export function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
