@@ -33,9 +33,6 @@ export interface Condition {
 /** Conditions that all must hold. */
 export type Filter = readonly Condition[];
 
-/** `If-Match` as parsed: `*`, or the strong tags (weak ones never match and are left out). */
-export type IfMatch = "*" | readonly string[];
-
 /** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 

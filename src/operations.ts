@@ -14,7 +14,6 @@ import {
   type ExportResumption,
   type Facts,
   type Filter,
-  type IfMatch,
   type Page,
   SCOPES,
   type Scope,
@@ -115,7 +114,7 @@ export const OPERATIONS = {
   },
   "config.update": {
     ...CONFIG_CHANGE,
-    input: takes<{ agentId: string; config: JsonObject; ifMatch?: IfMatch }>(),
+    input: takes<{ agentId: string; config: JsonObject; condition?: VersionCondition }>(),
     did: "saved the configuration",
     tried: "save the configuration",
   },
@@ -133,7 +132,7 @@ export const OPERATIONS = {
   },
   "config.rollback": {
     ...CONFIG_CHANGE,
-    input: takes<{ agentId: string; version: string; ifMatch?: IfMatch }>(),
+    input: takes<{ agentId: string; version: string; condition?: VersionCondition }>(),
     did: "rolled back the configuration",
     tried: "roll back the configuration",
   },
@@ -283,7 +282,9 @@ export const OPERATIONS = {
   },
   "data.erase": {
     ...DATA_CHANGE,
-    input: takes<{ agentId: string; key: string } | { agentId: string; prefix: string }>(),
+    input: takes<
+      { agentId: string; key: string; condition?: VersionCondition } | { agentId: string; prefix: string }
+    >(),
     scopes: ["full"],
     grows: "nothing",
     overQuota: "accepted",
@@ -581,6 +582,10 @@ export function isSuspendable(name: OperationName): boolean {
   const facts = FACTS[name];
   return "suspendable" in facts && facts.suspendable;
 }
+
+/** Whether an operation changes more than the audit trail. */
+export const changesSomething = (name: OperationName): boolean =>
+  partsOf(name).some((part) => FACTS[part].effect !== "none");
 
 /** Returns what an operation makes grow. */
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {

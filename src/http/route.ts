@@ -1,9 +1,18 @@
 /** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
-import { isSuspendable, type OperationInputs, type OperationName, partsOf, whenOverQuota } from "../operations.ts";
+import type { VersionCondition } from "../condition.ts";
+import {
+  changesSomething,
+  isSuspendable,
+  type OperationInputs,
+  type OperationName,
+  partsOf,
+  whenOverQuota,
+} from "../operations.ts";
 import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
 import type { HeaderName } from "./documents/api/headers.ts";
+import { conditionHeaders, type Subject } from "./pipeline/precondition.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
@@ -25,6 +34,8 @@ export interface RouteRequest<P extends string, Q, B> {
   body: B;
   headers: Headers;
   principal: Principal;
+  /** What its precondition header asks for, where the route is `conditional`. */
+  condition: VersionCondition | undefined;
 }
 
 /** How the API's documentation describes an answer. */
@@ -101,8 +112,21 @@ export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): C
   };
 }
 
+/** What the conditions of a route are about: in words, and a tag. Exactly where the operation's input has a condition. */
+type Conditional<N extends OperationName> = "condition" extends keyof OperationInputs[N]
+  ? { conditional: Subject }
+  : { conditional?: never };
+
 /** A route as its feature writes it. */
-interface RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
+type RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject> = RouteParts<
+  N,
+  At,
+  Q,
+  B
+> &
+  Conditional<N>;
+
+interface RouteParts<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
   extends Endpoint<At, Q, B> {
   operation: N;
   response: ResponseDoc;
@@ -129,6 +153,8 @@ export interface Route extends CompiledEndpoint {
   headers: Readonly<Record<string, RequestHeader>>;
   /** Whether the answer to a request with an `Idempotency-Key` is stored. */
   retryable: boolean;
+  /** What it does with preconditions in headers. Those of a request that changes nothing only concern its answer. */
+  preconditions: "taken" | "refused" | "ignored";
   input(request: AskedOfRoute): OperationInputs[OperationName];
   variant:
     | { operation: OperationName; input(request: AskedOfRoute): OperationInputs[OperationName] | null }
@@ -142,19 +168,21 @@ export function route<
   Q extends TObject = NoMembers,
   B extends TObject = NoMembers,
 >(definition: RouteDefinition<N, At, Q, B>): Route {
-  const { operation, unfindable, problems = [], response, headers = {}, input, variant } = definition;
+  const { operation, unfindable, problems = [], response, conditional, input, variant } = definition;
   const retryable = definition.retryable !== false && !definition.at.startsWith("GET ");
   const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
+  if (conditional !== undefined) ofOperation.push("version_conflict");
   if (partsOf(operation).some((part) => whenOverQuota(part) !== null)) ofOperation.push("quota_exceeded");
   if (retryable) ofOperation.push("idempotency_in_progress", "idempotency_mismatch", "quota_exceeded");
   return {
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,
     response,
-    headers,
+    headers: { ...definition.headers, ...(conditional === undefined ? {} : conditionHeaders(conditional)) },
     retryable,
+    preconditions: conditional !== undefined ? "taken" : changesSomething(operation) ? "refused" : "ignored",
     // The pipeline hands over exactly what these validators made.
     input: input as Route["input"],
     variant: variant as Route["variant"],

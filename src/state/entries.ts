@@ -75,13 +75,33 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
   return { id, key, value, metadata, createdAt, updatedAt };
 }
 
+/** The id of the event that wrote the content of a row of `entries`, as SQL. */
+export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
+const VERSIONED_COLUMNS = `${ENTRY_COLUMNS}, ${VERSION}`;
+type VersionedTuple = [...EntryTuple, version: string | null];
+
+/** A present entry with its version: the id of the event that wrote it. */
+export interface VersionedRow extends EntryRow {
+  version: string;
+}
+
+function toVersionedRow([id, key, value, metadata, createdAt, updatedAt, version]: VersionedTuple): VersionedRow {
+  return { id, key, value, metadata, createdAt, updatedAt, version: stated(version) };
+}
+
+/** Returns the version that an entry's event has. */
+export function stated(version: string | null): string {
+  if (version === null) throw new Error("an entry names an event that is not there");
+  return version;
+}
+
 // Made once: every read has it, and looks up its statement by it.
-const FIND = `SELECT ${ENTRY_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
+const FIND = `SELECT ${VERSIONED_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
 
 /** The present content of a key, unless it is past its retention. */
 export async function findEntry(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<EntryTuple>(FIND, [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)]);
-  return row === undefined ? undefined : toEntryRow(row);
+  const row = await reader.get<VersionedTuple>(FIND, [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)]);
+  return row === undefined ? undefined : toVersionedRow(row);
 }
 
 /** Whether a key has a present content that was last written at `cutoffMs` or later; -1 for any. */
@@ -89,9 +109,6 @@ export async function hasEntry(reader: Reader, agent: AgentState, key: string, c
   const sql = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?";
   return (await reader.value(sql, [agent.firstSeq, key, cutoffMs])) !== undefined;
 }
-
-/** The id of the event that wrote the content of a row of `entries`, as SQL: the version of the entry. */
-export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
 
 const FIND_VERSION = `SELECT ${VERSION} FROM entries
   WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
@@ -106,21 +123,15 @@ export async function entryVersion(reader: Reader, agent: AgentState, key: strin
   return row === undefined ? null : stated(row[0]);
 }
 
-/** Returns the version that an entry's event has. */
-export function stated(version: string | null): string {
-  if (version === null) throw new Error("an entry names an event that is not there");
-  return version;
-}
-
-/** The event that wrote an entry's content: id, actor, and the config version in force then. */
+/** Who wrote an entry's content, and the config version in force then. */
 export async function findEntryOrigin(reader: Reader, id: number) {
-  const row = await reader.get<[string, string, string | null]>(
-    `SELECT v.id, v.body ->> '$.actor', v.body ->> '$.config_version'
+  const row = await reader.get<[string, string | null]>(
+    `SELECT v.body ->> '$.actor', v.body ->> '$.config_version'
      FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
     [id],
   );
   if (row === undefined) throw new Error("an entry names an event that is not there");
-  return { auditId: row[0], writtenBy: row[1], configVersion: row[2] };
+  return { writtenBy: row[0], configVersion: row[1] };
 }
 
 /** A range of the present entries in key order: keys after `after`, with that prefix. */
@@ -133,8 +144,8 @@ export interface EntryRange {
 
 export async function listEntries(reader: Reader, agent: AgentState, range: EntryRange, nowMs: number) {
   const from = range.after === null ? "key >= ?" : "key > ?";
-  const rows = await reader.all<EntryTuple>(
-    `SELECT ${ENTRY_COLUMNS} FROM entries
+  const rows = await reader.all<VersionedTuple>(
+    `SELECT ${VERSIONED_COLUMNS} FROM entries
      WHERE agent = ? AND live_to IS NULL AND ${from} AND key < ? AND updated_at >= ?
      ORDER BY key LIMIT ? OFFSET ?`,
     [
@@ -146,7 +157,7 @@ export async function listEntries(reader: Reader, agent: AgentState, range: Entr
       range.offset,
     ],
   );
-  return rows.map(toEntryRow);
+  return rows.map(toVersionedRow);
 }
 
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */

@@ -23,6 +23,13 @@ async function appended(work: () => Promise<unknown>) {
   return view.eventsAfter(head).map(({ line, details }) => [line, details] as const);
 }
 
+test("a change takes no precondition, and ignores none", async () => {
+  for (const name of ["If-Match", "If-None-Match", "If-Unmodified-Since"]) {
+    const answer = await owner.browser.post(`${base}/invitations`, { role: "auditor" }, { [name]: "*" });
+    expect(answer.json).toMatchObject({ status: 400, code: "invalid_request", param: name });
+  }
+});
+
 describe("members", () => {
   test("are invited, join, and are recorded", async () => {
     const made = await owner.browser.post(`${base}/invitations`, {

@@ -33,13 +33,13 @@ describe("what reaches the workspace", () => {
       "If-Match",
       put("/v1/config/a", {}, { "if-match": 'W/"v1", "v2"' }),
       "config.update",
-      { agentId: "a", config: {}, ifMatch: ["v2"] },
+      { agentId: "a", config: {}, condition: { versions: ["v2"] } },
     ],
     [
       "If-Match *",
       put("/v1/config/a", {}, { "if-match": "*" }),
       "config.update",
-      { agentId: "a", config: {}, ifMatch: "*" },
+      { agentId: "a", config: {}, condition: { exists: true } },
     ],
     [
       "versions",

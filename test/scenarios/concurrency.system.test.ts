@@ -158,3 +158,35 @@ test("the log holds requests, and no value or key of them", async () => {
   expect(log).not.toContain(client.apiKey);
   expect(log).not.toMatch(/client-\d|xxxxxxxx/);
 });
+
+test(
+  "of writers that compare and set, none loses what another one added",
+  async () => {
+    const WRITERS = 8;
+    const EACH = 12;
+    /** Adds one to the counter, as often as it takes. Returns how many attempts met another writer's. */
+    const add = async (): Promise<number> => {
+      for (let conflicts = 0; ; conflicts++) {
+        const read = await client.read("counted", "n");
+        const etag = read.headers.get("etag");
+        const condition = etag === null ? { "if-none-match": "*" } : { "if-match": etag };
+        const value = String(read.status === 404 ? 1 : Number(read.json.value) + 1);
+        const body = { agent_id: "counted", key: "n", value };
+        const { status, json } = await client.send({ path: "/v1/data/write", body, headers: condition });
+        if (status === 200) return conflicts;
+        expect([status, json.code]).toEqual([412, "version_conflict"]);
+      }
+    };
+    const writer = async (): Promise<number> => {
+      let conflicts = 0;
+      for (let i = 0; i < EACH; i++) conflicts += await add();
+      return conflicts;
+    };
+    const conflicts = (await Promise.all(Array.from({ length: WRITERS }, writer))).reduce((a, b) => a + b);
+    expect((await client.read("counted", "n")).json.value).toBe(String(WRITERS * EACH));
+    // They did meet: otherwise nothing is shown.
+    expect(conflicts).toBeGreaterThan(0);
+    await expectSoundTrail();
+  },
+  TIMEOUT_MS,
+);

@@ -16,6 +16,7 @@ const EMAIL = "jane.roe@acme.io";
 const TOKEN = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const KEY = expect.stringMatching(/^key_[0-9a-z]{26}$/);
+const AUDIT_ID = expect.stringMatching(/^aud_[0-9a-z]{26}$/);
 const DIGEST = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 const write =
@@ -338,7 +339,7 @@ describe("reading", () => {
               metadata: { of: key },
               created_at: TIME,
               updated_at: TIME,
-              audit_id: expect.stringMatching(/^aud_/),
+              audit_id: AUDIT_ID,
               expires_at: null,
             })),
             has_more: false,

@@ -2,6 +2,7 @@
  * What a workspace is meant to be, in the simplest form. It follows the log: each event says which operation of the
  * simulation it records (its actor), and the model says what that operation must have come to at this place.
  */
+import type { VersionCondition } from "../../src/condition.ts";
 import { sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
@@ -166,11 +167,11 @@ export class ModelWorkspace {
     return { agentId: this.#orNull(agentId), result: "ok", details: { entries }, body: { deleted: entries } };
   }
 
-  configure({ agentId, config, ifMatch }: OperationInputs["config.update"], { nowMs }: Circumstances): Expected {
+  configure({ agentId, config, condition }: OperationInputs["config.update"], { nowMs }: Circumstances): Expected {
     const known = this.agents.get(agentId);
     const version = known?.configs.length ?? 0;
-    const matches = ifMatch === undefined || (version > 0 && (ifMatch === "*" || ifMatch.includes(`v${version}`)));
-    if (!matches) return { agentId: this.#orNull(agentId), result: "conflict" };
+    if (!meets(condition, version === 0 ? null : `v${version}`))
+      return { agentId: this.#orNull(agentId), result: "conflict" };
     return this.#addConfig(agentId, canonicalJson(config), nowMs);
   }
 
@@ -283,6 +284,12 @@ const inForce = ({ configs }: Agent): Policies => configs.at(-1)?.policies ?? {}
 function blockedByPolicy(policies: Policies, value: string): string | null {
   if (policies.block_secrets === true && isSecret(value)) return "policy:block_secrets";
   return policies.block_pii === true && isPii(value) ? "policy:block_pii" : null;
+}
+
+function meets(condition: VersionCondition | undefined, current: string | null): boolean {
+  if (condition === undefined) return true;
+  if ("versions" in condition) return condition.versions.some((version) => version === current);
+  return condition.exists ? current !== null : current === null;
 }
 
 /** Before another configuration takes effect, expired entries are removed. */

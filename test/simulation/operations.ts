@@ -1,4 +1,5 @@
 /** Random operations, few keys and agents so that they meet. */
+import type { VersionCondition } from "../../src/condition.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
 import type { OperationRequest, Principal } from "../../src/workspace/contract.ts";
@@ -62,6 +63,9 @@ function randomBatch(random: Seeded): Named {
   return ["data.batch", { agentId, atomic: random.chance(0.6), parts }];
 }
 
+const condition = (random: Seeded, versions: string[]): VersionCondition =>
+  random.chance(0.5) ? { exists: random.chance(0.5) } : { versions };
+
 const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
   [30, (random) => ["data.write", randomWrite(random, agent(random))]],
   [5, (random) => ["data.read", { agentId: agent(random), key: random.pick(KEYS) }]],
@@ -82,7 +86,7 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
       const config = { policies: random.pick(POLICIES) as JsonObject, n: random.below(3) };
       const input = { agentId: agent(random), config };
       if (random.chance(0.7)) return ["config.update", input];
-      return ["config.update", { ...input, ifMatch: random.chance(0.3) ? "*" : [`v${random.between(1, 4)}`] }];
+      return ["config.update", { ...input, condition: condition(random, [`v${random.between(1, 4)}`]) }];
     },
   ],
   [2, (random) => ["config.rollback", { agentId: agent(random), version: `v${random.between(1, 4)}` }]],

@@ -14,7 +14,7 @@ const MOST_TEXTS = 1_000;
 /** Members of a body that are a value, and of which the audit trail holds a digest at most. */
 const VALUES = new Set(["value", "query", "config", "instructions", "model"]);
 /** Members that name the subject of a request: the log contains them. */
-const PUBLIC = new Set(["agent_id", "scope", "format", "version", "start_time", "end_time", "cursor"]);
+const PUBLIC = new Set(["agent_id", "scope", "format", "version", "if_version", "start_time", "end_time", "cursor"]);
 
 export class Confidences {
   /** Never anywhere. */

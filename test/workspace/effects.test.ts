@@ -83,7 +83,7 @@ test("every effect that is applied is the one that the event records", async () 
   await ask("data.delete_prefix", { agentId: "a", prefix: "under/" });
   await policies({ block_pii: true });
   await write("blocked", "write to maria.keller@posteo.de about it");
-  await ask("config.update", { agentId: "a", config: {}, ifMatch: ["v1"] });
+  await ask("config.update", { agentId: "a", config: {}, condition: { versions: ["v1"] } });
   await restore(first, true, true);
   await restore(first, true, true);
   await restore(first, false, true);

@@ -1,8 +1,9 @@
 /** Operations on an agent's configuration. They run on the workspace's thread. */
+import { holds } from "../../condition.ts";
 import type { JsonObject } from "../../json.ts";
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import type { IfMatch } from "../../operation-facts.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { AgentDirectory, type AgentState } from "../../state/agents.ts";
 import {
   type ConfigVersion,
@@ -15,18 +16,18 @@ import {
 import {
   answered,
   type Context,
+  conflict,
   naming,
   notFound,
   type Operation,
   type OperationsOf,
   type Outcome,
-  refused,
 } from "../../workspace/operation.ts";
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
 const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
 const CHANGED_SINCE =
-  "If-Match does not name the configuration in force. Read it again, then decide whether to replace it.";
+  "The configuration in force is not the one that the condition asks for. Read it again, then decide what to do.";
 
 function showConfig(agentId: string, version: ConfigVersion): string {
   return (
@@ -79,7 +80,8 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
 
 export const updateConfig: Operation<"config.update"> = async (_reader, context, input) => {
   const known = await context.agents.find(input.agentId);
-  if (!matches(input.ifMatch, known)) return conflict(known, input.agentId);
+  const refusal = conflictOver(known, input);
+  if (refusal !== null) return refusal;
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   return addVersion(context, agent, canonicalJson(input.config), null);
 };
@@ -88,20 +90,20 @@ export const rollbackConfig: Operation<"config.rollback"> = async (reader, conte
   const found = await findVersion(context, input.agentId, input.version);
   if ("answer" in found) return found;
   const { agent, version } = found;
-  if (!matches(input.ifMatch, agent)) return conflict(agent, input.agentId);
+  const refusal = conflictOver(agent, input);
+  if (refusal !== null) return refusal;
   const old = await readConfigVersion(reader, agent.firstSeq, version);
   return addVersion(context, agent, old.config, version);
 };
 
-/** Reports whether `If-Match` (RFC 9110, section 13.1.1) holds. A missing header always does, `*` if a version exists. */
-function matches(ifMatch: IfMatch | undefined, agent: AgentState | null): boolean {
-  if (ifMatch === undefined) return true;
+/** Returns the outcome when the condition does not hold, else null. `agent` is null when it never began. */
+function conflictOver(
+  agent: AgentState | null,
+  { agentId, condition }: OperationInputs["config.update" | "config.rollback"],
+): Outcome | null {
   const current = showVersion(agent?.configVersion ?? null);
-  return current !== null && (ifMatch === "*" || ifMatch.includes(current));
+  return holds(condition, current) ? null : conflict(agent, naming(agent, agentId, {}), CHANGED_SINCE, current);
 }
-
-const conflict = (agent: AgentState | null, agentId: string): Outcome =>
-  refused(agent, "conflict", naming(agent, agentId, {}), { code: "version_conflict", detail: CHANGED_SINCE });
 
 function addVersion(context: Context, agent: AgentState, config: string, rolledBackFrom: number | null): Outcome {
   const content = { version: (agent.configVersion ?? 0) + 1, config, rolledBackFrom };

@@ -4,23 +4,16 @@ import { Value } from "@sinclair/typebox/value";
 import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { parseIfMatch } from "../../http/pipeline/entity-tag.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { IfMatch } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
 
-const IF_MATCH = {
-  "If-Match": {
-    description:
-      "Apply only if the config in force has one of these entity tags, or any with `*`. Otherwise 412 `version_conflict`.",
-    example: '"v3"',
-  },
-};
+/** What conditions are about. */
+const CONFIG = { what: "the config in force", example: '"v3"' };
 
 /** The response with a version, and an example of one with these changes. */
 const version = (description: string, changes: JsonObject = {}) => ({
@@ -60,17 +53,6 @@ function explainConfig(config: JsonObject): Problem | null {
   return null;
 }
 
-/** Returns the `If-Match` of a request as a member of the input. @throws {Problem} when it is malformed */
-function ifMatchOf(headers: Headers): { ifMatch?: IfMatch } {
-  const header = headers.get("if-match");
-  if (header === null) return {};
-  const ifMatch = parseIfMatch(header);
-  if (ifMatch === null) {
-    throw invalid('The If-Match header is malformed. Send an entity tag in quotes ("v3"), a list, or *.', "If-Match");
-  }
-  return { ifMatch };
-}
-
 export const configRoutes = [
   route({
     operation: "config.read",
@@ -94,7 +76,7 @@ export const configRoutes = [
     body: ConfigBody,
     explain: explainConfig,
     unfindable: "agent_not_found",
-    input: ({ params, body, headers }) => {
+    input: ({ params, body, condition }) => {
       // An update can create the agent, so the id must be a valid one.
       if (!isAgentId(params.agent_id)) {
         throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
@@ -103,14 +85,14 @@ export const configRoutes = [
       if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
         throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
       }
-      return { agentId: params.agent_id, config, ...ifMatchOf(headers) };
+      return { agentId: params.agent_id, config, ...(condition && { condition }) };
     },
     summary: "Replace the config",
     description:
       "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
     response: version("The new version."),
-    problems: ["unknown_policy", "version_conflict"],
-    headers: IF_MATCH,
+    problems: ["unknown_policy"],
+    conditional: CONFIG,
   }),
 
   route({
@@ -142,11 +124,15 @@ export const configRoutes = [
       version: t.String({ description: "The version to go back to: a string such as v1.", examples: ["v1"] }),
     }),
     unfindable: "config_not_found",
-    input: ({ params, body, headers }) => ({ agentId: params.agent_id, version: body.version, ...ifMatchOf(headers) }),
+    input: ({ params, body, condition }) => ({
+      agentId: params.agent_id,
+      version: body.version,
+      ...(condition && { condition }),
+    }),
     summary: "Roll back to a version",
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",
     response: version("The new version.", { version: "v3", rolled_back_from: "v1" }),
-    problems: ["version_not_found", "version_conflict"],
-    headers: IF_MATCH,
+    problems: ["version_not_found"],
+    conditional: CONFIG,
   }),
 ];

@@ -1,7 +1,7 @@
 /** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
 import { showTime } from "../../ids.ts";
 import { retentionEnd } from "../../policy/retention.ts";
-import { findEntry, findEntryOrigin } from "../../state/entries.ts";
+import { findEntry } from "../../state/entries.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
 import { deleteData, noEntry } from "./operations.ts";
 import { writeOperation } from "./write.ts";
@@ -12,11 +12,10 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
   if (agent === null || entry === undefined) {
     return answering(noEntry(agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }
-  const { auditId } = await findEntryOrigin(reader, entry.id);
   const expiresAt = retentionEnd(agent.policies, entry.updatedAt);
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
-    `"audit_id":"${auditId}","updated_at":"${showTime(entry.updatedAt)}",` +
+    `"audit_id":"${entry.version}","updated_at":"${showTime(entry.updatedAt)}",` +
     `"expires_at":${expiresAt === null ? null : `"${showTime(expiresAt)}"`}}`;
   return answered(agent, { key }, body);
 };

@@ -12,16 +12,18 @@ const CHANGED_SINCE =
 /**
  * Returns the outcome of an operation on an entry whose condition does not hold; null when it holds. `agent` is null
  * when it never began. Asked before anything is screened, so that a conflict says nothing of what a policy would find.
+ * `named`: whether the event names the key.
  */
 export async function conflictOver(
   reader: Reader,
   { nowMs }: Pick<Context, "nowMs">,
   agent: AgentState | null,
   { agentId, key, condition }: { agentId: string; key: string; condition: VersionCondition },
+  { named = true } = {},
 ): Promise<Outcome<ProblemAnswer> | null> {
   const current = agent === null ? null : await entryVersion(reader, agent, key, nowMs);
   if (holds(condition, current)) return null;
   // A key that is not stored was never screened: it may be what a policy keeps out of the log.
-  const named = current === null ? recorded("key", key, agent?.policies ?? null) : { key };
-  return conflict(agent, naming(agent, agentId, named), CHANGED_SINCE, current);
+  const about = current === null ? recorded("key", key, agent?.policies ?? null) : { key };
+  return conflict(agent, naming(agent, agentId, named ? about : {}), CHANGED_SINCE, current);
 }

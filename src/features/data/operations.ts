@@ -29,6 +29,7 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
     agent,
     { key },
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`,
+    { etag: entry.version },
   );
 };
 
@@ -41,7 +42,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
     updated_at: showTime(entry.updatedAt),
-    audit_id: origin.auditId,
+    audit_id: entry.version,
     config_version: origin.configVersion,
     written_by: origin.writtenBy,
     expires_at: expiresAt === null ? null : showTime(expiresAt),
@@ -49,7 +50,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
     `"metadata":${entry.metadata},${rest.slice(1)}`;
-  return answered(agent, { key }, body);
+  return answered(agent, { key }, body, { etag: entry.version });
 };
 
 /** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
@@ -86,6 +87,9 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
   return answered(agent, details, body, { effect: { kind: "end_prefix", prefix, count } });
 };
 
+/** An erasure's event does not name the key. */
+const UNNAMED = { named: false };
+
 const NOTHING = "Nothing has this key, neither a stored entry nor the details of an audit event.";
 
 /**
@@ -95,6 +99,10 @@ const NOTHING = "Nothing has this key, neither a stored entry nor the details of
 export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
   const agent = await context.agents.find(agentId);
+  if ("key" in input && input.condition !== undefined) {
+    const refusal = await conflictOver(reader, context, agent, { ...input, condition: input.condition }, UNNAMED);
+    if (refusal !== null) return refusal;
+  }
   const target: ErasureTarget = "key" in input ? { key: input.key } : { prefix: input.prefix };
   const found = await countErasable(reader, agent, agentId, target);
   const { entries, versions, events, erased } = found;

@@ -1,5 +1,8 @@
 /** The HTTP routes of governed data. */
+
+import { isDeepStrictEqual } from "node:util";
 import { Type as t } from "@sinclair/typebox";
+import { ifVersion, type VersionCondition } from "../../condition.ts";
 import {
   AgentId,
   Delimiter,
@@ -25,6 +28,9 @@ import {
   EntryList,
   explainBatch,
   FullEntry,
+  IF_VERSION,
+  IfVersionText,
+  NO_VERSION,
   partOfBatch,
   SearchResult,
   WRITE,
@@ -61,16 +67,52 @@ const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }
   ...(order === "desc" ? { order } : {}),
 });
 
+/** What conditions are about. */
+const TAG = '"aud_01jz8v6s3yf0abm5q2x9k7n4tc"';
+const ENTRY = { what: "the entry", example: TAG };
+
+const NONE_MATCH = {
+  "If-None-Match": { description: "Return 304 without a body if the entry still has this entity tag.", example: TAG },
+};
+
+/** Returns the condition of a request as a member of the input. @throws {Problem} when header and member differ */
+function conditionIn(header: VersionCondition | undefined, version: string | null | undefined) {
+  const member = version === undefined ? undefined : ifVersion(version);
+  if (header !== undefined && member !== undefined && !isDeepStrictEqual(header, member)) {
+    throw invalid(
+      "if_version and the precondition header differ. Send one of them, or the same in both.",
+      "if_version",
+    );
+  }
+  const condition = member ?? header;
+  return condition === undefined ? {} : { condition };
+}
+
+interface DeleteRequest {
+  query: { agent_id: string; key: string; if_version?: string };
+  condition: VersionCondition | undefined;
+}
+
+function toDelete({ query, condition }: DeleteRequest) {
+  const version = query.if_version === NO_VERSION ? null : query.if_version;
+  return { agentId: query.agent_id, key: query.key, ...conditionIn(condition, version) };
+}
+
 export const dataRoutes = [
   route({
     operation: "data.write",
     at: "POST /v1/data/write",
-    body: object({ agent_id: AgentId, ...WRITE }),
-    input: ({ body }) => writeInput(body.agent_id, body),
+    body: object({ agent_id: AgentId, ...WRITE, ...IF_VERSION }),
+    input: ({ body, condition }) => ({
+      ...writeInput(body.agent_id, body),
+      ...conditionIn(condition, body.if_version),
+    }),
+    conditional: ENTRY,
     summary: "Write an entry",
     description:
-      "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event.",
+      "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event. `audit_id` is the version of the stored entry, which the ETag has, too.",
     response: {
+      etag: true,
       description: "Stored, or blocked by a policy.",
       schema: WriteResult,
       example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
@@ -99,8 +141,10 @@ export const dataRoutes = [
     query: EntryQuery,
     input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
     summary: "Read an entry",
-    description: "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from.",
-    response: { description: "The entry.", schema: Entry },
+    description:
+      "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from. The ETag is the version of the entry.",
+    response: { description: "The entry.", schema: Entry, etag: true },
+    headers: NONE_MATCH,
     problems: ["entry_not_found"],
   }),
 
@@ -111,7 +155,8 @@ export const dataRoutes = [
     input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
-    response: { description: "The entry.", schema: FullEntry },
+    response: { description: "The entry.", schema: FullEntry, etag: true },
+    headers: NONE_MATCH,
     problems: ["entry_not_found"],
   }),
 
@@ -201,12 +246,10 @@ export const dataRoutes = [
   route({
     operation: "data.delete",
     at: "DELETE /v1/data",
-    query: object({ agent_id: AgentId, key: Key, erase }),
-    input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
-    variant: {
-      operation: "data.erase",
-      input: ({ query }) => (query.erase ? { agentId: query.agent_id, key: query.key } : null),
-    },
+    query: object({ agent_id: AgentId, key: Key, erase, if_version: t.Optional(IfVersionText) }),
+    input: toDelete,
+    variant: { operation: "data.erase", input: (request) => (request.query.erase ? toDelete(request) : null) },
+    conditional: ENTRY,
     summary: "Delete an entry",
     description: `Reads no longer find the entry. Checkpoints that hold it keep it. ${ERASE}`,
     response: { description: "The deletion.", schema: DeletedOrErased },

@@ -32,6 +32,25 @@ export const writeInput = (agentId: string, body: Static<TObject<typeof WRITE>>)
   metadata: body.metadata ?? {},
 });
 
+const IF_VERSION_WORDS = "Apply only if the entry has this version (its `audit_id`)";
+
+/** The version that an entry must have, as a member of a body. */
+export const IF_VERSION = {
+  if_version: t.Optional(
+    t.Union([EventId, t.Null()], { description: `${IF_VERSION_WORDS}, or, with null, only if it does not exist.` }),
+  ),
+};
+
+/** How a query parameter says that the entry must not exist. */
+export const NO_VERSION = "null";
+
+/** The same as a query parameter. */
+export const IfVersionText = t.String({
+  pattern: `^(aud_[0-9a-z]{26}|${NO_VERSION})$`,
+  description: `${IF_VERSION_WORDS}, or, with the word ${NO_VERSION}, only if it does not exist.`,
+  examples: ["aud_01jz8v5q2pf0tbq3y8r6w1m9ck"],
+});
+
 /** The response to a deletion and to an erasure. */
 export const DeletedOrErased = shape("DeletedOrErased", {
   deleted: countOf("How many entries were removed."),
@@ -95,10 +114,13 @@ export const StateEntry = shape("StateEntry", stored);
 
 export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value });
 
+/** In a result. */
+const EntryVersion = { ...EventId, description: "The version of the entry: the audit event that wrote it." };
+
 export const FullEntry = shape("FullEntry", {
   agent_id: AgentId,
   ...stored,
-  audit_id: { ...EventId, description: "The audit event that wrote the entry." },
+  audit_id: EntryVersion,
   config_version: nullable({ ...VersionId, description: "The config in force when it was written." }),
   written_by: { ...Actor, description: "The actor who wrote it." },
   expires_at: nullable(Time),
@@ -118,7 +140,7 @@ export const EntryList = component(
     shape("EntryItem", {
       ...stored,
       size: countOf("Bytes of the value as UTF-8."),
-      audit_id: { ...EventId, description: "The version of the entry: the audit event that wrote it." },
+      audit_id: EntryVersion,
       expires_at: nullable(Time),
       value: t.Optional({ ...Value, description: "Present with include_values=true." }),
     }),
@@ -146,16 +168,6 @@ export const SearchResult = shape("SearchResult", {
 
 /** The most operations of a batch. */
 const MAX_OPERATIONS = 1000;
-
-/** The version that an entry must have for an operation of a batch. */
-const IF_VERSION = {
-  if_version: t.Optional(
-    t.Union([EventId, t.Null()], {
-      description:
-        "Apply only if the entry has this version (its `audit_id`), or, with null, only if it does not exist.",
-    }),
-  ),
-};
 
 const operation = <W extends string, P extends TProperties>(name: string, word: W, members: P) =>
   shape(name, { op: t.Literal(word), ...members });

@@ -79,7 +79,7 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     agent,
     { key: input.key, value_digest: digest },
     `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`,
-    { result: "allowed", effect: { kind: "put", key: input.key, digest, value, metadata } },
+    { result: "allowed", etag: context.auditId, effect: { kind: "put", key: input.key, digest, value, metadata } },
   );
 };
 

@@ -6,6 +6,7 @@ import { closingIsKnown } from "../../timer.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
+import { conditionOf } from "../pipeline/precondition.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
@@ -24,6 +25,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   const params = checkParams(action, routed.params);
   const body = action.body === null ? {} : await takeBody(action, request, deps);
   readQuery(action, routed.queryText);
+  if (action.method !== "GET") conditionOf(headers, false);
   await requireConnection(request, deps);
   const origin = {
     address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),

@@ -4,6 +4,7 @@ import { PROBLEMS, Problem } from "../../problem.ts";
 import { type Bytes, type Principal, type Reply, requireAgentAllowed } from "../../workspace/contract.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type HandleDeps, perform } from "../pipeline/handle.ts";
+import { conditionOf } from "../pipeline/precondition.ts";
 import { retryKey, retryOf } from "../pipeline/retry.ts";
 import { checkScope } from "../pipeline/scopes.ts";
 import { answerIn, type Confirmations, questionResult } from "./confirmations.ts";
@@ -74,10 +75,12 @@ export async function performCall(
   if (agentId !== undefined) requireAgentAllowed(principal, agentId);
   const key = retryKey(route, request.headers);
   const retry = key === null ? null : retryOf(key, asked, bytes);
-  return perform(route, { params, query, body, headers: NO_HEADERS, principal }, { request, exchange, retry }, deps);
+  // The preconditions of a call are arguments. One in a header is not ignored.
+  const condition = route.preconditions === "ignored" ? undefined : conditionOf(request.headers, false);
+  const inRoute = { params, query, body, headers: NO_HEADERS, principal, condition };
+  return perform(route, inRoute, { request, exchange, retry }, deps);
 }
 
-/** The preconditions of a call are arguments. */
 const NO_HEADERS = new Headers();
 
 /** A call that a person has to confirm. */

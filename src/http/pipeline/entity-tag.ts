@@ -1,5 +1,5 @@
 /** `If-Match` and `If-None-Match` (RFC 9110 sections 8.8.3, 13.1.1 and 13.1.2). */
-import type { IfMatch } from "../../operation-facts.ts";
+import type { VersionCondition } from "../../condition.ts";
 
 /** One list item: an entity tag, then a comma or the end. Optional whitespace around both. */
 const ITEM = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)")?[ \t]*(,|$)/y;
@@ -10,13 +10,13 @@ interface Tag {
 }
 
 /**
- * Returns what `If-Match` names: `*`, or the strong tags of the list. Weak tags are left out, since the strong
- * comparison of If-Match never matches them. Returns null when the header is malformed.
+ * Returns the condition that `If-Match` states. Weak tags are left out, since the strong comparison of If-Match never
+ * matches them. Returns null when the header is malformed.
  */
-export function parseIfMatch(header: string): IfMatch | null {
-  if (header.trim() === "*") return "*";
+export function parseIfMatch(header: string): VersionCondition | null {
+  if (header.trim() === "*") return { exists: true };
   const tags = parseList(header);
-  return tags === null ? null : tags.filter((tag) => !tag.weak).map((tag) => tag.opaque);
+  return tags === null ? null : { versions: tags.filter((tag) => !tag.weak).map((tag) => tag.opaque) };
 }
 
 /** Reports whether `If-None-Match` names this entity tag (weak comparison). A malformed header names none. */

@@ -21,6 +21,7 @@ import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";
 import { watched } from "./live.ts";
+import { conditionOf } from "./precondition.ts";
 import { parseQuery, shortName } from "./query.ts";
 import { retryKey, retryOf } from "./retry.ts";
 import { checkScope } from "./scopes.ts";
@@ -86,7 +87,10 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   const query = readQuery(route, routed.queryText);
   const retry = key === null ? null : retryOf(key, routed, bytes);
-  const asked = { params, query, body, headers: request.headers, principal };
+  const { headers } = request;
+  const { preconditions } = route;
+  const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
+  const asked = { params, query, body, headers, principal, condition };
   const reply = await perform(route, asked, { request, exchange, retry }, deps);
   const { answer } = reply;
   if (answer.kind !== "stream") return respond(reply, request, exchange);
@@ -210,9 +214,12 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
     const headers = exchange.headers(JSON_TYPE);
     if (answer.etag !== undefined) {
       headers.etag = `"${answer.etag}"`;
-      const noneMatch = request.method === "GET" ? request.headers.get("if-none-match") : null;
+      const noneMatch =
+        request.method === "GET" || request.method === "HEAD" ? request.headers.get("if-none-match") : null;
       if (noneMatch !== null && matchesNone(noneMatch, answer.etag)) {
-        return new Response(null, { status: 304, headers });
+        // No representation is sent (RFC 9110 section 15.4.5).
+        const { "content-type": _, ...rest } = headers;
+        return new Response(null, { status: 304, headers: rest });
       }
     }
     return new Response(inPieces(answer.body), { status: answer.status, headers });

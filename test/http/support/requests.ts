@@ -8,11 +8,16 @@ export const put = (path: string, body: unknown, headers?: Record<string, string
   body,
   ...(headers === undefined ? {} : { headers }),
 });
-export const post = (path: string, body: unknown): Sent => ({ method: "POST", path, body });
+export const post = (path: string, body: unknown, headers: Record<string, string> = {}): Sent => ({
+  method: "POST",
+  path,
+  body,
+  headers,
+});
 export const get = (path: string): Sent => ({ path });
 export const del = (path: string): Sent => ({ method: "DELETE", path });
-export const write = (changes: object): Sent =>
-  post("/v1/data/write", { agent_id: "a", key: "k", value: "v", ...changes });
+export const write = (changes: object, headers?: Record<string, string>): Sent =>
+  post("/v1/data/write", { agent_id: "a", key: "k", value: "v", ...changes }, headers);
 
 /** One character, two UTF-16 code units. */
 export const emoji = "\u{1f600}";

@@ -3,7 +3,7 @@ import { Type as t } from "@sinclair/typebox";
 import { Finding } from "../../../features/data/schema.ts";
 import { PROBLEMS, Problem } from "../../../problem.ts";
 import { problemBody } from "../../problem-document.ts";
-import { component, oneOf } from "../../shapes.ts";
+import { component, nullable, oneOf } from "../../shapes.ts";
 
 const EXAMPLE = new Problem("entry_not_found", "This agent has no entry under this key.");
 
@@ -28,6 +28,9 @@ export const ProblemSchema = component(
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
       count: t.Optional(t.Integer({ description: "With `count_mismatch`: how many entries there are." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
+      current_version: t.Optional(
+        nullable(t.String({ description: "With `version_conflict`: the version that there is; null for none." })),
+      ),
       findings: t.Optional(t.Array(Finding)),
     },
     {

@@ -56,7 +56,8 @@ export function responsesOf(route: Route, name: string, components: Components):
   const notModified = () => ({ description: "The entity tag still matches.", headers: components.headers(sent) });
   return {
     [status]: good,
-    ...(headers["If-None-Match"] !== undefined && { 304: components.response("NotModified", notModified) }),
+    ...(route.method === "GET" &&
+      headers["If-None-Match"] !== undefined && { 304: components.response("NotModified", notModified) }),
     ...components.problems(problems, withBody(route, ALWAYS)),
   };
 }
