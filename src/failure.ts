@@ -16,6 +16,7 @@ type FailureCode =
   | "destination_unusable"
   | "not_found"
   | "busy"
+  | "outcome_unknown"
   | "evidence_unreadable"
   | "path_unusable"
   | "environment";

@@ -18,6 +18,7 @@ import { Failure } from "../failure.ts";
 import type { Clock, IdSource } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import type { WorkspaceEvent } from "../workspace/contract.ts";
+import { isStorageFailure } from "../workspace/storage-failure.ts";
 import { applyChanges, type Change } from "./changes.ts";
 import type { ControlDatabase } from "./database.ts";
 import type { NewWorkspace, WorkspaceJournal } from "./journal.ts";
@@ -87,7 +88,8 @@ const PENDING = new Table<Pending>("pending_acts", {
 /**
  * Does what `decide` decides. `decide` runs in a transaction of the control database, and no other act can happen
  * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
- * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long. Nothing was changed then.
+ * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long, and nothing was changed;
+ * `outcome_unknown` when the disk failed while it was done
  */
 export function act<T, A>(
   parts: ActParts,
@@ -109,7 +111,11 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
     });
     if (pending === null) return { ...result, auditId: null };
     await record(parts, pending);
-    return { ...result, ...(await finish(parts, pending, also)), auditId: pending.event.id };
+    try {
+      return { ...result, ...(await finish(parts, pending, also)), auditId: pending.event.id };
+    } catch (error) {
+      throw isStorageFailure(error) ? new Failure("outcome_unknown", RECORDED_ONLY, { cause: error }) : error;
+    }
   });
 }
 
@@ -133,6 +139,9 @@ function installationLog({ ids, clock, control }: ActParts): Pick<Pending, "work
   const { id, name, createdBy: actor } = log;
   return { workspaceId: id, genesis: { id, name, actor }, changes: [["addWorkspace", log]] };
 }
+
+const RECORDED_ONLY =
+  "It was recorded, and the disk failed before it took effect: that happens with the next change, or when the daemon starts again. Look before you repeat it.";
 
 /** Decides on an act. Returns what is stored of it, which is null for an act that changes nothing. */
 function decided(parts: ActParts, place: Place, decide: Decide<object, object>) {
@@ -174,13 +183,16 @@ async function settleAll(parts: SettleParts, onError: (workspaceId: string, erro
   }
 }
 
-/** Records the event of an act. When that fails, the act is dropped, unless the event is in the log all the same. */
+/**
+ * Records the event of an act. When that fails, the act is dropped, unless the event is in the log all the same. When the
+ * event may still appear, the act stays pending, and is settled when that is known.
+ */
 async function record(parts: SettleParts, pending: Pending): Promise<void> {
   try {
     await append(parts.journal, pending);
   } catch (error) {
     if (await isRecorded(parts.journal, pending)) return;
-    drop(parts, pending);
+    if (!(error instanceof Failure && error.code === "outcome_unknown")) drop(parts, pending);
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import type { Principal, WorkspaceEvent } from "../workspace/contract.ts";
+import type { Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { recordingJob } from "../workspace/job.ts";
 import { WorkspaceWriter, type WriterOptions } from "../workspace/perform.ts";
@@ -30,7 +30,7 @@ export interface WorkspaceJournal {
    * @throws {Failure} `busy` when the event could not be recorded
    */
   create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<void>;
-  /** Records an event. @throws {Failure} `busy` when it could not be recorded */
+  /** Records an event. @throws {Failure} `busy` when it could not be recorded, `outcome_unknown` when it may be */
   record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
   /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
   holds(workspaceId: string, eventId: string): Promise<boolean | null>;
@@ -48,7 +48,7 @@ export interface NewWorkspace {
 /** Returns the daemon's journal. The thread that owns a workspace appends the event and seals it later. */
 export function threadJournal(
   files: WorkspaceJournal,
-  threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> },
+  threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null> },
 ): WorkspaceJournal {
   return { ...files, record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)) };
 }
@@ -67,7 +67,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
   const record = (workspaceId: string, event: WorkspaceEvent) =>
     withWriter(directory, key, workspaceId, async (writer) => {
       const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
-      requireRecorded(settled?.auditId);
+      requireRecorded(settled);
       const reason = await sealNow(writer);
       if (reason !== null) onUnsealed(reason);
     });
@@ -164,9 +164,14 @@ export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
   }
 }
 
-/** Takes the id of a recorded event. @throws {Failure} `busy` when there is none */
-export function requireRecorded(auditId: string | null | undefined): void {
-  if (auditId) return;
+/**
+ * Takes the reply to the recording of an event; null when it was not taken.
+ * @throws {Failure} `busy` when it was not recorded, `outcome_unknown` when nobody knows
+ */
+export function requireRecorded(reply: Reply | null | undefined): void {
+  if (reply?.auditId) return;
+  const { answer } = reply ?? {};
+  if (answer?.kind === "problem" && answer.code === "outcome_unknown") throw new Failure(answer.code, answer.detail);
   throw new Failure(
     "busy",
     "The workspace could not be written, so nothing was changed. The disk may be full, or the daemon very busy. Try again.",

@@ -136,10 +136,10 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#opened(workspaceId, result.reply);
   }
 
-  /** Appends to the workspace's own chain. Returns the event's id, or null when it could not be written. */
-  record(workspaceId: string, event: WorkspaceEvent): Promise<string | null> {
+  /** Appends to the workspace's own chain. Returns the reply, or null when the event was not taken or its thread died. */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null> {
     return new Promise((resolve) => {
-      const complete = (reply: Reply | Rejection) => resolve(typeof reply === "string" ? null : reply.auditId);
+      const complete = (reply: Reply | Rejection) => resolve(typeof reply === "string" ? null : reply);
       if (this.#writer(workspaceId).record(workspaceId, event, complete) !== null) resolve(null);
     });
   }

@@ -74,6 +74,7 @@ export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|
 export const REPLACED =
   "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
+
 /** What clients are told when nobody knows whether an operation is in the log. */
 export const OUTCOME_UNKNOWN =
   "The server failed while this was being made durable, so it may have been done or not. Send it again with the same Idempotency-Key, if it had one; otherwise read before you repeat it.";
@@ -84,6 +85,9 @@ export const OUTCOME_UNKNOWN =
  * Of a write that failed, the log lacks the last page, which makes a transaction count.
  */
 export const mayReappear = (error: unknown): boolean => !/^SQLITE_(BUSY|FULL|IOERR_WRITE)/.test(sqliteCode(error));
+
+/** Whether an fsync failed, wherever that was: what was written before it may be on the disk. */
+export const failedSyncing = (error: unknown): boolean => sqliteCode(error) === "SQLITE_IOERR_FSYNC";
 
 /** Returns what the clients of a failed transaction are told. */
 export function explainFailure(error: unknown, isUnsure: boolean): [ProblemCode, string] {

@@ -133,6 +133,8 @@ test.skipIf(!CAN_FAIL)("the control database cannot be written: people are asked
     });
   disk.fail({ write: ERRNO.ENOSPC }, "/control.db");
   await expectUnavailable(await signUp());
+  disk.fail({ sync: ERRNO.EIO }, "/control.db");
+  await expectUnavailable(await signUp(), "outcome_unknown");
   disk.heal();
   expect((await signUp()).status).toBe(201);
 });

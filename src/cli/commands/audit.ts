@@ -93,7 +93,7 @@ async function asked<N extends "audit.query" | "audit.export">(
       return await record(reader, context, input, found);
     },
   });
-  requireRecorded(reply?.auditId);
+  requireRecorded(reply);
   return reply as Reply;
 }
 

@@ -79,7 +79,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
         return answered(null, details, "{}", { effect: { kind: "prune", beforeSeq, events } });
       },
     });
-    requireRecorded(reply?.auditId);
+    requireRecorded(reply);
     await session.print({ ...plan, events: dropped, pruned: true, export_digest: digest }, [
       `Dropped the bodies of ${dropped} events before event ${beforeSeq}.`,
       `Keep the export: SHA-256 ${digest}`,

@@ -65,6 +65,7 @@ function problemOf(error: unknown): unknown {
   }
   if (error instanceof Failure && error.code === "usage") return invalid(error.message);
   if (error instanceof Failure && error.code === "busy") return new Problem("unavailable", error.message);
+  if (error instanceof Failure && error.code === "outcome_unknown") return new Problem(error.code, error.message);
   return error;
 }
 

@@ -2,7 +2,7 @@
 import { isLoopback, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-import { isStorageFailure } from "../../workspace/storage-failure.ts";
+import { failedSyncing, isStorageFailure, OUTCOME_UNKNOWN } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { PublicState } from "../documents/pages.ts";
 import type { OwnHosts } from "../own-hosts.ts";
@@ -241,7 +241,9 @@ export class Pipeline {
   #internal(error: unknown, requestId: string): Problem {
     this.deps.onInternalError(error, requestId);
     if (error instanceof Error && isStorageFailure(error)) {
-      return new Problem("unavailable", STORAGE_FAILED);
+      return failedSyncing(error)
+        ? new Problem("outcome_unknown", OUTCOME_UNKNOWN)
+        : new Problem("unavailable", STORAGE_FAILED);
     }
     return new Problem("internal", "Internal error. Tell the operator the request_id; the daemon's log has more.");
   }
