@@ -49,6 +49,8 @@ interface ResponseDoc {
   /** Absent where the examples of the schema's members make one. */
   example?: unknown;
   etag?: boolean;
+  /** It may be compressed, since nothing in it is secret: see `pipeline/compression.ts`. Never together with `etag`. */
+  compressed?: true;
   /** Headers that only some answers have, besides `ETag`. */
   sends?: readonly HeaderName[];
 }

@@ -32,7 +32,7 @@ export const agentRoutes = [
     },
     summary: "List agents",
     description: "Every agent, by id: what it holds, what it did, and which policies are in force.",
-    response: { description: "One page of agents.", schema: AgentList },
+    response: { description: "One page of agents.", schema: AgentList, compressed: true },
   }),
 
   route({

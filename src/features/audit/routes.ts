@@ -93,6 +93,7 @@ export const exportTrail = route({
     schema: schema.AuditExport,
     otherTypes: ["application/x-ndjson", "text/csv"],
     sends: ["Content-Disposition", "X-Export-Cursor"],
+    compressed: true,
   },
   problems: ["agent_not_found"],
 });
@@ -149,7 +150,7 @@ export const auditRoutes = [
     summary: "Count events over time",
     description:
       "How many events there were in each interval, and how many were refused: of an agent, or with `scope=workspace` of the whole workspace. `start_time` (24 intervals ago) and `end_time` (now) are widened to whole intervals in UTC, at most 750 of them.",
-    response: { description: "The counts.", schema: schema.Activity },
+    response: { description: "The counts.", schema: schema.Activity, compressed: true },
   }),
 
   route({
@@ -177,7 +178,7 @@ export const auditRoutes = [
     summary: "Query the audit trail",
     description:
       "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, and with the session of an operator `scope=installation` the log of the installation. `start_time` is inclusive, `end_time` exclusive.",
-    response: { description: "One page of events.", schema: schema.AuditEventList },
+    response: { description: "One page of events.", schema: schema.AuditEventList, compressed: true },
   }),
 
   route({
@@ -275,7 +276,7 @@ export const auditRoutes = [
     summary: "Verify the audit trail",
     description:
       "Recomputes every hash of the agent's chain and compares everything stored with it. `scope: workspace` verifies the whole workspace. A failed verification returns 200 with `valid` false.",
-    response: { description: "What was found.", schema: schema.Verification },
+    response: { description: "What was found.", schema: schema.Verification, compressed: true },
     problems: ["agent_not_found"],
   }),
 

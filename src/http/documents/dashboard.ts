@@ -4,12 +4,12 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
 import { Problem } from "../../problem.ts";
 import stylePath from "../../web/assets/dashboard.css" with { type: "file" };
 import scriptPath from "../../web/assets/dashboard.js" with { type: "file" };
+import { CompressedFile } from "../pipeline/compression.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
-import { contentSecurityPolicy, type PublicPage, page } from "./public-page.ts";
+import { contentSecurityPolicy, filePage, type PublicPage } from "./public-page.ts";
 
 /** The addresses of the page. The router in the browser handles those below `/workspaces`. */
 const PAGE_PATHS = [
@@ -58,12 +58,11 @@ const ICON =
 /** Hexadecimal digits of a file's digest in its name. */
 const DIGEST_DIGITS = 16;
 
-/** Reads and compresses an asset. Its name changes with its content, so browsers never mix two releases. */
+/** Reads an asset. Its name changes with its content, so browsers never mix two releases. */
 function load(path: string, extension: string, contentType: string) {
   const plain = new Uint8Array(readFileSync(path));
   const digest = createHash("sha256").update(plain).digest("hex").slice(0, DIGEST_DIGITS);
-  const gzipped = new Uint8Array(gzipSync(plain, { level: 9 }));
-  return { name: `dashboard-${digest}.${extension}`, contentType, plain, gzipped };
+  return { name: `dashboard-${digest}.${extension}`, contentType, file: new CompressedFile(async () => plain) };
 }
 
 let loaded: Record<"style" | "script", ReturnType<typeof load>> | undefined;
@@ -79,7 +78,7 @@ function webFiles() {
 
 /** The pages and assets of the dashboard. */
 export const DASHBOARD_PAGES: readonly PublicPage[] = [
-  ...PAGE_PATHS.map((path) => page(path, "text/html; charset=utf-8", markup, PAGE_HEADERS)),
+  ...PAGE_PATHS.map((path) => filePage(path, "text/html; charset=utf-8", markup, PAGE_HEADERS)),
   { path: `${ASSET_ROOT}/:name`, answer: asset },
 ];
 
@@ -105,28 +104,16 @@ function markup(): string {
 `;
 }
 
-function asset(exchange: Exchange, request: Request): Response {
+function asset(exchange: Exchange, request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
   const { style, script } = webFiles();
-  const file = [style, script].find(({ name }) => pathname === `${ASSET_ROOT}/${name}`);
-  if (file === undefined) {
+  const found = [style, script].find(({ name }) => pathname === `${ASSET_ROOT}/${name}`);
+  if (found === undefined) {
     throw new Problem("not_found", "There is no such asset in this release. Load the page again.");
   }
-  const headers: Record<string, string> = {
-    ...exchange.headers(file.contentType),
+  return found.file.respond(request, {
+    ...exchange.headers(found.contentType),
     "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable`,
     "cross-origin-resource-policy": "same-origin",
-    vary: "accept-encoding",
-  };
-  if (!acceptsGzip(request.headers.get("accept-encoding"))) return new Response(file.plain, { headers });
-  return new Response(file.gzipped, { headers: { ...headers, "content-encoding": "gzip" } });
-}
-
-/** Reports whether `Accept-Encoding` (RFC 9110 section 12.5.3) accepts gzip. */
-function acceptsGzip(header: string | null): boolean {
-  if (header === null) return false;
-  return header.split(",").some((item) => {
-    const [coding = "", weight = ""] = item.split(";").map((part) => part.trim().toLowerCase());
-    return coding === "gzip" && !/^q=0(\.0*)?$/.test(weight);
   });
 }

@@ -4,7 +4,7 @@ import type { Action } from "../account/action.ts";
 import type { Route } from "../route.ts";
 import { ACCOUNT_API_PATH, docsPages, OPENAPI_PATH } from "./api/page.ts";
 import { DASHBOARD_PAGES } from "./dashboard.ts";
-import { type PublicPage, page } from "./public-page.ts";
+import { filePage, type PublicPage, page } from "./public-page.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -29,20 +29,12 @@ export function publicPages(
   actions: readonly Action[],
   { isReady, caFile = null }: PublicState,
 ): PublicPage[] {
-  let api: Promise<string> | undefined;
-  let account: Promise<string> | undefined;
   return [
     page("/healthz", JSON_TYPE, () => '{"status":"ok"}'),
     page("/readyz", JSON_TYPE, async () => readiness(await isReady())),
-    // Made on the first request, and the code for it is loaded only then.
-    page(OPENAPI_PATH, JSON_TYPE, () => {
-      api ??= import("./api/openapi.ts").then(({ openApiJson }) => openApiJson(routes));
-      return api;
-    }),
-    page(ACCOUNT_API_PATH, JSON_TYPE, () => {
-      account ??= import("./api/account.ts").then(({ accountJson }) => accountJson(actions));
-      return account;
-    }),
+    // The code for the documents is loaded only when it is needed.
+    filePage(OPENAPI_PATH, JSON_TYPE, async () => (await import("./api/openapi.ts")).openApiJson(routes)),
+    filePage(ACCOUNT_API_PATH, JSON_TYPE, async () => (await import("./api/account.ts")).accountJson(actions)),
     ...docsPages(caFile),
     ...DASHBOARD_PAGES,
   ];

@@ -1,4 +1,5 @@
 /** A public path and its response to GET. */
+import { CompressedFile } from "../pipeline/compression.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 
 export interface PublicPage {
@@ -7,16 +8,24 @@ export interface PublicPage {
 }
 
 /** Returns the page whose response is 200 with what `body` returns, unless that throws. */
-export function page(
+export function page(path: string, contentType: string, body: () => string | Promise<string>): PublicPage {
+  return { path, answer: async (exchange) => new Response(await body(), { headers: exchange.headers(contentType) }) };
+}
+
+/** Returns the page that is a file, which does not change while the daemon runs. It is loaded on the first request. */
+export function filePage(
   path: string,
   contentType: string,
-  body: () => string | Blob | Promise<string>,
+  load: () => string | Promise<string> | Promise<ArrayBuffer>,
   headers: Readonly<Record<string, string>> = {},
 ): PublicPage {
+  const file = new CompressedFile(async () => {
+    const content = await load();
+    return typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
+  });
   return {
     path,
-    answer: async (exchange) =>
-      new Response(await body(), { headers: { ...exchange.headers(contentType), ...headers } }),
+    answer: (exchange, request) => file.respond(request, { ...exchange.headers(contentType), ...headers }),
   };
 }
 

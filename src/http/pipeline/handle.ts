@@ -17,6 +17,7 @@ import { problemResponse } from "../problem-document.ts";
 import type { AskedOfRoute, Route } from "../route.ts";
 import { PUBLIC_ACTOR } from "./authenticate.ts";
 import { type BodyLimits, parseBody, parseLargeBody, readBody, readOptionalBody } from "./body.ts";
+import { compressedBody } from "./compression.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";
@@ -93,16 +94,16 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const asked = { params, query, body, headers, principal, condition };
   const reply = await perform(route, asked, { request, exchange, retry }, deps);
   const { answer } = reply;
-  if (answer.kind !== "stream") return respond(reply, request, exchange);
+  if (answer.kind !== "stream") return respond(route, reply, request, exchange);
   if (request.method === "HEAD") {
     // The runtime would read the body to its end, and a live one has none.
     await answer.body.cancel();
-    return respond({ ...reply, answer: { ...answer, body: null } }, request, exchange);
+    return respond(route, { ...reply, answer: { ...answer, body: null } }, request, exchange);
   }
-  if (answer.live !== true) return respond(reply, request, exchange);
+  if (answer.live !== true) return respond(route, reply, request, exchange);
   const { isStillAllowed } = routed;
   const watchedBody = watched(answer.body, { isAllowed: isStillAllowed, monotonicMs: deps.monotonicMs });
-  return respond({ ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
+  return respond(route, { ...reply, answer: { ...answer, body: watchedBody } }, request, exchange);
 }
 
 /**
@@ -208,8 +209,9 @@ function agentOf(input: OperationInputs[OperationName]): string | null {
   return "scope" in input && "agentId" in input.scope ? input.scope.agentId : null;
 }
 
-function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
+function respond(route: Route, reply: Reply<Bytes | null>, request: Request, exchange: Exchange): Response {
   const { answer } = reply;
+  const { compressed } = route.response;
   if (answer.kind === "json") {
     const headers = exchange.headers(JSON_TYPE);
     if (answer.etag !== undefined) {
@@ -222,7 +224,8 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
         return new Response(null, { status: 304, headers: rest });
       }
     }
-    return new Response(inPieces(answer.body), { status: answer.status, headers });
+    const body = inPieces(answer.body);
+    return new Response(compressed ? compressedBody(body, request, headers) : body, { status: answer.status, headers });
   }
   if (answer.kind === "problem") {
     const options = answer.extra === undefined ? {} : { extra: answer.extra };
@@ -242,5 +245,6 @@ function respond(reply: Reply<Bytes | null>, request: Request, exchange: Exchang
   if (answer.kind === "stream" && answer.cursor !== undefined) headers["x-export-cursor"] = answer.cursor;
   // Without it the runtime would state a length of 0, which GET does not have (RFC 9110 section 9.3.2).
   if (answer.body === null) headers["transfer-encoding"] = "chunked";
-  return new Response(answer.body, { status: 200, headers });
+  const body = compressed && answer.body !== null ? compressedBody(answer.body, request, headers) : answer.body;
+  return new Response(body, { status: 200, headers });
 }

@@ -35,6 +35,8 @@ export const HEADERS = {
   ETag: text("The version in quotes.", '"v3"'),
   "Content-Disposition": text("The name of the file.", 'attachment; filename="audit-support-bot-2026-01-31.json"'),
   "X-Export-Cursor": text("What continues the export when it breaks off.", "eyJ2IjoxfQ"),
+  "Content-Encoding": text("How the body is compressed, if `Accept-Encoding` allowed it.", "gzip"),
+  Vary: text("Which headers of the request decide about the form of the response.", "Accept-Encoding"),
   "Set-Cookie": text("The cookies of the session and of this browser.", "__Host-governd_session=…; Path=/; Secure"),
 } as const satisfies Record<string, JsonObject>;
 

@@ -2,7 +2,7 @@
 import { basename, isAbsolute, relative } from "node:path";
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
-import { contentSecurityPolicy, type PublicPage, page } from "../public-page.ts";
+import { contentSecurityPolicy, filePage, type PublicPage } from "../public-page.ts";
 
 /** Where the OpenAPI document of `/v1` is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
@@ -83,12 +83,12 @@ const ASSET = { "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}` };
 
 /** Returns the page and its assets. `caFile`: the certificate authority of the daemon itself, null for another's. */
 export const docsPages = (caFile: string | null): PublicPage[] => [
-  page(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
+  filePage(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
     "content-security-policy": contentSecurityPolicy("form-action 'none'"),
     "referrer-policy": "no-referrer",
     "cache-control": "no-cache",
   }),
-  page(STYLE_PATH, "text/css; charset=utf-8", () => Bun.file(stylePath), ASSET),
-  page(BUNDLE_PATH, "text/javascript; charset=utf-8", () => Bun.file(bundlePath), ASSET),
-  page(START_PATH, "text/javascript; charset=utf-8", () => start(caFile), { "cache-control": "no-cache" }),
+  filePage(STYLE_PATH, "text/css; charset=utf-8", () => Bun.file(stylePath).arrayBuffer(), ASSET),
+  filePage(BUNDLE_PATH, "text/javascript; charset=utf-8", () => Bun.file(bundlePath).arrayBuffer(), ASSET),
+  filePage(START_PATH, "text/javascript; charset=utf-8", () => start(caFile), { "cache-control": "no-cache" }),
 ];

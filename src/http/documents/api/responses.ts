@@ -48,6 +48,7 @@ export function responsesOf(route: Route, name: string, components: Components):
   if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
   if (route.retryable) sent.push("Idempotent-Replayed");
+  if (response.compressed) sent.push("Content-Encoding", "Vary");
   sent.push(...(response.sends ?? []));
   const { mediaType = "application/json", otherTypes = [], example } = response;
   const content = { [mediaType]: answer(response.schema, name, components, example) };
