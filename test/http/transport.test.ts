@@ -376,7 +376,7 @@ describe("behind a TLS proxy", () => {
 });
 
 test("Elysia prepares nothing that the pipeline does itself", () => {
-  const app = createApp({} as never);
+  const app = createApp({ randomBytes: (length: number) => new Uint8Array(length), monotonicMs: () => 0 } as never);
   const generated = [app.fetch.toString(), ...app.routes.map((route) => route.compile().toString())].join("\n");
   expect(generated).not.toMatch(
     /parseCookie|parseQueryFromURL|headers\.toJSON|async function map|request\.(json|text)\(/,
