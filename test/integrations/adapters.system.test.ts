@@ -35,10 +35,6 @@ let python: { url: string; key: string; ca: string };
 beforeAll(async () => {
   daemon = await TestDaemon.start();
   client = (await daemon.workspace()).client;
-  const send = (url: string, init: RequestInit) => {
-    requests++;
-    return fetch(url, { ...init, tls: { ca: client.ca } });
-  };
   const { governd } = await adapters.import("governd.ts");
   request = governd(client.url, client.apiKey, send);
   const ca = join(adapters.directory, "ca.crt");
@@ -51,6 +47,12 @@ afterAll(async () => {
 });
 
 const freshAgent = () => `agent-${++agents}`;
+
+/** A fetch that trusts the daemon, and counts. */
+const send = (url: string | URL, init: RequestInit = {}) => {
+  requests++;
+  return fetch(url, { ...init, tls: { ca: client.ca } });
+};
 
 /** Runs something and returns how many requests it took. */
 async function requestsOf(work: () => Promise<unknown>): Promise<number> {
@@ -237,6 +239,20 @@ test("the AI SDK's model calls the tools", async () => {
     { data: [{ key: "color" }] },
     { deleted: 1 },
   ]);
+});
+
+test("an MCP client uses the memory of an agent", async () => {
+  const { memoryClient } = await adapters.import("mcp-client.ts");
+  const mcp = await memoryClient(client.url, client.apiKey, freshAgent(), send);
+  const { tools } = await mcp.listTools();
+  expect(tools.map(({ name }: { name: string }) => name)).toContain("memory_search");
+  const call = async (name: string, args: object) => (await mcp.callTool({ name, arguments: args })).structuredContent;
+  expect(await call("memory_write", { key: "k", value: "green tea", metadata: { n: 1 } })).toMatchObject({
+    allowed: true,
+  });
+  const found = await call("memory_search", { query: "tea", filter: { n: { $lte: 1 } } });
+  expect(found.data).toMatchObject([{ key: "k", value: "green tea" }]);
+  await mcp.close();
 });
 
 const PYTHON = ["python3", "/usr/bin/python3"].find(

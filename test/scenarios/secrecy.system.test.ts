@@ -60,6 +60,10 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   expect(await ask(`/v1/data/read?agent_id=bot&key=${key}`)).toBe(200);
   expect(await ask(`/v1/data/list?agent_id=bot&prefix=${name("prefix")}`)).toBe(200);
   expect(await post("/v1/data/search", { agent_id: "bot", query: hide("query") })).toBe(200);
+  const filter = { [name("member")]: hide("operand"), [name("other")]: { $in: [hide("choice")] } };
+  expect(await post("/v1/data/query", { agent_id: "bot", filter })).toBe(200);
+  expect(await post("/v1/data/search", { agent_id: "bot", query: hide("words"), filter })).toBe(200);
+  expect(await post("/v1/data/query", { agent_id: "bot", filter: { a: { $gt: [hide("wrong")] } } })).toBe(400);
   const checkpoint = { agent_id: "bot", label: name("label"), metadata: { why: name("reason") } };
   expect(await post("/v1/checkpoints", checkpoint)).toBe(201);
   expect(await ask(`/v1/data?agent_id=bot&key=${key}`, { method: "DELETE" })).toBe(200);

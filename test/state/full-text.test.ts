@@ -232,6 +232,30 @@ test("vectors of a model outside count among the candidates, too", async () => {
   expect(indexes.loaded).toEqual([]);
 });
 
+test("a filter selects before the best are chosen", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, -1);
+  const { writer, connection } = workspace;
+  const jobs = Array.from({ length: 3_000 }, (_, n) => {
+    // Those that match are found last: their texts are the longest.
+    const value = n % 300 === 7 ? `tea ${"and more ".repeat(40)}` : "tea";
+    return workspace.job("data.write", { agentId: "one", key: `k${n}`, value, metadata: { rare: n % 300 === 7 } });
+  });
+  for (let at = 0; at < jobs.length; at += 500) await writer.perform(jobs.slice(at, at + 500));
+  await start(workspace, "one");
+  await finish(workspace);
+  await workspace.perform("data.write", { agentId: "one", key: "new", value: "tea", metadata: { rare: true } });
+  const agent = await readAgent(connection, "one");
+  if (agent === null) throw new Error("the agent is gone");
+  const conditions = [{ path: ["rare"], operator: "$eq" as const, operand: true }];
+  const options = { limit: 20, prefix: "k", minSimilarity: 0, filter: { conditions, nowMs: Date.now() } };
+  const { workspaceId } = writer;
+  const found = await searchAgent(connection, indexes, { workspaceId, agent, query: "tea", options });
+  expect(found.hits.map(({ id }) => id % 300)).toEqual(new Array(10).fill(8));
+  expect(indexes.loaded).toEqual([]);
+});
+
 test("the words of entries that were removed together leave the file", async () => {
   using directory = temporaryDirectory();
   using workspace = await OpenWorkspace.make(directory.path);

@@ -239,3 +239,35 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test.each([true, false])(
+  "a query that few of many entries match finds them all; read in the order of the table: %p",
+  async (dense) => {
+    using directory = temporaryDirectory();
+    using workspace = await filled(directory.path, new Map([["first", {}]]));
+    // As many entries as are looked at one by one, and some more.
+    const count = 10_700;
+    workspace.connection.run(
+      `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
+       WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+       SELECT agent, printf('k%05d', (n * 7919) % ?), '""', '{"part":' || (n % 1000) || '}',
+         written_seq, created_seq, live_from, created_at, n
+       FROM numbers, (SELECT * FROM entries)`,
+      [count - 1, count],
+    );
+    workspace.connection.run("UPDATE agents SET live_entries = ?", [dense ? count : 1]);
+    const filter = parseFilter({ part: { $gte: 997, $lt: 999 } });
+    for (const order of [{}, { order: "desc" as const }]) {
+      const matching = Array.from({ length: count }, (_, n) => n).filter((n) => [997, 998].includes(n % 1000));
+      const keys = matching.map((n) => `k${String((n * 7919) % count).padStart(5, "0")}`).sort();
+      const input = { agentId: "agent", prefix: "", includeValues: false, filter, ...order };
+      const found = await allPages(workspace, "data.query", input, 6);
+      expect(found.flatMap(({ data }) => data.map((entry) => entry.key))).toEqual(
+        "order" in order ? keys.reverse() : keys,
+      );
+      const byTime = await allPages(workspace, "data.query", { ...input, sort: "updated_at" }, 6);
+      const times = byTime.flatMap(({ data }) => data.map((entry) => Date.parse(entry.updated_at)));
+      expect(times).toEqual("order" in order ? matching.reverse() : matching);
+    }
+  },
+);
