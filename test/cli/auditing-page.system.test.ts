@@ -52,11 +52,13 @@ class Client {
     readonly made: MadeWorkspace,
   ) {}
 
-  async ask(path: string, body?: object): Promise<string> {
+  ask = async (path: string, body?: object): Promise<string> => (await this.#response(path, body)).text();
+
+  async #response(path: string, body?: object): Promise<Response> {
     const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await this.daemon.ask(path, { apiKey: this.made.api_key, ...init });
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
-    return response.text();
+    return response;
   }
 
   async write(agent_id: string, key: string): Promise<void> {
@@ -66,6 +68,45 @@ class Client {
   export(more: object = {}): Promise<string> {
     return this.ask("/v1/audit/export", { scope: "workspace", format: "ndjson", ...more });
   }
+
+  async exportWithCursor(): Promise<{ whole: string; cursor: string }> {
+    const response = await this.#response("/v1/audit/export", { scope: "workspace", format: "ndjson" });
+    return { cursor: response.headers.get("x-export-cursor") ?? "", whole: await response.text() };
+  }
+}
+
+/** What the requests of the page returned. */
+const requested = { whole: "", export: "", resumed: "", checkpoint: "", firstHash: "", seal: "", hash: "" };
+
+/** The lines of the page in which curl is run, a block each. */
+const requests = (): string[] =>
+  [...PAGE.matchAll(/^( *)```sh\n((?:(?!```)[\s\S])*?curl[\s\S]*?)^ *```$/gm)].map(([, , block = ""]) => block);
+
+/** Runs the requests of the page against a daemon. */
+async function runRequests(
+  { daemon, made, ask }: Client,
+  { interrupted, cursor, whole }: { interrupted: string; cursor: string; whole: string },
+): Promise<void> {
+  copyFileSync(join(place("data"), "tls", "ca.crt"), join(interrupted, "ca.crt"));
+  const port = new URL(daemon.url).port;
+  const [toExport, toResume, toTiles] = requests().map(
+    (block) =>
+      `KEY=${made.api_key}\n${block
+        .replace("curl …", 'curl --cacert ca.crt -H "X-API-Key: $KEY" -H "Content-Type: application/json"')
+        .replaceAll(/https:\/\/(governd\.example|localhost):8443/g, `https://localhost:${port}`)
+        .replace(/"7vN9Bv1MjBD_….400"/, `"${cursor}.400"`)}`,
+  ) as [string, string, string];
+  await shell(toResume, interrupted);
+  requested.whole = whole;
+  requested.resumed = readFileSync(join(interrupted, "whole.ndjson"), "utf8");
+  await shell(toExport, interrupted);
+  requested.export = readFileSync(join(interrupted, "export.ndjson"), "utf8");
+  const printed = await shell(toTiles, interrupted);
+  const end = printed.lastIndexOf("\n", printed.length - 2) + 1;
+  requested.checkpoint = printed.slice(0, end);
+  requested.firstHash = printed.slice(end).trim();
+  requested.seal = await ask("/v1/audit/seal");
+  requested.hash = JSON.parse(whole.split("\n")[1] as string).hash;
 }
 
 /** Does something beside a daemon, which is then stopped, so that everything is sealed. */
@@ -85,6 +126,7 @@ async function makeLargeLog(): Promise<void> {
   const byHand = scene("Standard clients", id);
   const failed = scene("Read a failure", id);
   const before = (place_: string) => copyFileSync(keyOf("data"), join(place_, "seal.pub"));
+  let resume = { interrupted, cursor: "", whole: "" };
   await beside("data", made, async (client) => {
     const edges: string[] = [];
     for (let seq = 2; seq < 402; seq++) {
@@ -102,11 +144,12 @@ async function makeLargeLog(): Promise<void> {
     const head = JSON.parse(lines.at(-11) as string).hash;
     const cut = [...lines.slice(0, -10), JSON.stringify({ type: "trailer", event_count: 51, head })];
     writeFileSync(join(window, "cut.ndjson"), `${cut.join("\n").replace('"event_count":60', '"event_count":51')}\n`);
-    const whole = await client.export();
+    const { whole, cursor } = await client.exportWithCursor();
     const whole_ = whole.split("\n");
     writeFileSync(join(interrupted, "part.ndjson"), `${whole_.slice(0, 401).join("\n")}\n${whole_[401]?.slice(0, 50)}`);
     for (const directory of [pruned, byHand]) writeFileSync(join(directory, "export.ndjson"), whole);
     (scenes.get("A log whose beginning was pruned") as Scene).eventId = JSON.parse(whole_[201] as string).id;
+    resume = { interrupted, cursor, whole };
   });
   for (const directory of [window, pruned, failed]) before(directory);
   cpSync(place("data"), join(pruned, "data"), { recursive: true });
@@ -115,6 +158,7 @@ async function makeLargeLog(): Promise<void> {
   tamper(forged, (connection) =>
     connection.run("UPDATE events SET body = replace(body, '\"allowed\"', '\"blocked\"') WHERE seq = 3"),
   );
+  await beside("data", made, (client) => runRequests(client, resume));
 }
 
 /** A log that was restored: once with the lost seals named, and once without. */
@@ -242,6 +286,14 @@ describe("docs/auditing.md", () => {
         wrong.push([section, actual, ...printed.split("\n")]);
     }
     expect(wrong).toEqual([]);
+  });
+
+  test("its requests are answered as it says", () => {
+    expect(requests().length).toBe(3);
+    expect(requested.resumed).toBe(requested.whole);
+    expect(requested.export.split("\n").slice(1, 401)).toEqual(requested.whole.split("\n").slice(1, 401));
+    expect(requested.checkpoint).toBe(requested.seal);
+    expect(requested.firstHash).toBe(requested.hash);
   });
 
   test("the hash of an event by hand", async () => {
