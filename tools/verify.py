@@ -74,7 +74,10 @@ def sha256(*parts):
 
 
 def number(value):
-    """A number as ECMAScript writes it (RFC 8785, 3.2.2.3)."""
+    """A number as ECMAScript writes it (RFC 8785, 3.2.2.3): one of double precision, also where it is an integer."""
+    if abs(value) >= 2**1024:
+        raise ValueError("larger than a number can be")
+    value = float(value) if abs(value) >= 2**53 else value
     if value == 0:
         return "0"
     sign, digits, exponent = Decimal(repr(value)).as_tuple()
@@ -1772,6 +1775,8 @@ def check_tables(db, trust, logs, filed, workspace):
             check_last_seals(log)
     findings.finish()
     by_key = by_key if trust.keys else None
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'answers'").fetchone() and db.execute("SELECT 1 FROM answers").fetchone():
+        said += ". Not covered: answers (what a repeated request is answered)"
     covered = [through for through in (anchored, by_key) if through is not None]
     if not covered:
         return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"

@@ -1,5 +1,6 @@
 /** The sources that can be verified: a workspace's database, an export. Receipts are in receipt.ts. */
 import { statSync } from "node:fs";
+import { hasAnswers } from "../state/answers.ts";
 import { prunings } from "../state/pruning.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
@@ -119,10 +120,12 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const source = { path: wish.path, kind: "workspace" } as const;
     const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
     await nameEvents(connection, result.report.problems);
+    const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
     if (found.prunedBefore > 0) {
       result.report.prunings = await pruningsOf(connection);
-      if (!whole) result.report.not_covered = [rowsNotCovered(found.prunedBefore)];
+      if (!whole) open.push(rowsNotCovered(found.prunedBefore));
     }
+    if (open.length > 0) result.report.not_covered = open;
     return result;
   });
 }
@@ -159,6 +162,9 @@ export async function verifyWorkspaceAndFile(
     return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
   });
 }
+
+const ANSWERS_TABLE = "answers";
+const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
 
 /** What the verification of one agent leaves open in a log that was pruned. */
 const rowsNotCovered = (before: number): string =>

@@ -107,10 +107,12 @@ export function columnsOf(connection: Connection): Map<string, string[]> {
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'search_%'",
   );
   return new Map(
-    tables.map(([table]) => [
-      table,
-      connection.all<[number, string]>(`PRAGMA table_info(${table})`).map(([, column]) => column),
-    ]),
+    tables
+      .filter(([table]) => !NO_RECORD.has(table))
+      .map(([table]) => [
+        table,
+        connection.all<[number, string]>(`PRAGMA table_info(${table})`).map(([, column]) => column),
+      ]),
   );
 }
 
@@ -200,6 +202,9 @@ export const OTHER = {
 
 /** Numbers of rows that say nothing, and one that can be no other. */
 export const MEANS_NOTHING: ReadonlySet<string> = new Set(["entries.id", "seals.id", "head.one"]);
+
+/** Tables that are no part of the record: the report says so. */
+const NO_RECORD: ReadonlySet<string> = new Set(["answers"]);
 
 /** A seal less is none the less for the log: what it covered, the others cover. The newest one twice says no more. */
 const isHarmless = (kind: string, table: string, last: boolean): boolean =>

@@ -21,7 +21,7 @@ import { newestSeal, replaceNote } from "../../src/state/seals.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { inquiryOf, jobOf } from "../../src/threads/registry.ts";
-import type { Principal } from "../../src/workspace/contract.ts";
+import type { OperationRequest, Principal } from "../../src/workspace/contract.ts";
 import type { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { governd } from "../cli/governd.ts";
@@ -52,6 +52,8 @@ export interface Everything {
   ages: Age[];
   exports: Paper[];
   receipts: Paper[];
+  /** Exports of the log of the installation. */
+  installationExports: Paper[];
   /** Public keys of the log, the first one first. */
   publicKeys: string[];
   /** The newest seals of the main workspace at each age, as an auditor keeps them, in files. */
@@ -70,14 +72,14 @@ export interface Everything {
 /** One workspace, driven as its thread in the daemon does, with a clock that can be moved. */
 class Life {
   static #daysAhead = 0;
-  readonly #principal: Principal;
+  readonly principal: Principal;
 
   private constructor(
     readonly connection: Connection,
     readonly writer: WorkspaceWriter,
   ) {
     const actor = "key_01h455vb4pex5vsknk084sn02q";
-    this.#principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
+    this.principal = { actor, workspaceId: writer.workspaceId, scope: "full", agents: null };
   }
 
   static async of(directory: DataDirectory, id: string, work: (life: Life) => Promise<void>): Promise<void> {
@@ -92,8 +94,12 @@ class Life {
   }
 
   /** Performs an operation. Refusals by a policy are recorded like any other. */
-  async perform<N extends OperationName>(name: N, input: OperationInputs[N]) {
-    const request = { name, input, principal: this.#principal };
+  async perform<N extends OperationName>(
+    name: N,
+    input: OperationInputs[N],
+    more: Pick<OperationRequest, "via" | "retry"> = {},
+  ) {
+    const request = { name, input, principal: this.principal, ...more };
     const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
     if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
     return { auditId: reply.auditId, answer: reply.answer };
@@ -103,7 +109,7 @@ class Life {
     if (!(eventFacts(name)?.kind ?? "").startsWith("inquir")) return undefined;
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
-    const context = { workspaceId, principal: this.#principal, nowMs: systemClock(), indexes };
+    const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
     const parts = { ...context, openControl: null, queryEmbedder: null };
     return await inquiryOf(name).query(this.connection, parts, input as never);
   }
@@ -191,6 +197,7 @@ async function run(...words: string[]): Promise<void> {
 class Making implements Everything {
   readonly ages: Age[] = [];
   readonly exports: Paper[] = [];
+  readonly installationExports: Paper[] = [];
   readonly receipts: Paper[] = [];
   readonly publicKeys: string[] = [];
   readonly witness = new Witness("w1.example");
@@ -231,6 +238,11 @@ class Making implements Everything {
     await Life.of(this.data, this.pruned, async (life) => {
       const text = await life.export({ scope: { scope: "workspace" }, format: "ndjson", window: {} });
       this.#keep(this.exports, `the pruned workspace ${name}`, key, text);
+    });
+    await Life.of(this.data, this.installation, async (life) => {
+      const text = await life.export({ scope: { scope: "workspace" }, format: "ndjson", window: {} });
+      this.#keep(this.installationExports, `the installation ${name}`, key, text);
+      await life.writer.seal();
     });
     this.publicKeys[key] = readFileSync(join(this.data.root, "keys", "seal.pub"), "utf8");
     const data = join(this.root, `age-${this.ages.length}`);
@@ -299,6 +311,25 @@ class Making implements Everything {
   }
 }
 
+/** Requests of which one makes several events, one is answered again, and one says who asked. */
+async function newerRequests(life: Life): Promise<void> {
+  const agentId = "alpha";
+  const write = (key: string) => ({ name: "data.write", input: { agentId, key, value: "v", metadata: {} } }) as const;
+  const parts = [
+    write("batch/1"),
+    write("batch/2"),
+    { name: "data.read", input: { agentId, key: "batch/1" } },
+  ] as const;
+  await life.writer.perform([
+    jobOf({ name: "data.batch", input: { agentId, atomic: true, parts }, principal: life.principal }),
+  ]);
+  for (const number of [1, 2]) {
+    const retry = { id: `${number}`.repeat(32), request: `${number}`.repeat(64), requestId: "req_1" };
+    const via = { client: "corpus/1", trace: "0af7651916cd43dd8448eb211c80319c" };
+    await life.perform("data.write", write(`retried/${number}`).input, { retry, via });
+  }
+}
+
 /** Every operation, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
 async function firstLife(life: Life): Promise<void> {
   const page = { limit: 10, offset: 0 };
@@ -349,6 +380,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.write("gamma", "k", "v");
   await life.perform("config.update", { agentId: "gamma", config: { model: "m-3" } });
   await life.checkpoint("gamma", "first");
+  await newerRequests(life);
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");
   await life.perform("audit.read", { eventId: auditId, proof: false });

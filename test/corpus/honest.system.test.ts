@@ -38,7 +38,7 @@ async function withEveryKey(path: string, name: string, age: number): Promise<un
 
 describe("of every age and with every key", () => {
   test("exports and receipts", async () => {
-    const papers = [...made.exports, ...made.receipts];
+    const papers = [...made.exports, ...made.receipts, ...made.installationExports];
     expect(papers.length).toBeGreaterThan(50);
     for (const { name, path, key } of papers) expectRight(await withEveryKey(path, name, key));
   });

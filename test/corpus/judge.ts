@@ -12,7 +12,15 @@ import { filesReleased } from "../released.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 /** What evidence is in: the rows of the table that the counting test prints. */
-export type Form = "control" | "database" | "database with log" | "directory" | "export" | "receipt" | "seals";
+export type Form =
+  | "control"
+  | "database"
+  | "database with log"
+  | "directory"
+  | "export"
+  | "installation"
+  | "receipt"
+  | "seals";
 
 type Exit = 0 | 1 | 2;
 

@@ -54,7 +54,7 @@ async function changesIn(id: string): Promise<unknown[]> {
   for (const [index, change] of [...events, ...fewAlike(rowChanges(connection))].entries()) {
     // Every second change is in the write-ahead log alone.
     const log = index % 2 === 1;
-    const form = log ? "database with log" : "database";
+    const form = id === made.installation ? "installation" : log ? "database with log" : "database";
     wrong.push(await copies.with(change, log, (path) => judge.wrong({ ...change, form }, path, words)));
   }
   return wrong;
@@ -171,6 +171,8 @@ const LINES_OF_SEAL = 6;
 const SIGNATURE_LINE = 4;
 const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
 const SEAL_EDITS = effort({ usual: 31, long: 1 });
+/** Of a file with few seals. */
+const FEW_SEAL_EDITS = effort({ usual: 11, long: 1 });
 
 /** One in so many of the edits of a text, in turn. */
 const EDITS = effort({ usual: 8, long: 1 });
@@ -182,6 +184,19 @@ describe("an export", () => {
     for (const { kind, to, text } of exportEdited(named(made.exports, name), named(made.exports, donor))) {
       if (index++ % EDITS !== 0) continue;
       const tampering = { form: "export", kind, to: `${name} ${to}`, exit: exitOfExport(kind, to) } as const;
+      wrong.push(await judge.wrong(tampering, judge.paper(text), words));
+    }
+    expectRight(wrong);
+  });
+  test("of the log of the installation", async () => {
+    const [donor, last] = [made.installationExports[0], made.installationExports.at(-1)].map((paper) =>
+      readFileSync(paper?.path ?? "", "utf8"),
+    ) as [string, string];
+    const wrong: unknown[] = [];
+    let index = 0;
+    for (const { kind, to, text } of exportEdited(last, donor)) {
+      if (index++ % EDITS !== 0) continue;
+      const tampering = { form: "installation", kind, to: `export ${to}`, exit: exitOfExport(kind, to) } as const;
       wrong.push(await judge.wrong(tampering, judge.paper(text), words));
     }
     expectRight(wrong);
@@ -216,21 +231,23 @@ describe("a receipt", () => {
 });
 
 describe("seals", () => {
-  test("in the file of seals of a directory", async () => {
-    const copy = dataDirectory(directory.join("resealed"));
+  test.each(["main", "installation"] as const)("in the file of seals of a directory: %s", async (which) => {
+    const copy = dataDirectory(directory.join(`resealed-${which}`));
     cpSync(made.data.root, copy.root, { recursive: true });
-    const { seals } = filesOf(copy, made.main);
+    const { seals } = filesOf(copy, made[which]);
+    const form = which === "main" ? "seals" : "installation";
     const original = readFileSync(seals, "utf8");
     const wrong: unknown[] = [];
     let index = 0;
     for (const { kind, to, text } of linesEdited(original, readFileSync(filesOf(copy, made.pruned).seals, "utf8"))) {
       const line = Number(to.split(" ")[1]);
       // Of the last record, a crash may have left a part.
-      if (index++ % SEAL_EDITS !== 0 || line > original.split("\n").length - LINES_OF_SEAL - 2) continue;
+      const every = which === "main" ? SEAL_EDITS : FEW_SEAL_EDITS;
+      if (index++ % every !== 0 || line > original.split("\n").length - LINES_OF_SEAL - 2) continue;
       writeFileSync(seals, text);
       // The same seal is stored, with its signature.
       const exit = line % LINES_OF_SEAL === SIGNATURE_LINE && OTHER_SIGNATURE.test(kind) ? 0 : 1;
-      wrong.push(await judge.wrong({ form: "seals", kind, to: `the file, ${to}`, exit }, copy.root, words));
+      wrong.push(await judge.wrong({ form, kind, to: `the file, ${to}`, exit }, copy.root, words));
     }
     expectRight(wrong);
   });
