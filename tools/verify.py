@@ -1541,19 +1541,17 @@ def is_mixed(db, problems):
         if alone > now:  # no event of one state is another one in the other
             one, other = at(0, hashes_of), at(len(ends), hashes_of)
             return one is not None and other is not None and all(other.get(seq, value) == value for seq, value in one.items())
-        first = 1  # the first state whose log ends behind the one of the database
-        if alone < now:
-            low, first = 0, len(ends)
-            while first - low > 1:
-                middle = (low + first) // 2
-                low, first = (low, middle) if (head(middle) or alone) > alone else (middle, first)
-        before = at(first - 1, problems_of)
+        # Most tampering is told by this alone: no transaction of the log recorded an event.
+        if alone == now and not all(problem.code == "seal_beyond_log" for problem in problems):
+            return not at(0, is_of_one_moment)
+        low, first = 0, len(ends)  # the first state whose log ends behind the one of the database
+        while alone < now and first - low > 1:
+            middle = (low + first) // 2
+            low, first = (low, middle) if (head(middle) or alone) > alone else (middle, first)
+        before = at(0 if alone == now else first - 1, problems_of)
         if before is None or not all(map(is_of_seals, before)):
             return not at(0, is_of_one_moment)
-        after = at(len(ends) if alone == now else first, problems_of)
-        if alone == now:
-            return bool(after) and all(problem.code == "seal_beyond_log" for problem in after)
-        return after != []
+        return at(first, problems_of) != []
 
 
 def is_of_seals(problem):

@@ -33,7 +33,7 @@ export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): P
   const ends = commitEnds(`${copy.path}-wal`);
   if (ends.length === 0) return null;
   using states = new States(copy, ends);
-  if (!(await states.areMixed())) return null;
+  if (!(await states.areMixed(report.problems))) return null;
   const message =
     "the copy was made while a daemon wrote to it, and the database and its log (-wal) are of different moments: copy the .db before its -wal, and both again if the first 32 bytes of the -wal changed meanwhile, or use governd backup";
   return { code: "copied_while_written", message };
@@ -83,18 +83,19 @@ class States implements Disposable {
     this.#directory = mkdtempSync(join(dirname(copy.path), "state-"));
   }
 
-  async areMixed(): Promise<boolean> {
+  /** @param found what is wrong with the last state */
+  async areMixed(found: readonly ReportedProblem[]): Promise<boolean> {
     const { length: last } = this.ends;
     const [alone, now] = [this.#head(0), this.#head(last)];
     if (now === null) return false;
     if (alone === null) return true;
     if (alone > now) return this.#agree(0, last);
-    // Sealing records no event.
-    const first = alone === now ? 1 : this.#firstAfter(alone);
-    const before = await this.#problems(first - 1);
+    // Most tampering is told by this alone: no transaction of the log recorded an event.
+    if (alone === now && !found.every(isOfLaterSeals)) return !(await this.#isOfOneMoment());
+    const first = alone === now ? last : this.#firstAfter(alone);
+    const before = await this.#problems(alone === now ? 0 : first - 1);
     if (!before?.every(isOfSeals)) return !(await this.#isOfOneMoment());
-    const after = await this.#problems(alone === now ? last : first);
-    if (alone === now) return after !== null && after.length > 0 && after.every(isOfLaterSeals);
+    const after = await this.#problems(first);
     return after === null || after.length > 0;
   }
 
