@@ -5,7 +5,7 @@
 import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
 import type { JsonValue } from "../json.ts";
-import type { OperationInputs, OperationName } from "../operations.ts";
+import type { CompositeName, OperationInputs, OperationName } from "../operations.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
@@ -14,6 +14,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
+import { nextTurn } from "../timer.ts";
 import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
@@ -78,6 +79,24 @@ export function charactersOf(message: OperationMessage | EventMessage): number {
   if ("value" in message.input) return message.input.value.length;
   if (!("parts" in message.input)) return 0;
   return message.input.parts.reduce((sum, { input }) => sum + ("value" in input ? input.value.length : 0), 0);
+}
+
+/** A text of this length is made at once, UTF-16 units. */
+const PIECE = 256 * 1024;
+
+/** Returns the input of a composite operation as JSON. Others have their turn between the pieces of a long one. */
+export async function compositeText({ parts, ...rest }: OperationInputs[CompositeName]): Promise<string> {
+  const texts: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const text = JSON.stringify(part);
+    texts.push(text);
+    length += text.length;
+    if (length < PIECE) continue;
+    await nextTurn();
+    length = 0;
+  }
+  return `${JSON.stringify(rest).slice(0, -1)},"parts":[${texts.join(",")}]}`;
 }
 
 /** Returns how many operations a message asks for. */

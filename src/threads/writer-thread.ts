@@ -110,7 +110,7 @@ export class WriterThread {
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
     if (found !== undefined) rest += `,"found":${found}`;
-    const text = `"name":"${name}","input":${JSON.stringify(input)},${principalText(principal)}${rest}`;
+    const text = `"name":"${name}","input":${request.inputText ?? JSON.stringify(input)},${principalText(principal)}${rest}`;
     return this.#take(text, complete, request.isAbandoned);
   }
 

@@ -55,6 +55,8 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   input: OperationInputs[N];
   principal: Principal;
   via?: Via;
+  /** `input` as JSON, when that was made before. */
+  inputText?: string;
   /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
   isAbandoned?: () => boolean;
   /** Absent without an `Idempotency-Key`. */
@@ -125,7 +127,7 @@ export interface Reply<Body = StreamPlan> {
   answer: Answer<Body>;
   /** The id of its event; null when nothing was recorded. */
   auditId: string | null;
-  /** What the event says of it; absent when nothing was recorded. */
+  /** What the event says of it, of a composite operation that was refused its first refusal; absent without an event. */
   result?: AuditResult;
   /** `policy:…`, when a policy refused it. */
   blockedBy?: string;
