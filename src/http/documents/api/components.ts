@@ -94,8 +94,12 @@ export class Components {
       : { ...reference, description: description as string };
   }
 
+  /** Operations have examples of their own; of schemas, only an object as a whole keeps its example. */
   #members(schema: object): JsonObject {
-    return Object.fromEntries(Object.entries(withWords(schema)).map(([name, value]) => [name, this.#plain(value)]));
+    const isOwn = (name: string, value: unknown) =>
+      name === "examples" && Array.isArray(value) && !("properties" in schema);
+    const members = Object.entries(withWords(schema)).filter(([name, value]) => !isOwn(name, value));
+    return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
   /** Refers to headers of a response. */
