@@ -302,6 +302,23 @@ export const OPERATIONS = {
     group: "data",
     did: "removed expired entries",
   },
+  "policy.check": {
+    ...DATA_READ,
+    kind: "plain",
+    input: takes<{
+      agentId: string | null;
+      /** As a config has them; null for those of the agent. */
+      policies: JsonObject | null;
+      key: string;
+      value: string;
+      metadata: JsonObject;
+    }>(),
+    suspendable: false,
+    erasedBy: [],
+    ocsf: "datastore.query",
+    did: "checked a text",
+    tried: "check a text",
+  },
   "audit.query": {
     ...TRAIL_READ,
     kind: "inquiry",

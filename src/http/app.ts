@@ -11,6 +11,7 @@ import { auditRoutes, exportTrail } from "../features/audit/routes.ts";
 import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
+import { policyRoutes } from "../features/policies/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../features/tlog/routes.ts";
 import { Problem } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
@@ -35,6 +36,7 @@ export const routes: readonly Route[] = [
   configRoutes,
   checkpointRoutes,
   dataRoutes,
+  policyRoutes,
   auditRoutes,
   tlogRoutes,
 ].flat();

@@ -7,6 +7,7 @@ import { configOperations } from "../features/config/operations.ts";
 import { batchData } from "../features/data/batch.ts";
 import { dataOperations } from "../features/data/operations.ts";
 import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
+import { policyOperations } from "../features/policies/operations.ts";
 import { showEntries, showTile } from "../features/tlog/tiles.ts";
 import type { JsonValue } from "../json.ts";
 import {
@@ -36,6 +37,7 @@ const OPERATIONS: OperationsOf<string> = {
   ...checkpointOperations,
   ...configOperations,
   ...dataOperations,
+  ...policyOperations,
 };
 
 /** What runs each composite operation. */

@@ -258,7 +258,7 @@ describe("tools", () => {
     return json.result.tools.map(({ name }: { name: string }) => name);
   };
   const CORE = ["memory_write", "memory_read", "memory_search", "memory_list", "memory_delete"];
-  const MEMORY = [...CORE, "checkpoint_create", "checkpoint_list", "checkpoint_restore"];
+  const MEMORY = [...CORE, "checkpoint_create", "checkpoint_list", "checkpoint_restore", "policy_check"];
   const AUDIT = ["audit_query", "audit_verify"];
 
   test("are those of the key's scope", async () => {

@@ -71,6 +71,11 @@ describe.each(Object.entries(GENERATIONS))("%s", (generation, connect) => {
       expect((await call("checkpoint_list")).value.data).toEqual([checkpoint]);
       expect(await call("memory_delete", { key: "notes/1" })).toMatchObject({ value: { deleted: 1 }, isError: false });
       expect((await call("checkpoint_restore", { id: checkpoint.id })).value).toMatchObject({ entries_restored: 1 });
+      expect(await call("policy_check", { value: SECRET })).toMatchObject({
+        value: { allowed: false, blocked_by: "policy:block_secrets" },
+        isError: false,
+        lines: [`${agent} policy.check ok`],
+      });
       const { value: trail } = await call("audit_query", { operations: ["data.write", "data.delete"], limit: 10 });
       expect(trail.data.map(({ operation }: { operation: string }) => operation)).toEqual([
         "data.delete",

@@ -115,7 +115,7 @@ export class ModelWorkspace {
 
   #denied(name: OperationName, input: OperationInputs[OperationName]): string | null {
     if (!name.startsWith("data.") && !name.startsWith("checkpoint.")) return null;
-    const id = "agentId" in input ? input.agentId : undefined;
+    const id = "agentId" in input ? (input.agentId ?? undefined) : undefined;
     const owner = "checkpointId" in input ? this.#ownerOf(input.checkpointId) : undefined;
     const [agentId, agent] = owner ?? [id, id === undefined ? undefined : this.agents.get(id)];
     return agentId !== undefined && agent?.suspended === true ? agentId : null;

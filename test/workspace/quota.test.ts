@@ -35,6 +35,7 @@ const REQUESTS: { [N in RecordedName]: OperationInputs[N] } = {
   "data.delete": { agentId: "a", key: LONG_KEY },
   "data.delete_prefix": { agentId: "a", prefix: LONG_KEY },
   "data.erase": { agentId: "a", key: LONG_KEY },
+  "policy.check": { agentId: "a", policies: null, key: "", value: "v", metadata: {} },
   "audit.query": { scope, window: {}, page },
   "audit.read": { eventId: "evt_none", proof: false },
   "audit.receipt": { eventId: "evt_none" },

@@ -117,7 +117,7 @@ export function refusingSuspended(operation: Operation<OperationName>): Operatio
   };
   return (reader, context, input, prepared) => {
     // Most requests are about an agent whose state is cached: no promise for the check alone.
-    const agent = "agentId" in input ? context.agents.known(input.agentId) : undefined;
+    const agent = "agentId" in input && input.agentId !== null ? context.agents.known(input.agentId) : undefined;
     const run = agent?.suspended === false ? operation : checked;
     return run(reader, context, input, prepared);
   };

@@ -1,16 +1,13 @@
 /** The HTTP routes of configs. */
 import { Type as t } from "@sinclair/typebox";
-import { Value } from "@sinclair/typebox/value";
 import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { quoteName, shortName } from "../../http/pipeline/query.ts";
-import { expectation } from "../../http/pipeline/validate.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { ConfigBody, ConfigVersion, ConfigVersionList, POLICY_SCHEMAS } from "./schema.ts";
+import { ConfigBody, ConfigVersion, ConfigVersionList, explainPolicies } from "./schema.ts";
 
 /** What conditions are about. */
 const CONFIG = { what: "the config in force", example: '"v3"' };
@@ -30,28 +27,6 @@ const version = (description: string, changes: JsonObject = {}) => ({
     ...changes,
   },
 });
-
-/**
- * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400
- * `unknown_policy`, since a typing error would otherwise silently switch enforcement off.
- */
-function explainConfig(config: JsonObject): Problem | null {
-  const { policies } = config;
-  if (!isJsonObject(policies)) return null;
-  for (const [name, value] of Object.entries(policies)) {
-    const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
-    if (schema === undefined) {
-      const known = Object.keys(POLICY_SCHEMAS).join(", ");
-      return new Problem("unknown_policy", `There is no policy ${quoteName(name)}. The policies are: ${known}.`, {
-        param: `policies.${shortName(name)}`,
-      });
-    }
-    if (!Value.Check(schema, value)) {
-      return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
-    }
-  }
-  return null;
-}
 
 export const configRoutes = [
   route({
@@ -74,7 +49,7 @@ export const configRoutes = [
     operation: "config.update",
     at: "PUT /v1/config/:agent_id",
     body: ConfigBody,
-    explain: explainConfig,
+    explain: explainPolicies,
     unfindable: "agent_not_found",
     input: ({ params, body, condition }) => {
       // An update can create the agent, so the id must be a valid one.

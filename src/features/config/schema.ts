@@ -1,13 +1,17 @@
 /** The API's schemas of configs. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { AgentId } from "../../http/fields.ts";
+import { quoteName, shortName } from "../../http/pipeline/query.ts";
+import { expectation } from "../../http/pipeline/validate.ts";
 import { Actor, component, listOf, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
 import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
+import { invalid, Problem } from "../../problem.ts";
 
 /** Every policy's schema. A config's `policies` may have no other member. */
-export const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
+const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
   allPolicies().map(([name, { form, description, example }]) => [
     name,
     t.Optional(t.Unsafe({ ...formSchema(form), description, examples: [example] })),
@@ -66,3 +70,25 @@ export const ConfigVersionList = component(
   "ConfigVersionList",
   listOf(shape("ConfigVersionItem", { agent_id: AgentId, version: VersionId, policies: Policies, ...made })),
 );
+
+/**
+ * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400
+ * `unknown_policy`, since a typing error would otherwise silently switch enforcement off.
+ */
+export function explainPolicies(body: JsonObject): Problem | null {
+  const { policies } = body;
+  if (!isJsonObject(policies)) return null;
+  for (const [name, value] of Object.entries(policies)) {
+    const schema = Object.hasOwn(POLICY_SCHEMAS, name) ? POLICY_SCHEMAS[name] : undefined;
+    if (schema === undefined) {
+      const known = Object.keys(POLICY_SCHEMAS).join(", ");
+      return new Problem("unknown_policy", `There is no policy ${quoteName(name)}. The policies are: ${known}.`, {
+        param: `policies.${shortName(name)}`,
+      });
+    }
+    if (!Value.Check(schema, value)) {
+      return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
+    }
+  }
+  return null;
+}

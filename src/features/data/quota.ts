@@ -95,7 +95,7 @@ function explain({ quota, limit, used }: Excess): string {
 }
 
 async function growthOf(reader: Reader, context: Context, input: Input): Promise<Growth | null> {
-  if ("value" in input) {
+  if ("value" in input && !("policies" in input)) {
     const texts = [input.key, input.value, JSON.stringify(input.metadata)];
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return { written: input, entries: 1, bytes };

@@ -91,7 +91,7 @@ const Stored = shape(
   "The entry is stored.",
 );
 
-const Blocked = shape(
+export const WriteBlocked = shape(
   "WriteBlocked",
   {
     allowed: t.Literal(false),
@@ -104,7 +104,7 @@ const Blocked = shape(
 
 export const WriteResult = component(
   "WriteResult",
-  t.Unsafe<Static<typeof Stored> | Static<typeof Blocked>>({ oneOf: [Stored, Blocked] }),
+  t.Unsafe<Static<typeof Stored> | Static<typeof WriteBlocked>>({ oneOf: [Stored, WriteBlocked] }),
 );
 
 const stored = { key: Key, value: Value, metadata: Metadata, created_at: Time, updated_at: Time };
@@ -246,7 +246,7 @@ const conditionOf = ({ if_version: version }: { if_version?: string | null }) =>
 
 const RESULTS = [
   Stored,
-  Blocked,
+  WriteBlocked,
   shape("BatchDeleted", { deleted: countOf("1, or 0 when there is no such entry."), audit_id: AuditId }),
   shape("BatchFound", {
     found: t.Literal(true),

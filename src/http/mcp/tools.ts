@@ -4,6 +4,7 @@ import { auditRoutes } from "../../features/audit/routes.ts";
 import { checkpointRoutes } from "../../features/checkpoints/routes.ts";
 import { configRoutes } from "../../features/config/routes.ts";
 import { dataRoutes } from "../../features/data/routes.ts";
+import { policyRoutes } from "../../features/policies/routes.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationName } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
@@ -12,7 +13,7 @@ import type { Route } from "../route.ts";
 import { countOf, listOf, object } from "../shapes.ts";
 import { type Call, type Confirmation, type Tool, type ToolRow, toolsOf } from "./tool.ts";
 
-const ROUTES: readonly Route[] = [...dataRoutes, ...checkpointRoutes, ...auditRoutes, ...configRoutes];
+const ROUTES: readonly Route[] = [...dataRoutes, ...checkpointRoutes, ...policyRoutes, ...auditRoutes, ...configRoutes];
 
 /** Returns the route of an operation. */
 export const routeOf = (operation: OperationName): Route => ROUTES.find((one) => one.operation === operation) as Route;
@@ -178,6 +179,16 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     call: ({ id }) => ({ route: routeOf("checkpoint.restore"), params: { id: id as string }, body: {} }),
     answer: routeOf("checkpoint.restore").response.schema,
     confirm: ({ id }) => ({ text: () => `Replace the present memory by that of the checkpoint ${id}?` }),
+  },
+  {
+    name: "policy_check",
+    title: "Check a text",
+    description: "Says whether a write of this text would be stored or what a policy finds in it, and stores nothing.",
+    scopes: MEMORY,
+    hints: { readOnly: true },
+    takes: membersOf("policy.check", "value"),
+    call: asSent("policy.check"),
+    answer: routeOf("policy.check").response.schema,
   },
   {
     name: "audit_query",

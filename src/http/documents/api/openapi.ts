@@ -15,6 +15,7 @@ const TAGS = [
   { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
   { name: "Checkpoints", description: "Snapshots of an agent's state." },
   { name: "Data", description: "Governed key-value data." },
+  { name: "Policies", description: "What policies decide, without a write." },
   { name: "Audit", description: "The hash-chained trail of every operation." },
   {
     name: "Tlog-tiles",
@@ -68,9 +69,9 @@ function describeRoute(route: Route, components: Components): JsonObject {
   };
 }
 
-/** Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`. */
+/** Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`, `Policies` for `policy.check`. */
 function tagOfOperation(operation: string): string {
-  const [word = ""] = operation.split(".");
+  const [word = ""] = operation.replace(/y\./, ".").split(".");
   return TAGS.find(({ name }) => name.toLowerCase().startsWith(word))?.name as string;
 }
 

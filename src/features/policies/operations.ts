@@ -1,0 +1,67 @@
+/** Says what policies decide about a text that is not stored. */
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import type { OperationInputs } from "../../operations.ts";
+import { type Decision, decide, type Refused } from "../../policy/decide.ts";
+import { NO_POLICIES, type PolicySettings, policiesOf } from "../../policy/policies.ts";
+import { type AgentDirectory, readAgent } from "../../state/agents.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { answered, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
+
+const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
+
+type Check = OperationInputs["policy.check"];
+
+/** A decision, and the policies that it was made under. */
+interface Decided {
+  policies: PolicySettings;
+  decision: Decision;
+}
+
+const decideUnder = (policies: PolicySettings, input: Check): Decided => ({
+  policies,
+  decision: decide(policies, input),
+});
+
+/** Returns the policies of the request; null when those of the agent count. */
+const sentPolicies = ({ policies }: Check): PolicySettings | null =>
+  policies === null ? null : policiesOf({ policies });
+
+/** Decides before the transaction, like a write. Returns undefined when the policies are not known. */
+function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): Decided | undefined {
+  if (found !== undefined) return found as unknown as Decided;
+  const known = input.agentId === null ? NO_POLICIES : agents.known(input.agentId)?.policies;
+  const policies = sentPolicies(input) ?? known;
+  return policies === undefined ? undefined : decideUnder(policies, input);
+}
+
+/** Decides about a large text on another thread, under the policies that the agent has at this moment. */
+async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
+  const { agentId } = input;
+  const agent = input.policies !== null || agentId === null ? null : await readAgent(reader, agentId);
+  return decideUnder(sentPolicies(input) ?? agent?.policies ?? NO_POLICIES, input) as unknown as JsonValue;
+}
+
+const check: Operation<"policy.check", Decided> = async (_reader, context, input, ahead) => {
+  const { agentId } = input;
+  const agent = agentId === null ? null : await context.agents.find(agentId);
+  const policies = sentPolicies(input) ?? agent?.policies ?? NO_POLICIES;
+  const isCurrent = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
+  const { decision } = isCurrent ? ahead : decideUnder(policies, input);
+  const said = decision.allowed ? { allowed: true } : refusalOf(decision);
+  const details = { ...said, under: input.policies === null ? "agent" : "request" };
+  const message = decision.allowed ? NOTHING_OBJECTS : decision.message;
+  const named = agentId === null ? details : naming(agent, agentId, details);
+  return answered(agent, named, JSON.stringify({ ...said, message }));
+};
+
+const refusalOf = ({ blockedBy, findings }: Refused): JsonObject => ({
+  allowed: false,
+  blocked_by: blockedBy,
+  findings: findings as unknown as JsonObject[],
+});
+
+/** What runs each operation of this feature. */
+export const policyOperations: OperationsOf<"policy"> = {
+  "policy.check": { prepare: prepareCheck, ahead: checkAhead, run: check },
+};
