@@ -32,16 +32,17 @@ export interface Connecting {
   path?: string;
   /** What a person answers when a tool asks; without it the client cannot ask. */
   answer?: (message: string) => { action: "accept" | "decline" | "cancel"; content?: { confirm: boolean } };
-  headers?: Record<string, string>;
+  /** The only headers that it adds; its API key by default. */
+  only?: Record<string, string>;
 }
 
 const INFO = { name: "test-client", version: "9.8" };
 /** What the audit trail says of these clients. */
 export const CLIENT = "test-client/9.8";
 
-function transportOptions({ apiKey, ca }: Api, { headers = {} }: Connecting) {
+function transportOptions({ apiKey, ca }: Api, { only = { "x-api-key": apiKey } }: Connecting) {
   return {
-    requestInit: { headers: { "x-api-key": apiKey, ...headers } },
+    requestInit: { headers: only },
     fetch: (url: string | URL, init?: RequestInit) => fetch(url, { ...init, tls: { ca } } as RequestInit),
   };
 }

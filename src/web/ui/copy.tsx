@@ -1,6 +1,7 @@
 /** Text to copy: a key, a command, a hash. */
 import { useEffect, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
+import { curlExample, mcpExample } from "./examples.ts";
 import { Icon } from "./icon.tsx";
 import { say } from "./notices.tsx";
 
@@ -54,18 +55,6 @@ export function Digest({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Returns a complete curl command that stores a note for an agent called `assistant`. */
-export function curlExample(apiKey: string): string {
-  const lines = [
-    `curl ${location.origin}/v1/data/write \\`,
-    "  --cacert governd-data/tls/ca.crt \\",
-    `  -H "X-API-Key: ${apiKey}" \\`,
-    '  -H "Content-Type: application/json" \\',
-    `  -d '{"agent_id": "assistant", "key": "notes/1", "value": "Hello."}'`,
-  ];
-  return lines.join("\n");
-}
-
 /** A key, which is shown only once, and a first request with it. */
 export function NewKey({ apiKey }: { apiKey: string }) {
   return (
@@ -76,7 +65,9 @@ export function NewKey({ apiKey }: { apiKey: string }) {
       </p>
       <CopyBlock label="API key" text={apiKey} />
       <p>A first request with it. The daemon's own certificate authority is in its data directory:</p>
-      <CopyBlock label="curl command" text={curlExample(apiKey)} />
+      <CopyBlock label="curl command" text={curlExample(location.origin, apiKey)} />
+      <p>Or connect a program that speaks MCP, here Claude Code, as the agent "assistant":</p>
+      <CopyBlock label="MCP command" text={mcpExample(location.origin, apiKey)} />
     </div>
   );
 }

@@ -6,7 +6,8 @@ import { changesOrRefuses, type LoadedList, useEvents, useList, useThrottled } f
 import { paths, place, setQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { BlockedByHour } from "../../ui/chart.tsx";
-import { CopyBlock, curlExample } from "../../ui/copy.tsx";
+import { CopyBlock } from "../../ui/copy.tsx";
+import { curlExample } from "../../ui/examples.ts";
 import { Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
@@ -131,7 +132,7 @@ export function NoAgents() {
   return (
     <Empty title="No agent yet">
       <p>Send its first request, with an API key of this workspace. This one stores a note:</p>
-      <CopyBlock label="First request" text={curlExample("$GOVERND_API_KEY")} />
+      <CopyBlock label="First request" text={curlExample(location.origin, "$GOVERND_API_KEY")} />
       <p class="faint">It appears here at once.</p>
     </Empty>
   );
