@@ -299,6 +299,20 @@ describe("tools", () => {
     }
   });
 
+  test("a read shows the version of the entry", async () => {
+    server.workspace.next = {
+      kind: "json",
+      status: 200,
+      body: '{"agent_id":"a","key":"k","value":"v"}',
+      etag: "aud_x",
+    };
+    const { json } = await server.send({
+      ...stateless("tools/call", { name: "memory_read", arguments: { key: "k" } }),
+      path: "/v1/mcp/agents/a",
+    });
+    expect(json.result.structuredContent).toEqual({ key: "k", value: "v", audit_id: "aud_x" });
+  });
+
   test("an agent's endpoint limits the key to the agent", async () => {
     const call = stateless("tools/call", { name: "checkpoint_restore", arguments: { id: "cp_x" } });
     await server.send({ ...call, path: "/v1/mcp/agents/a" });

@@ -113,14 +113,17 @@ async function callConfirmed(
 const NOT_CONFIRMED = "The person did not confirm the call. Nothing was changed.";
 
 /** Returns the result that shows an operation's reply. @throws {Problem} that is an answer of HTTP */
-function shownResult(asked: McpRequest, { shown, name }: Tool, { answer, blockedBy }: Reply<Bytes>): string {
+function shownResult(asked: McpRequest, tool: Tool, { answer, blockedBy }: Reply<Bytes>): string {
+  const { shown, name, showsVersion } = tool;
   if (answer.kind === "problem") {
     const { code, detail, extra = {} } = answer;
     if (isCorrectable(answer)) return problemResult(asked, code, detail, extra);
     throw new Problem(code, detail, { extra });
   }
   if (answer.kind !== "json") throw new Error(`${name} has no JSON answer`);
-  const body = shown === undefined ? answer.body : JSON.stringify(shown(JSON.parse(answer.body)));
+  const tag = showsVersion === true && answer.etag !== undefined ? `,"audit_id":"${answer.etag}"}` : "}";
+  const whole = answer.body.slice(0, -1) + tag;
+  const body = shown === undefined ? whole : JSON.stringify(shown(JSON.parse(whole)));
   return toolResult(asked, asked.agentId === null ? body : omitAgent(body), blockedBy !== undefined);
 }
 

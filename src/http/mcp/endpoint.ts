@@ -135,15 +135,34 @@ const foreign = (param: string) =>
     param,
   });
 
+/** Addresses of each principal that are kept. */
+const MAX_KNOWN = 1_000;
+
+/** What was addressed before without a query. A key's principal is one object, and so is each that is made from it. */
+const addresses = new WeakMap<Principal, Map<string | undefined, Addressed>>();
+
 /** Returns what the path and the query of a request address. @throws {Problem} */
-function addressOf({ principal, agentId, queryText, exchange }: Routed): Addressed {
+function addressOf(routed: Routed): Addressed {
+  const { principal, agentId, queryText, exchange } = routed;
+  if (agentId === null || (agentId !== undefined && !isAgentId(agentId))) {
+    throw new Problem("not_found", "No agent can have this id.");
+  }
+  exchange.agentId = agentId ?? null;
+  const known = addresses.get(principal) ?? new Map<string | undefined, Addressed>();
+  const address = (queryText === "" ? known.get(agentId) : undefined) ?? newAddress(principal, agentId, queryText);
+  if (queryText === "" && !known.has(agentId)) {
+    if (known.size >= MAX_KNOWN) known.clear();
+    addresses.set(principal, known.set(agentId, address));
+  }
+  return address;
+}
+
+function newAddress(principal: Principal, agentId: string | undefined, queryText: string): Addressed {
   const { tools: wanted } = query.parseQuery(queryText) as Static<typeof McpQuery>;
   const offered = (all: readonly Tool[]) =>
     all.filter(({ scopes, core }) => scopes.includes(principal.scope) && (wanted === undefined || core === true));
   if (agentId === undefined) return { principal, agentId: null, tools: offered(tools().anyAgent) };
-  if (agentId === null || !isAgentId(agentId)) throw new Problem("not_found", "No agent can have this id.");
   requireAgentAllowed(principal, agentId);
-  exchange.agentId = agentId;
   return { principal: { ...principal, agents: [agentId] }, agentId, tools: offered(tools().oneAgent) };
 }
 

@@ -43,6 +43,8 @@ export interface ToolRow {
   call(args: JsonObject): Call;
   /** What the route answers, in the form of {@link ToolRow.shown}. */
   answer: TSchema;
+  /** The entity tag of the answer is a member of it, `audit_id`: the version that a later write can name. */
+  showsVersion?: true;
   /** Returns what the model sees of the answer of the route; all of it when absent. */
   shown?(body: JsonObject): JsonObject;
   /** Returns what a person is asked before a call; null for nothing. */

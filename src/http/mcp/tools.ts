@@ -8,9 +8,9 @@ import { policyRoutes } from "../../features/policies/routes.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationName } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
-import { Key, NonEmptyPrefix } from "../fields.ts";
+import { AgentId, Key, NonEmptyPrefix, Value } from "../fields.ts";
 import type { Route } from "../route.ts";
-import { countOf, listOf, object } from "../shapes.ts";
+import { countOf, EventId, listOf, object } from "../shapes.ts";
 import { type Call, type Confirmation, type Tool, type ToolRow, toolsOf } from "./tool.ts";
 
 const ROUTES: readonly Route[] = [...dataRoutes, ...checkpointRoutes, ...policyRoutes, ...auditRoutes, ...configRoutes];
@@ -30,6 +30,13 @@ function membersOf(operation: OperationName, ...names: string[]): TProperties {
     }),
   );
 }
+
+/** What a write takes besides its contents, as far as the route has it. */
+const CONDITIONS = Object.fromEntries(
+  Object.entries(routeOf("data.write").body?.schema.properties ?? {}).filter(([name]) =>
+    ["ttl_seconds", "if_version"].includes(name),
+  ),
+);
 
 /** Returns a call with the arguments in the body, or in the query of a route without one. */
 const asSent =
@@ -92,7 +99,7 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     scopes: MEMORY,
     core: true,
     hints: { destructive: true, idempotent: true },
-    takes: membersOf("data.write", "key", "value", "metadata"),
+    takes: { ...membersOf("data.write", "key", "value", "metadata"), ...CONDITIONS },
     call: asSent("data.write"),
     answer: routeOf("data.write").response.schema,
   },
@@ -105,7 +112,8 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     hints: { readOnly: true },
     takes: membersOf("data.read", "key"),
     call: asSent("data.read"),
-    answer: routeOf("data.read").response.schema,
+    answer: object({ agent_id: AgentId, key: Key, value: Value, audit_id: t.Optional(EventId) }),
+    showsVersion: true,
   },
   {
     name: "memory_search",
