@@ -105,6 +105,18 @@ describe.each(Object.entries(GENERATIONS))("%s", (generation, connect) => {
       expect(await call("checkpoint_restore", { id: "x" })).toMatchObject({ value: { code: "checkpoint_not_found" } });
     });
 
+    test("a write that depends on the version that was read", async () => {
+      const write = (rest: object) => call("memory_write", { key: "versioned", ...rest });
+      const { value: first } = await write({ value: "1", if_version: null });
+      expect((await call("memory_read", { key: "versioned" })).value.audit_id).toBe(first.audit_id);
+      const { value: second } = await write({ value: "2", if_version: first.audit_id });
+      expect(await write({ value: "3", if_version: first.audit_id })).toMatchObject({
+        value: { code: "version_conflict", current_version: second.audit_id },
+        isError: true,
+        lines: [`${agent} data.write conflict`],
+      });
+    });
+
     test("a deletion by prefix needs the right number", async () => {
       for (const key of ["p/1", "p/2"]) await call("memory_write", { key, value: "v" });
       const refused = { value: { code: "count_mismatch", count: 2, param: "confirm_count" }, isError: true };
