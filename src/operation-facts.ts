@@ -33,6 +33,9 @@ export interface Condition {
 /** Conditions that all must hold. */
 export type Filter = readonly Condition[];
 
+/** When an entry ends by itself: at a moment, ms, or so long after it is written. */
+export type Expiry = { atMs: number } | { afterMs: number };
+
 /** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 

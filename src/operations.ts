@@ -10,6 +10,7 @@ import {
   type AuditScope,
   type ControlEffect,
   type EffectKind,
+  type Expiry,
   type ExportFormat,
   type ExportResumption,
   type Facts,
@@ -188,7 +189,14 @@ export const OPERATIONS = {
   },
   "data.write": {
     ...DATA_CHANGE,
-    input: takes<{ agentId: string; key: string; value: string; metadata: JsonObject; condition?: VersionCondition }>(),
+    input: takes<{
+      agentId: string;
+      key: string;
+      value: string;
+      metadata: JsonObject;
+      condition?: VersionCondition;
+      expiry?: Expiry;
+    }>(),
     scopes: ["full", "agent"],
     grows: "entries",
     overQuota: "refused",

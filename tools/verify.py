@@ -1622,6 +1622,7 @@ SCHEMAS = {
     2: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
     3: "87bb5ec0e845cf2d3419b664b0ffefd6d4c81711c9d728410ab7cf0405a05c33",
     4: "93d3ca53cbd4fc92dca787a0d55cc37d4ab62c9257ff7555173aa8d3ca5736eb",
+    5: "dd0624b71b2406221e1ff63ab5a3fd3daa0af14ed258dc99623af1f3cc9c1fac",
 }
 DERIVED = {
     "kept_rows": "f29f2152261ecafe7b34e23eefb7ffe8ed4edec37cae90999cc013b6fd88ef1f",
@@ -1888,7 +1889,7 @@ def states(kind, said):
     text = lambda *names: all(isinstance(said.get(name), str) for name in names)
     count = lambda *names: all(is_count(said.get(name)) for name in names)
     if kind == "put":
-        return text("key", "value_digest")
+        return text("key", "value_digest") and ("expires_at" not in said or is_moment(said["expires_at"]))
     if kind == "end":
         return text("key")
     if kind == "end_prefix":
@@ -1908,6 +1909,14 @@ def states(kind, said):
     return good and ("config_version" not in said or text("config_version", "config_digest"))
 
 
+def is_moment(value):
+    """Whether a value is a time as events write it."""
+    with contextlib.suppress(ValueError, OverflowError):
+        whole = isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", value)
+        return bool(whole and datetime.fromisoformat(value.replace("Z", "+00:00")))
+    return False
+
+
 class Agent:
     """What the file stores of an agent, and what the log says of it beyond single keys."""
 
@@ -1922,6 +1931,8 @@ class Agent:
         self.unknown = []  # restores that cannot be followed
         self.first_sweep = float("inf")
         self.swept = -1  # entries written before this time may have been removed as expired
+        self.ended = -1  # entries that end by themselves at this time or before may have been removed
+        self.ending = False  # whether any entry ended or ends by itself, as far as the log is read
         self.retention = {}  # days by config version
 
     def cutoff(self, version, time):
@@ -1933,6 +1944,14 @@ class Agent:
         """The same at an event; a restore goes by the config before it and by the one after it."""
         after = (effect.said or {}).get("config_version") if effect.kind == "restore" else None
         return max(self.cutoff(effect.version, effect.time), self.cutoff(after, effect.time))
+
+    def fresh(self, effect, time, expires):
+        """Whether an entry was not gone at an event: by its retention, or by itself."""
+        return time >= self.cutoff_at(effect) and (expires is None or expires > effect.time)
+
+    def may_be_removed(self, time, expires):
+        """Whether a sweep may have removed an entry."""
+        return time < self.swept or (expires is not None and expires <= self.ended)
 
     def seen(self, positions, begin, end):
         """Whether one of these positions sees what was present from `begin` until before `end`."""
@@ -1964,7 +1983,7 @@ class Agent:
             position = False
             if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
                 # It may still have ended expired entries, which it does not count.
-                if self.retention:
+                if self.retention or self.ending:
                     self.first_sweep = min(self.first_sweep, effect.seq)
             elif effect.seq >= pruned:
                 position = self.existing.get(said and said["checkpoint_id"])
@@ -1992,7 +2011,9 @@ def check_rows(db, log, history, findings):
         check_agent_rows(db, log, agents)
     for table, columns in TABLES.items():
         names = columns.split()
-        tables[table] = [dict(zip(names, row)) for row in db.execute(f"SELECT {', '.join(names)} FROM {table}")]
+        stored = {name for (name,) in db.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+        columns = ", ".join(name if name in stored or name != "expires_at" else "NULL" for name in names)
+        tables[table] = [dict(zip(names, row)) for row in db.execute(f"SELECT {columns} FROM {table}")]
         for row in tables[table]:
             if row["agent"] in agents:
                 getattr(agents[row["agent"]], table).append(row)
@@ -2008,7 +2029,7 @@ def check_rows(db, log, history, findings):
 TABLES = {
     "configs": "agent version config created_seq rolled_back_from",
     "checkpoints": "agent id as_of_seq event_seq config_version entry_count label metadata",
-    "entries": "agent key value metadata written_seq created_seq live_from live_to created_at updated_at",
+    "entries": "agent key value metadata written_seq created_seq live_from live_to created_at updated_at expires_at",
 }
 
 
@@ -2104,6 +2125,8 @@ def check_entry(agent, row, _, history):
         good = False
     require(good, "content_mismatch", f"a stored entry is not what event {seq} wrote", seq)
     require(row["updated_at"] == written.time, "content_mismatch", "a stored entry has another time than its event", seq)
+    good = row["expires_at"] == moment(written.said.get("expires_at"))
+    require(good, "content_mismatch", "a stored entry ends at another time than its event says", seq)
     created = own(row["created_seq"], "put")
     good = created and row["created_seq"] <= seq and about(created)
     require(good, "content_orphan", f"event {row['created_seq']} did not create the key of a stored entry", seq)
@@ -2135,8 +2158,11 @@ def check_wholes(db, log, history, agents, tables):
         agent = by_name.get(effect.agent)
         # Sweeps remove expired entries, and so do restores that count none.
         counted = effect.kind == "restore" and effect.said and effect.said["entries_restored"] + effect.said["entries_removed"]
-        if agent and agent.retention and effect.kind in ("expire", "restore") and not counted:
-            agent.swept = max(agent.swept, agent.cutoff_at(effect))
+        if agent and effect.kind in ("expire", "restore") and not counted:
+            if agent.retention:
+                agent.swept = max(agent.swept, agent.cutoff_at(effect))
+            if not log.kept or effect.seq > log.kept.seq:
+                agent.ended = max(agent.ended, effect.time)
     for agent in by_name.values():
         agent.positions = [row["as_of_seq"] for row in agent.checkpoints]
     left = replay(log, history, by_name)
@@ -2193,7 +2219,7 @@ def check_entry_set(log, history, agent, left):
         require(seen, "content_orphan", "an ended entry is kept that no checkpoint sees", row["written_seq"])
         if begin != row["written_seq"]:
             brought[begin] = brought.get(begin, 0) + 1
-        if row["updated_at"] >= agent.swept and not agent.is_uncertain(begin, end):
+        if not agent.may_be_removed(row["updated_at"], row["expires_at"]) and not agent.is_uncertain(begin, end):
             name = version_name(agent, row["key"], row["written_seq"], begin, row["created_seq"], end)
             stored[name] = stored.get(name, 0) + 1
     for seq, count in brought.items():
@@ -2221,6 +2247,7 @@ def check_checkpoint_counts(agent):
         cutoff = agent.cutoff(numbered(row["config_version"]), row["time"])
         counted = sum(
             entry["live_from"] <= at and (entry["live_to"] is None or entry["live_to"] > at) and entry["updated_at"] >= cutoff
+            and (entry["expires_at"] is None or entry["expires_at"] > row["time"])
             for entry in agent.entries
         )
         require(counted <= row["entry_count"], "content_mismatch", "a checkpoint sees more entries than there were when it was made")
@@ -2243,26 +2270,26 @@ def replay(log, history, agents):
         said, seq = effect.said, effect.seq
 
         def end(key):
-            written, begin, created, time = present.pop(key)
-            if time >= agent.swept and agent.seen(agent.positions, begin, seq):
+            written, begin, created, time, expires = present.pop(key)
+            if not agent.may_be_removed(time, expires) and agent.seen(agent.positions, begin, seq):
                 left.setdefault(agent.name, []).append((key, written, begin, created, seq))
             if agent.seen(agent.existing.values(), begin, seq):  # a restore may bring it back
-                past.setdefault(key, []).append((written, begin, created, time, seq))
+                past.setdefault(key, []).append((written, begin, created, time, seq, expires))
 
         if effect.kind == "put" and said is not None:
-            key, created = said["key"], seq
+            key, created, expires = said["key"], seq, moment(said.get("expires_at"))
+            agent.ending |= expires is not None
             if key in present:
-                # An expired entry no longer exists: the next write of its key creates a new one.
-                if present[key][3] >= agent.cutoff(effect.version, effect.time):
+                # An entry that is gone no longer exists: the next write of its key creates a new one.
+                if agent.fresh(effect, *present[key][3:]):
                     created = present[key][2]
                 end(key)
-            present[key] = (seq, seq, created, effect.time)
+            present[key] = (seq, seq, created, effect.time, expires)
         elif effect.kind == "end" and said is not None:
             if said["key"] in present:
                 end(said["key"])
         elif effect.kind == "end_prefix" and said is not None:
-            cutoff = agent.cutoff_at(effect)
-            for key in [key for key in present if key.startswith(said["prefix"]) and present[key][3] >= cutoff]:
+            for key in [key for key in present if key.startswith(said["prefix"]) and agent.fresh(effect, *present[key][3:])]:
                 end(key)
         else:
             position = agent.take(effect, pruned)
@@ -2272,8 +2299,8 @@ def replay(log, history, agents):
                 restore(agent, present, past, end, position, effect)
     for name, (present, _) in states.items():
         agent = agents[name]
-        for key, (written, begin, created, time) in present.items():
-            if time >= agent.swept:
+        for key, (written, begin, created, time, expires) in present.items():
+            if not agent.may_be_removed(time, expires):
                 left.setdefault(name, []).append((key, written, begin, created, None))
     found = {}
     for name, versions in left.items():
@@ -2292,6 +2319,7 @@ def begin_with_kept(log, history, agents, states, left):
     for seq, created, begin, end in rows:
         effect = history[seq]
         agent = agents[effect.agent]
+        agent.ending |= effect.kind == "put" and "expires_at" in (effect.said or {})
         present, past = states.setdefault(effect.agent, ({}, {}))
         if created is None:
             restored = effect.kind == "restore"
@@ -2299,10 +2327,11 @@ def begin_with_kept(log, history, agents, states, left):
         elif effect.said is None:
             blanks.add(seq)
         elif end is None:
-            present[effect.said["key"]] = (seq, begin, created, effect.time)
+            present[effect.said["key"]] = (seq, begin, created, effect.time, moment(effect.said.get("expires_at")))
         else:
-            past.setdefault(effect.said["key"], []).append((seq, begin, created, effect.time, end))
-            if effect.time >= agent.swept and agent.seen(agent.positions, begin, end):
+            expires = moment(effect.said.get("expires_at"))
+            past.setdefault(effect.said["key"], []).append((seq, begin, created, effect.time, end, expires))
+            if not agent.may_be_removed(effect.time, expires) and agent.seen(agent.positions, begin, end):
                 left.setdefault(agent.name, []).append((effect.said["key"], seq, begin, created, end))
     for effect in history.values() if blanks else ():
         if effect.kind == "erase" and effect.seq > log.kept.seq:
@@ -2314,19 +2343,18 @@ def begin_with_kept(log, history, agents, states, left):
 
 def restore(agent, present, past, end, position, effect):
     """Brings back the entries of a position. An entry that the position saw, or that is the same, stays."""
-    cutoff = agent.cutoff_at(effect)
     for key in [*present, *(key for key in past if key not in present)]:
         now = present.get(key)
         if now is not None and now[1] <= position:
             continue
-        wanted = next((one for one in past.get(key, []) if one[1] <= position < one[4] and one[3] >= cutoff), None)
-        if now is not None and wanted is not None and now[3] >= cutoff and wanted[0] == now[0]:
+        wanted = next((one for one in past.get(key, []) if one[1] <= position < one[4] and agent.fresh(effect, one[3], one[5])), None)
+        if now is not None and wanted is not None and agent.fresh(effect, *now[3:]) and wanted[0] == now[0]:
             continue
         if now is not None:
             end(key)
         if wanted is not None:
-            written, _, created, time, _ = wanted
-            present[key] = (written, effect.seq, created, time)
+            written, _, created, time, _, expires = wanted
+            present[key] = (written, effect.seq, created, time, expires)
 
 
 def pruned_before(db):

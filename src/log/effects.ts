@@ -13,8 +13,11 @@ import type { AuditEventBody, AuditResult } from "./event.ts";
  * each operation.
  */
 export interface EffectFacts {
-  /** A key gets new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). */
-  put: { key: string; digest: string };
+  /**
+   * A key gets new content. `digest`: hex SHA-256 of JCS({key, metadata, value}). `expiresAtMs`: when the entry ends by
+   * itself; null for never.
+   */
+  put: { key: string; digest: string; expiresAtMs: number | null };
   /** A key's live entry ends. */
   end: { key: string };
   /** The live entries whose keys begin with a prefix end, except expired ones. */
@@ -82,7 +85,10 @@ export function recordedEffect(
 
 /** Reads the facts of each kind of effect; null when details do not have their form. */
 const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null } = {
-  put: ({ key, value_digest: digest }) => (isText(key) && isText(digest) ? { key, digest } : null),
+  put: ({ key, value_digest: digest, expires_at }) => {
+    const expiresAtMs = momentOf(expires_at);
+    return isText(key) && isText(digest) && expiresAtMs !== undefined ? { key, digest, expiresAtMs } : null;
+  },
   end: ({ key }) => (isText(key) ? { key } : null),
   end_prefix: ({ prefix, count }) => (isText(prefix) && isCount(count) ? { prefix, count } : null),
   expire: ({ count }) => (isCount(count) ? { count } : null),
@@ -131,6 +137,13 @@ function isRangesOf(ranges: Member, positions: number): ranges is (SeqRange & Js
 function configFacts(version: Member, digest: Member, rolledBackFrom: Member = null): ConfigFacts | null {
   if (!isText(version) || !isText(digest) || !isTextOrNull(rolledBackFrom)) return null;
   return { version, digest, rolledBackFrom };
+}
+
+/** A time as events write it, ms; null when there is none, undefined when it is of another form. */
+function momentOf(text: Member): number | null | undefined {
+  if (text === undefined) return null;
+  const timeMs = isText(text) ? Date.parse(text) : Number.NaN;
+  return Number.isFinite(timeMs) && new Date(timeMs).toISOString() === text ? timeMs : undefined;
 }
 
 const isText = (value: Member): value is string => typeof value === "string";

@@ -34,6 +34,27 @@ export interface WithRetention {
 export const retentionCutoff = ({ [RETENTION]: days }: WithRetention, nowMs: number): number =>
   days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
 
-/** When an entry that was last written at `updatedAt` expires, ms; null when it does not expire. */
-export const retentionEnd = ({ [RETENTION]: days }: WithRetention, updatedAt: number): number | null =>
-  days === null ? null : updatedAt + days * DAY_MS;
+/** What is not gone at a moment: what was written at `cutoffMs` or later, and does not end by itself at `nowMs` or before. */
+export interface Freshness {
+  cutoffMs: number;
+  nowMs: number;
+}
+
+/** Returns what is not gone at a moment under some policies. */
+export const freshAt = (policies: WithRetention, nowMs: number): Freshness => ({
+  cutoffMs: retentionCutoff(policies, nowMs),
+  nowMs,
+});
+
+/** Whether an entry is not gone. `expiresAt`: when it ends by itself, ms; null for never. */
+export const isFresh = (updatedAt: number, expiresAt: number | null, { cutoffMs, nowMs }: Freshness): boolean =>
+  updatedAt >= cutoffMs && (expiresAt === null || expiresAt > nowMs);
+
+/** When an entry is gone, by its retention or by itself, ms; null for never. */
+export function endOf(
+  { [RETENTION]: days }: WithRetention,
+  { updatedAt, expiresAt }: { updatedAt: number; expiresAt: number | null },
+): number | null {
+  const retained = days === null ? null : updatedAt + days * DAY_MS;
+  return retained === null || expiresAt === null ? (retained ?? expiresAt) : Math.min(retained, expiresAt);
+}

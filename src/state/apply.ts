@@ -5,12 +5,14 @@
 import type { EffectFacts } from "../log/effects.ts";
 import { canonicalJson } from "../log/jcs.ts";
 import type { EffectKind } from "../operation-facts.ts";
+import type { Freshness } from "../policy/retention.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
-import { endEntry, endPrefix, type Moment, putEntry, removeExpired } from "./entries.ts";
+import { endEntry, endPrefix, type Moment, putEntry } from "./entries.ts";
 import { type ErasureTarget, erase } from "./erasure.ts";
+import { removeExpired } from "./expiry.ts";
 import { prune } from "./pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
@@ -18,7 +20,7 @@ import { type RestorePlan, restoreEntries } from "./restore.ts";
 interface Contents {
   put: { value: string; metadata: string };
   /** `live`: how many of the versions are present entries. */
-  expire: { cutoffMs: number; live: number };
+  expire: { fresh: Freshness; live: number };
   erase: { agentId: string; target: ErasureTarget };
   add_config: { content: NewConfig };
   /** Null where the config or the data do not change. */
@@ -53,7 +55,7 @@ export async function applyEffect(tx: Transaction, agent: AgentState, effect: Ef
       requireCount(await endPrefix(tx, agent, effect.prefix, moment), effect.count);
       return { liveEntries: liveEntries - effect.count };
     case "expire":
-      requireCount(await removeExpired(tx, agent, effect.cutoffMs, { ...moment, count: effect.count }), effect.count);
+      requireCount(await removeExpired(tx, agent, effect.fresh, { ...moment, count: effect.count }), effect.count);
       return { liveEntries: liveEntries - effect.live };
     case "erase": {
       const erased = await erase(tx, agent, effect.agentId, effect.target);

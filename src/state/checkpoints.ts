@@ -1,9 +1,11 @@
 /** Checkpoints: positions in the log, and the state visible there. */
 import { pageOf } from "../lists.ts";
 import type { Page } from "../operation-facts.ts";
+import type { Freshness } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
+import { FRESH, freshBounds } from "./expiry.ts";
 
 interface NewCheckpoint {
   id: string;
@@ -69,21 +71,24 @@ export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: s
   return readNewestCheckpoint(tx, agent.firstSeq);
 }
 
+/** The condition with numbered parameters. */
+const FRESH_BOUND = FRESH.replace("?", "?4").replace("> ?", "> ?5");
+
 /** Returns entries of a checkpoint's state in key order, after the key `after`, without expired ones. */
 export async function listStateEntries(
   reader: Reader,
   checkpoint: Pick<Checkpoint, "agent" | "asOfSeq">,
-  range: { after: string | null; cutoffMs: number; limit: number },
+  range: { after: string | null; fresh: Freshness; limit: number },
 ): Promise<EntryRow[]> {
   const rows = await reader.all<EntryTuple>(
     `SELECT ${ENTRY_COLUMNS} FROM (
        SELECT ${ENTRY_COLUMNS} FROM entries
-         WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND updated_at >= ?4
+         WHERE agent = ?1 AND live_to IS NULL AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
        UNION ALL
        SELECT ${ENTRY_COLUMNS} FROM entries
-         WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND updated_at >= ?4
-     ) ORDER BY key LIMIT ?5`,
-    [checkpoint.agent, checkpoint.asOfSeq, range.after ?? "", range.cutoffMs, range.limit],
+         WHERE agent = ?1 AND live_to > ?2 AND key > ?3 AND live_from <= ?2 AND ${FRESH_BOUND}
+     ) ORDER BY key LIMIT ?6`,
+    [checkpoint.agent, checkpoint.asOfSeq, range.after ?? "", ...freshBounds(range.fresh), range.limit],
   );
   return rows.map(toEntryRow);
 }

@@ -4,9 +4,10 @@
  * deleted on the spot.
  */
 import type { JsonObject } from "../json.ts";
-import { retentionCutoff } from "../policy/retention.ts";
+import { freshAt, isFresh } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
+import { FRESH, freshBounds } from "./expiry.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
@@ -40,8 +41,8 @@ export interface EntryRow {
   updatedAt: number;
 }
 
-/** A new content for a key. */
-type NewContent = Pick<EntryRow, "key" | "value" | "metadata">;
+/** A new content for a key. `expiresAtMs`: when the entry ends by itself; null for never. */
+type NewContent = Pick<EntryRow, "key" | "value" | "metadata"> & { expiresAtMs: number | null };
 
 /** The content of a version, whose value and metadata are JSON texts in the file. */
 export const contentOf = (key: string, value: string, metadata: string) => ({
@@ -77,16 +78,20 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
 
 /** The id of the event that wrote the content of a row of `entries`, as SQL. */
 export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
-const VERSIONED_COLUMNS = `${ENTRY_COLUMNS}, ${VERSION}`;
-type VersionedTuple = [...EntryTuple, version: string | null];
+const VERSIONED_COLUMNS = `${ENTRY_COLUMNS}, expires_at, ${VERSION}`;
+type VersionedTuple = [...EntryTuple, expiresAt: number | null, version: string | null];
 
-/** A present entry with its version: the id of the event that wrote it. */
+/** A present entry. */
 export interface VersionedRow extends EntryRow {
+  /** When it ends by itself, ms; null for never. */
+  expiresAt: number | null;
+  /** The id of the event that wrote it. */
   version: string;
 }
 
-function toVersionedRow([id, key, value, metadata, createdAt, updatedAt, version]: VersionedTuple): VersionedRow {
-  return { id, key, value, metadata, createdAt, updatedAt, version: stated(version) };
+function toVersionedRow(row: VersionedTuple): VersionedRow {
+  const [id, key, value, metadata, createdAt, updatedAt, expiresAt, version] = row;
+  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version: stated(version) };
 }
 
 /** Returns the version that an entry's event has. */
@@ -96,30 +101,34 @@ export function stated(version: string | null): string {
 }
 
 // Made once: every read has it, and looks up its statement by it.
-const FIND = `SELECT ${VERSIONED_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
+const FIND = `SELECT ${VERSIONED_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
 
-/** The present content of a key, unless it is past its retention. */
+/** The parameters that name a key's present content, unless it is gone. */
+const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>
+  [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
+
+/** The present content of a key, unless it is gone. */
 export async function findEntry(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<VersionedTuple>(FIND, [agent.firstSeq, key, retentionCutoff(agent.policies, nowMs)]);
+  const row = await reader.get<VersionedTuple>(FIND, named(agent, key, nowMs));
   return row === undefined ? undefined : toVersionedRow(row);
 }
 
-/** Whether a key has a present content that was last written at `cutoffMs` or later; -1 for any. */
-export async function hasEntry(reader: Reader, agent: AgentState, key: string, cutoffMs: number): Promise<boolean> {
-  const sql = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?";
-  return (await reader.value(sql, [agent.firstSeq, key, cutoffMs])) !== undefined;
-}
+const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
+
+/** Whether a key has a present content that is not gone. */
+export const hasEntry = async (reader: Reader, agent: AgentState, key: string, nowMs: number): Promise<boolean> =>
+  (await reader.value(`${HAS} AND ${FRESH}`, named(agent, key, nowMs))) !== undefined;
+
+/** Whether a key has a row of a present content, be it gone or not. */
+export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: string): Promise<boolean> =>
+  (await reader.value(HAS, [firstSeq, key])) !== undefined;
 
 const FIND_VERSION = `SELECT ${VERSION} FROM entries
-  WHERE agent = ? AND key = ? AND live_to IS NULL AND updated_at >= ?`;
+  WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
 
-/** The version of a key's present content; null when there is none, or it is past its retention. */
+/** The version of a key's present content; null when there is none, or it is gone. */
 export async function entryVersion(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<[string | null]>(FIND_VERSION, [
-    agent.firstSeq,
-    key,
-    retentionCutoff(agent.policies, nowMs),
-  ]);
+  const row = await reader.get<[string | null]>(FIND_VERSION, named(agent, key, nowMs));
   return row === undefined ? null : stated(row[0]);
 }
 
@@ -146,13 +155,13 @@ export async function listEntries(reader: Reader, agent: AgentState, range: Entr
   const from = range.after === null ? "key >= ?" : "key > ?";
   const rows = await reader.all<VersionedTuple>(
     `SELECT ${VERSIONED_COLUMNS} FROM entries
-     WHERE agent = ? AND live_to IS NULL AND ${from} AND key < ? AND updated_at >= ?
+     WHERE agent = ? AND live_to IS NULL AND ${from} AND key < ? AND ${FRESH}
      ORDER BY key LIMIT ? OFFSET ?`,
     [
       agent.firstSeq,
       range.after ?? range.prefix,
       endOfPrefix(range.prefix),
-      retentionCutoff(agent.policies, nowMs),
+      ...freshBounds(freshAt(agent.policies, nowMs)),
       range.limit,
       range.offset,
     ],
@@ -163,26 +172,33 @@ export async function listEntries(reader: Reader, agent: AgentState, range: Entr
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
 const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
 
-/** A new content in place of one that no checkpoint sees and that is not past its retention: most writes. */
-const OVERWRITE = `UPDATE entries SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?
-  WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND updated_at >= ?`;
+/** A new content in place of one that no checkpoint sees and that is not gone: most writes. */
+const OVERWRITE = `UPDATE entries
+  SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?, expires_at = ?
+  WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND ${FRESH}`;
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
 export async function putEntry(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
-  const cutoff = retentionCutoff(agent.policies, moment.nowMs);
   const { seq, nowMs } = moment;
-  const { key, value, metadata } = content;
-  const named = [agent.firstSeq, key, agent.newestCheckpoint, cutoff];
-  if ((await tx.run(OVERWRITE, [value, metadata, seq, seq, nowMs, ...named])) === 1) return 0;
-  return replaceLive(tx, agent, content, cutoff, moment);
+  const { key, value, metadata, expiresAtMs } = content;
+  const overwritten = [agent.firstSeq, key, agent.newestCheckpoint, ...freshBounds(freshAt(agent.policies, nowMs))];
+  if ((await tx.run(OVERWRITE, [value, metadata, seq, seq, nowMs, expiresAtMs, ...overwritten])) === 1) return 0;
+  return replaceLive(tx, agent, content, moment);
 }
 
-type LiveTuple = [id: number, liveFrom: number, createdSeq: number, createdAt: number, updatedAt: number];
+type LiveTuple = [
+  id: number,
+  liveFrom: number,
+  createdSeq: number,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number | null,
+];
 
-/** Does so where no content is, a checkpoint sees it, or it is past its retention. */
-async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, cutoff: number, moment: Moment) {
+/** Does so where no content is, a checkpoint sees it, or it is gone. */
+async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
   const live = await tx.get<LiveTuple>(
-    `SELECT id, live_from, created_seq, created_at, updated_at FROM entries
+    `SELECT id, live_from, created_seq, created_at, updated_at, expires_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, content.key],
   );
@@ -191,9 +207,10 @@ async function replaceLive(tx: Transaction, agent: AgentState, content: NewConte
     await insertLive(tx, agent, content, fresh, moment);
     return 1;
   }
-  const [id, liveFrom, createdSeq, createdAt, updatedAt] = live;
-  // An expired entry no longer exists: the next write of its key creates a new one.
-  const origin = updatedAt < cutoff ? fresh : { createdSeq, createdAt };
+  const [id, liveFrom, createdSeq, createdAt, updatedAt, expiresAt] = live;
+  // An entry that is gone no longer exists: the next write of its key creates a new one.
+  const goesOn = isFresh(updatedAt, expiresAt, freshAt(agent.policies, moment.nowMs));
+  const origin = goesOn ? { createdSeq, createdAt } : fresh;
   if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   await insertLive(tx, agent, content, origin, moment);
@@ -208,8 +225,9 @@ async function insertLive(
   moment: Moment,
 ): Promise<void> {
   await tx.run(
-    `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO entries
+       (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       agent.firstSeq,
       content.key,
@@ -220,6 +238,7 @@ async function insertLive(
       moment.seq,
       origin.createdAt,
       moment.nowMs,
+      content.expiresAtMs,
     ],
   );
 }
@@ -244,16 +263,16 @@ async function endWhere(
   return kept + deleted;
 }
 
-/** Ends one key's present entry unless it is past its retention. Returns 1 or 0. */
+/** Ends one key's present entry unless it is gone. Returns 1 or 0. */
 export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
-  const cutoffMs = retentionCutoff(agent.policies, moment.nowMs);
-  return endWhere(tx, agent, moment.seq, "key = ? AND updated_at >= ?", [key, cutoffMs]);
+  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  return endWhere(tx, agent, moment.seq, `key = ? AND ${FRESH}`, [key, ...bounds]);
 }
 
-const UNDER_PREFIX = "key >= ? AND key < ? AND updated_at >= ?";
+const UNDER_PREFIX = `key >= ? AND key < ? AND ${FRESH}`;
 
 const prefixBounds = (agent: AgentState, prefix: string, nowMs: number) =>
-  [prefix, endOfPrefix(prefix), retentionCutoff(agent.policies, nowMs)] as const;
+  [prefix, endOfPrefix(prefix), ...freshBounds(freshAt(agent.policies, nowMs))] as const;
 
 /** How many present entries there are whose keys begin with `prefix`. */
 export async function countPrefix(reader: Reader, agent: AgentState, prefix: string, nowMs: number): Promise<number> {
@@ -266,50 +285,13 @@ const ENDED_AT_ONCE = 1_000;
 
 /** Ends every present entry whose key begins with `prefix`. Returns how many. */
 export async function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
-  const [first, end, cutoffMs] = prefixBounds(agent, prefix, moment.nowMs);
+  const [first, end, ...bounds] = prefixBounds(agent, prefix, moment.nowMs);
   const sql = `SELECT key FROM entries
     WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?`;
   for (let [ended, from] = [0, first]; ; await moment.pause()) {
     const next = await tx.value<string>(sql, [agent.firstSeq, from, end, ENDED_AT_ONCE]);
-    ended += await endWhere(tx, agent, moment.seq, UNDER_PREFIX, [from, next ?? end, cutoffMs]);
+    ended += await endWhere(tx, agent, moment.seq, UNDER_PREFIX, [from, next ?? end, ...bounds]);
     if (next === undefined) return ended;
     from = next;
-  }
-}
-
-/** Present entries last written before `cutoffMs`, which no sweep has removed yet. */
-export async function countExpired(reader: Reader, agent: { firstSeq: number }, cutoffMs: number): Promise<number> {
-  if (cutoffMs < 0) return 0;
-  const sql = "SELECT count(*) FROM entries WHERE agent = ? AND updated_at < ? AND live_to IS NULL";
-  return (await reader.value<number>(sql, [agent.firstSeq, cutoffMs])) ?? 0;
-}
-
-/** An agent's versions that were last written before a moment, the oldest first. */
-const EXPIRED = "FROM entries WHERE agent = ? AND updated_at < ? ORDER BY updated_at, id LIMIT ?";
-
-/** Versions last written before `cutoffMs`, in history too, `limit` at most; and how many of them are present. */
-export async function countExpiredVersions(reader: Reader, agent: AgentState, cutoffMs: number, limit: number) {
-  if (cutoffMs < 0) return { versions: 0, live: 0 };
-  const sql = `SELECT count(*), count(*) - count(live_to) FROM (SELECT live_to ${EXPIRED})`;
-  const [versions, live] = (await reader.get<[number, number]>(sql, [agent.firstSeq, cutoffMs, limit])) ?? [0, 0];
-  return { versions, live };
-}
-
-/** Versions that one statement removes. */
-const REMOVED_AT_ONCE = 250;
-
-/** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
-export async function removeExpired(
-  tx: Transaction,
-  agent: AgentState,
-  cutoffMs: number,
-  { count, pause }: { count: number } & Pick<Moment, "pause">,
-): Promise<number> {
-  const sql = `DELETE FROM entries WHERE id IN (SELECT id ${EXPIRED})`;
-  for (let removed = 0; ; await pause()) {
-    const wanted = Math.min(REMOVED_AT_ONCE, count - removed);
-    const changed = await tx.run(sql, [agent.firstSeq, cutoffMs, wanted]);
-    removed += changed;
-    if (removed === count || changed < wanted) return removed;
   }
 }

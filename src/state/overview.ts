@@ -2,10 +2,11 @@
 import { pageOf } from "../lists.ts";
 import type { OperationInputs } from "../operations.ts";
 import { NO_POLICIES, policiesOf } from "../policy/policies.ts";
-import { retentionCutoff } from "../policy/retention.ts";
+import { freshAt } from "../policy/retention.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-import { countExpired, endOfPrefix } from "./entries.ts";
+import { endOfPrefix } from "./entries.ts";
+import { countExpired } from "./expiry.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
 
 const HOURS = 24;
@@ -74,7 +75,7 @@ async function overviewOf(
     [agentId, headSeq, firstSeq],
   );
   if (times === undefined) throw new Error("an agent's events are missing");
-  const expired = await countExpired(reader, { firstSeq }, retentionCutoff(enforced, nowMs));
+  const expired = await countExpired(reader, { firstSeq }, freshAt(enforced, nowMs));
   return {
     agentId,
     entries: liveEntries - expired,

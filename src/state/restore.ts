@@ -2,10 +2,12 @@
  * The way back to a checkpoint's data. Only the difference between then and now is touched; it is held in memory by
  * key, so a restore costs what changed since, not what the agent holds.
  */
+import { type Freshness, isFresh } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { pages } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
-import { countExpired, type Moment } from "./entries.ts";
+import type { Moment } from "./entries.ts";
+import { countExpired, FRESH, freshBounds } from "./expiry.ts";
 
 /** What restoring would change, before anything is changed. */
 export interface RestorePlan {
@@ -20,29 +22,29 @@ export interface RestorePlan {
 }
 
 /**
- * Whether a restore leaves the present version of a key as it is: it is not expired, and the version that is to come
- * back was written by the same event, so an earlier restore brought it back already.
+ * Whether a restore leaves the present version of a key as it is: it is not gone, and the version that is to come back
+ * was written by the same event, so an earlier restore brought it back already.
  */
 export const staysPresent = (
-  present: { written: number; timeMs: number },
-  cutoffMs: number,
+  present: { written: number; timeMs: number; expiresMs: number | null },
+  fresh: Freshness,
   wanted: number | undefined,
-): boolean => present.timeMs >= cutoffMs && wanted === present.written;
+): boolean => isFresh(present.timeMs, present.expiresMs, fresh) && wanted === present.written;
 
 /** Rows that are read at once, and entries that are looked at for them. */
 const ROWS_AT_ONCE = 500;
 const LOOKED_AT_ONCE = 2_000;
 
 type PastRow = [id: number, key: string, writtenSeq: number, liveTo: number];
-type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number];
+type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number, expiresAt: number | null];
 
 /** Pages of the versions that were visible at `asOfSeq` and are not any more, in the order of their ends. */
-function pastVersions(reader: Reader, agent: number, asOfSeq: number, cutoffMs: number) {
+function pastVersions(reader: Reader, agent: number, asOfSeq: number, fresh: Freshness) {
   const read = (sql: string, parameters: number[], limit: number) =>
     reader.all<PastRow>(
       `SELECT id, key, written_seq, live_to FROM entries
-       WHERE agent = ? AND live_to ${sql} AND live_from <= ? AND updated_at >= ? ORDER BY live_to, id LIMIT ?`,
-      [agent, ...parameters, asOfSeq, cutoffMs, limit],
+       WHERE agent = ? AND live_to ${sql} AND live_from <= ? AND ${FRESH} ORDER BY live_to, id LIMIT ?`,
+      [agent, ...parameters, asOfSeq, ...freshBounds(fresh), limit],
     );
   // In two steps, since SQLite does not use the index for both members of a row value.
   const page = async ([liveTo, id]: readonly [number, number]) => {
@@ -65,23 +67,23 @@ async function* presentVersions(reader: Reader, agent: number, asOfSeq: number):
     const last: string | undefined = await reader.value<string>(sql, [agent, after, LOOKED_AT_ONCE]);
     const end = last === undefined ? [] : [last];
     yield await reader.all<PresentRow>(
-      `SELECT id, key, written_seq, updated_at ${LIVE} ${last === undefined ? "" : "AND key <= ?"} AND live_from > ?`,
+      `SELECT id, key, written_seq, updated_at, expires_at ${LIVE} ${last === undefined ? "" : "AND key <= ?"} AND live_from > ?`,
       [agent, after, ...end, asOfSeq],
     );
     after = last;
   }
 }
 
-/** Compares the state at `asOfSeq` with the present. Entries written before `cutoffMs` are gone on both sides. */
+/** Compares the state at `asOfSeq` with the present. What is gone is gone on both sides. */
 export async function planRestore(
   reader: Reader,
   agent: AgentState,
   asOfSeq: number,
-  cutoffMs: number,
+  fresh: Freshness,
   { pause }: Pick<Moment, "pause">,
 ) {
   const pastByKey = new Map<string, PastRow>();
-  for await (const rows of pastVersions(reader, agent.firstSeq, asOfSeq, cutoffMs)) {
+  for await (const rows of pastVersions(reader, agent.firstSeq, asOfSeq, fresh)) {
     for (const row of rows) pastByKey.set(row[1], row);
     await pause();
   }
@@ -90,13 +92,13 @@ export async function planRestore(
     changed.push(...rows);
     await pause();
   }
-  const ending = changed.filter(([, key, written, timeMs]) => {
-    const stays = staysPresent({ written, timeMs }, cutoffMs, pastByKey.get(key)?.[2]);
+  const ending = changed.filter(([, key, written, timeMs, expiresMs]) => {
+    const stays = staysPresent({ written, timeMs, expiresMs }, fresh, pastByKey.get(key)?.[2]);
     if (stays) pastByKey.delete(key);
     return !stays;
   });
-  const endingFresh = ending.filter(([, , , updatedAt]) => updatedAt >= cutoffMs);
-  const expired = await countExpired(reader, agent, cutoffMs);
+  const endingFresh = ending.filter(([, , , updatedAt, expiresAt]) => isFresh(updatedAt, expiresAt, fresh));
+  const expired = await countExpired(reader, agent, fresh);
   return {
     comeBack: Array.from(pastByKey.values(), ([id]) => id),
     end: ending.map(([id]) => id),
@@ -117,8 +119,9 @@ export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment:
   for (const id of plan.comeBack) {
     await moment.pause();
     await tx.run(
-      `INSERT INTO entries (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at)
-       SELECT agent, key, value, metadata, written_seq, created_seq, ?, created_at, updated_at
+      `INSERT INTO entries
+         (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+       SELECT agent, key, value, metadata, written_seq, created_seq, ?, created_at, updated_at, expires_at
        FROM entries WHERE id = ?`,
       [moment.seq, id],
     );

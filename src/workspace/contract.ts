@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
+import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { RetryId } from "../state/answers.ts";
 
@@ -93,8 +94,8 @@ export type StreamPlan =
       checkpointId: string;
       /** The members of the answer before `state`, as JSON text without the closing brace. */
       head: string;
-      /** Entries written before this moment are past their retention, ms. */
-      cutoffMs: number;
+      /** The entries that are not gone. */
+      fresh: Freshness;
     };
 
 /** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
@@ -144,6 +145,10 @@ export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => (
 /** Returns a problem that left no event. */
 export const problem = (code: ProblemCode, detail: string): Reply<never> =>
   unrecorded({ kind: "problem", code, detail });
+
+/** Returns the reply to an operation that refused its input. */
+export const refusal = ({ code, message, options: { param } }: Problem): Reply<never> =>
+  unrecorded({ kind: "problem", code, detail: message, ...(param !== undefined && { extra: { param } }) });
 
 /**
  * The workspace side as the routes see it. A reply with an `auditId` means that the operation and its audit event are

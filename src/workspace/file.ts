@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
 import agents from "../../sql/workspace/002-agents.sql" with { type: "text" };
 import answers from "../../sql/workspace/004-answers.sql" with { type: "text" };
+import entryExpiry from "../../sql/workspace/005-entry-expiry.sql" with { type: "text" };
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
@@ -13,14 +14,20 @@ import { AgentDirectory } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
-import { type Migration, openMigrated } from "../store/migrate.ts";
+import { type Migration, openMigrated, schemaVersion } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
 
 /** In order; a released one never changes. */
-export const WORKSPACE_MIGRATIONS: readonly Migration[] = [firstSchema, agents, keepAgeIndexIfNeeded, answers];
+export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
+  firstSchema,
+  agents,
+  keepAgeIndexIfNeeded,
+  answers,
+  entryExpiry,
+];
 
 /** What the genesis event binds. */
 export interface Genesis {
@@ -46,11 +53,21 @@ export function openWorkspaceFile(path: string, encryptionKey: EncryptionKey | n
 }
 
 /**
- * Opens a workspace for reading.
+ * Opens a workspace for reading. A file with an older schema is migrated first.
  * @throws {DamagedWorkspace} when the file holds another one: it must not be shown to this one's clients
  */
-export function openWorkspaceReader(path: string, workspaceId: string, encryptionKey: EncryptionKey | null = null) {
-  return checked(openConnection(path, { readOnly: true, encryptionKey }), (connection) => {
+export function openWorkspaceReader(
+  path: string,
+  workspaceId: string,
+  encryptionKey: EncryptionKey | null = null,
+): Connection {
+  const opened = openConnection(path, { readOnly: true, encryptionKey });
+  if (schemaVersion(opened) < WORKSPACE_MIGRATIONS.length) {
+    opened.close();
+    openWorkspaceFile(path, encryptionKey).close();
+    return openWorkspaceReader(path, workspaceId, encryptionKey);
+  }
+  return checked(opened, (connection) => {
     if (readHead(connection).workspaceId !== workspaceId)
       throw new DamagedWorkspace("the file holds another workspace");
   });

@@ -62,6 +62,11 @@ export class WorkspaceWriter {
     });
   }
 
+  /** The time by which its transactions go, ms. */
+  nowMs(): number {
+    return (this.options.clock ?? systemClock)();
+  }
+
   get workspaceId(): string {
     return this.#log.workspaceId;
   }

@@ -11,7 +11,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import { rootSoFar } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { appendEvent } from "./append.ts";
-import { type Answer, problem, type Reply, unrecorded } from "./contract.ts";
+import { type Answer, problem, type Reply, refusal, unrecorded } from "./contract.ts";
 import { type Job, JobFailed } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
@@ -62,7 +62,7 @@ export class Recorder {
 
   /** Reports an unexpected failure of a job. Returns the reply to it. */
   failed(job: Job, error: unknown): Reply {
-    if (error instanceof Problem) return problem(error.code, error.message);
+    if (error instanceof Problem) return refusal(error);
     this.options.onFailure?.(job.operation, error);
     return problem(
       "internal",

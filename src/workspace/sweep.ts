@@ -1,9 +1,12 @@
-/** The sweep: what is past its retention is removed, one event per agent and sweep, and answers stored for retries end. */
+/**
+ * The sweep: what is past its retention or a time of its own is removed, one event per agent and sweep, and answers stored
+ * for retries end.
+ */
 import { OPERATIONS } from "../operations.ts";
-import { RETENTION, retentionCutoff } from "../policy/retention.ts";
+import { freshAt, RETENTION } from "../policy/retention.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import { hasAnswers, removeEndedAnswers } from "../state/answers.ts";
-import { countExpiredVersions } from "../state/entries.ts";
+import { agentsWithEnded, countExpiredVersions } from "../state/expiry.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { OperationRequest, Principal } from "./contract.ts";
 import type { Job } from "./job.ts";
@@ -30,7 +33,7 @@ async function agentsWithRetention(reader: Reader): Promise<string[]> {
 
 type FindAgent = (reader: Reader, context: Context) => ReturnType<AgentDirectory["find"]>;
 
-/** Removes what is past one agent's retention, at most `limit` versions; records nothing if there is none. */
+/** Removes what is gone of one agent, at most `limit` versions; records nothing if there is none. */
 function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
   const principal: Principal = { actor: "system", workspaceId, scope: "full", agents: null };
   return {
@@ -39,10 +42,10 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
     async run(reader, context) {
       const agent = await findAgent(reader, context);
       if (agent === null) return null;
-      const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
-      const { versions: count, live } = await countExpiredVersions(reader, agent, cutoffMs, limit);
+      const fresh = freshAt(agent.policies, context.nowMs);
+      const { versions: count, live } = await countExpiredVersions(reader, agent, fresh, limit);
       if (count === 0) return null;
-      return answered(agent, { count }, "{}", { effect: { kind: "expire", count, cutoffMs, live } });
+      return answered(agent, { count }, "{}", { effect: { kind: "expire", count, fresh, live } });
     },
   };
 }
@@ -67,7 +70,8 @@ export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): P
   if (await hasAnswers(reader)) {
     while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0);
   }
-  for (const agentId of await agentsWithRetention(reader)) {
+  const ended = await agentsWithEnded(reader, writer.nowMs());
+  for (const agentId of new Set([...(await agentsWithRetention(reader)), ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.
     while ((await writer.perform([job]))[0]?.auditId);

@@ -73,8 +73,8 @@ class Life {
     return settled as Reply;
   }
 
-  write(agentId: string, key: string, value: string): Promise<Reply> {
-    return this.perform("data.write", { agentId, key, value, metadata: { n: 1 } });
+  write(agentId: string, key: string, value: string, more: Pick<Write, "expiry"> = {}): Promise<Reply> {
+    return this.perform("data.write", { agentId, key, value, metadata: { n: 1 }, ...more });
   }
 
   async export(format: "json" | "ndjson"): Promise<string> {
@@ -86,6 +86,11 @@ class Life {
     return text;
   }
 }
+
+type Write = OperationInputs["data.write"];
+
+/** Of entries that end by themselves, long after the test. */
+const ENDING = { expiry: { atMs: Date.UTC(2100, 0) } };
 
 async function openLife(database: string, sealFile: string, keyFile: string, id: string): Promise<Life> {
   const keyring = new SealKeyring({ kind: "file", path: keyFile });
@@ -127,7 +132,7 @@ export async function makeBase(root: string): Promise<Places> {
   await life.perform("data.read", { agentId: "alpha", key: "c" });
   await life.perform("data.erase", { agentId: "alpha", key: "c" });
   // Full tiles, so that they can be tampered with.
-  for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`);
+  for (let i = 0; i < 270; i++) await life.write("beta", `k${i % 7}`, `v${i}`, i % 7 > 2 ? {} : ENDING);
   await life.writer.seal();
   writeFileSync(places.json, await life.export("json"));
   writeFileSync(places.ndjson, await life.export("ndjson"));

@@ -378,8 +378,16 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("agent.resume", { agentId: "beta", reason: null });
   await life.write("gamma", "greeting", "Hello");
   await life.write("gamma", "k", "v");
+  const ending = (key: string, days: number) =>
+    life.perform("data.write", { agentId: "gamma", key, value: key, metadata: {}, expiry: { afterMs: days * DAY_MS } });
+  await ending("ending/overwritten", 1);
+  await ending("ending/removed", 1);
+  await ending("ending/kept", 100_000);
   await life.perform("config.update", { agentId: "gamma", config: { model: "m-3" } });
   await life.checkpoint("gamma", "first");
+  life.passDays(2);
+  await life.write("gamma", "ending/overwritten", "the old one being over");
+  await sweepWorkspace(life.connection, life.writer);
   await newerRequests(life);
   await life.perform("data.erase", { agentId: "alpha", key: "secret" });
   const { auditId } = await life.write("gamma", "k", "v2");

@@ -47,7 +47,7 @@ const ROWS: Record<string, { one: string; other: string; columns: string[] }> = 
     other: "key = 'k2' AND live_to IS NULL",
     columns: [
       ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
-      ...["live_from", "live_to", "created_at", "updated_at"],
+      ...["live_from", "live_to", "created_at", "updated_at", "expires_at"],
     ],
   },
   checkpoints: {

@@ -9,7 +9,12 @@ import { EVENT_NAMES, namesWithEffect } from "../../src/operations.ts";
 const config = { version: "v2", digest: "ab", rolledBackFrom: null };
 
 const EXAMPLES: readonly [operation: string, details: JsonObject, effect: RecordedEffect][] = [
-  ["data.write", { key: "k", value_digest: "ab" }, { kind: "put", key: "k", digest: "ab" }],
+  ["data.write", { key: "k", value_digest: "ab" }, { kind: "put", key: "k", digest: "ab", expiresAtMs: null }],
+  [
+    "data.write",
+    { key: "k", value_digest: "ab", expires_at: "2026-01-31T08:00:00.000Z" },
+    { kind: "put", key: "k", digest: "ab", expiresAtMs: Date.UTC(2026, 0, 31, 8) },
+  ],
   ["data.delete", { key: "k", count: 1 }, { kind: "end", key: "k" }],
   ["data.delete_prefix", { prefix: "p", count: 2 }, { kind: "end_prefix", prefix: "p", count: 2 }],
   ["data.expire", { count: 3 }, { kind: "expire", count: 3 }],

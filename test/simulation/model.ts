@@ -129,11 +129,15 @@ export class ModelWorkspace {
     return agent;
   }
 
-  write({ agentId, key, value, metadata }: OperationInputs["data.write"], { nowMs }: Circumstances): Expected {
+  write(input: OperationInputs["data.write"], { nowMs }: Circumstances): Expected {
+    const { agentId, key, value, metadata, expiry, condition } = input;
+    if (!meets(condition, this.#presentUnder(agentId, key, nowMs)))
+      return { agentId: this.#orNull(agentId), result: "conflict" };
     const agent = this.#known(agentId);
     const blockedBy = blockedByPolicy(inForce(agent), value);
     if (blockedBy !== null) return { agentId, result: "blocked", body: { allowed: false, blocked_by: blockedBy } };
-    agent.data.write(key, value, nowMs);
+    const expiresAt = expiry === undefined ? null : "atMs" in expiry ? expiry.atMs : nowMs + expiry.afterMs;
+    agent.data.write(key, value, nowMs, expiresAt);
     const digest = sha256Hex(canonicalJson({ key, metadata, value }));
     return { agentId, result: "allowed", details: { key, value_digest: digest }, body: { allowed: true } };
   }
@@ -144,7 +148,9 @@ export class ModelWorkspace {
     return { agentId, result: "ok", body: { key, value } };
   }
 
-  delete({ agentId, key }: OperationInputs["data.delete"], { nowMs }: Circumstances): Expected {
+  delete({ agentId, key, condition }: OperationInputs["data.delete"], { nowMs }: Circumstances): Expected {
+    if (!meets(condition, this.#presentUnder(agentId, key, nowMs)))
+      return { agentId: this.#orNull(agentId), result: "conflict" };
     const gone = this.agents.get(agentId)?.data.delete((one) => one === key, nowMs) ?? 0;
     return { agentId: this.#orNull(agentId), result: gone === 1 ? "ok" : "not_found" };
   }
@@ -242,6 +248,11 @@ export class ModelWorkspace {
       details: { state_before: before },
       body: { state: suspended ? "suspended" : "active" },
     };
+  }
+
+  /** Stands for the version of an entry; null when there is none. */
+  #presentUnder(agentId: string, key: string, nowMs: number): string | null {
+    return this.agents.get(agentId)?.data.read(key, nowMs) === undefined ? null : "";
   }
 
   #orNull(agentId: string): string | null {

@@ -32,6 +32,7 @@ const POLICIES: readonly Policies[] = [
   { block_secrets: true, retention_days: 2 },
   { block_pii: true, block_secrets: true },
 ];
+const HOUR_MS = 3_600_000;
 const NO_CHECKPOINT = "cp_01h455vb4pex5vsknk084sn02q";
 
 type Named = { [N in OperationName]: [N, OperationInputs[N]] }[OperationName];
@@ -46,7 +47,8 @@ const checkpoint = (random: Seeded, model: ModelWorkspace): string => {
 
 const randomWrite = (random: Seeded, agentId: string): OperationInputs["data.write"] => {
   const metadata: JsonObject = random.chance(0.3) ? { n: random.below(9), tag: "ü" } : {};
-  return { agentId, key: random.pick(KEYS), value: random.pick(VALUES), metadata };
+  const expiry = random.chance(0.3) ? { expiry: { afterMs: random.between(1, 72) * HOUR_MS } } : {};
+  return { agentId, key: random.pick(KEYS), value: random.pick(VALUES), metadata, ...expiry };
 };
 
 function randomBatch(random: Seeded): Named {
@@ -66,10 +68,13 @@ function randomBatch(random: Seeded): Named {
 const condition = (random: Seeded, versions: string[]): VersionCondition =>
   random.chance(0.5) ? { exists: random.chance(0.5) } : { versions };
 
+/** Sometimes a condition on an entry. */
+const maybe = (random: Seeded) => (random.chance(0.8) ? {} : { condition: condition(random, []) });
+
 const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
-  [30, (random) => ["data.write", randomWrite(random, agent(random))]],
+  [30, (random) => ["data.write", { ...randomWrite(random, agent(random)), ...maybe(random) }]],
   [5, (random) => ["data.read", { agentId: agent(random), key: random.pick(KEYS) }]],
-  [6, (random) => ["data.delete", { agentId: agent(random), key: random.pick(KEYS) }]],
+  [6, (random) => ["data.delete", { agentId: agent(random), key: random.pick(KEYS), ...maybe(random) }]],
   [8, randomBatch],
   [3, (random) => ["data.delete_prefix", { agentId: agent(random), prefix: random.pick(PREFIXES) }]],
   [

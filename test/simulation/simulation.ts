@@ -10,7 +10,7 @@ import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
-import { retentionCutoff } from "../../src/policy/retention.ts";
+import { freshAt } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { listEntries } from "../../src/state/entries.ts";
 import { DiskSpace } from "../../src/store/disk-space.ts";
@@ -409,7 +409,7 @@ class Simulation {
           kind: "checkpoint",
           checkpointId,
           head: '{"id":0',
-          cutoffMs: retentionCutoff(agent.policies, nowMs),
+          fresh: freshAt(agent.policies, nowMs),
         } as const;
         let text = "";
         for await (const piece of streamCheckpoint(connection, plan)) text += piece;

@@ -181,6 +181,7 @@ describe("a file of schema version", () => {
     connection.exec(AGE_INDEX_SCHEMA);
     connection.exec("DROP TABLE answers");
     if (version < 2) connection.exec("DROP INDEX events_of_suspension; DROP INDEX events_refused");
+    connection.exec("DROP INDEX entries_by_expiry; ALTER TABLE entries DROP COLUMN expires_at");
     connection.exec(`PRAGMA user_version = ${version}`);
     expect(schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, version))).toEqual([]);
   }

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
-import { retentionCutoff } from "../../src/policy/retention.ts";
+import { freshAt } from "../../src/policy/retention.ts";
 import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";
 import { listEntries } from "../../src/state/entries.ts";
@@ -32,7 +32,7 @@ const parts = fc.constantFrom(
 );
 
 type Step =
-  | { kind: "write"; agent: string; key: string; value: string }
+  | { kind: "write"; agent: string; key: string; value: string; hours: number | null }
   | { kind: "delete"; agent: string; key: string }
   | { kind: "delete prefix"; agent: string; prefix: string }
   | { kind: "checkpoint"; agent: string }
@@ -43,9 +43,11 @@ type Step =
   | { kind: "sweep" }
   | { kind: "lose the index" };
 
+/** After how many hours an entry ends by itself. */
+const hours = fc.option(fc.integer({ min: 1, max: 60 }), { freq: 2 });
 const kind = <K extends string>(name: K) => fc.constant(name);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 8, arbitrary: fc.record({ kind: kind("write"), agent, key, value: fc.string({ maxLength: 3 }) }) },
+  { weight: 8, arbitrary: fc.record({ kind: kind("write"), agent, key, value: fc.string({ maxLength: 3 }), hours }) },
   { weight: 2, arbitrary: fc.record({ kind: kind("delete"), agent, key }) },
   {
     weight: 1,
@@ -84,9 +86,11 @@ class Pair {
     const model = this.models.get(agentId) as ModelAgent;
     switch (step.kind) {
       case "write": {
-        const { key, value } = step;
-        await real.perform("data.write", { agentId, key, value, metadata: {} });
-        return model.write(key, value, nowMs);
+        const { key, value, hours } = step;
+        const input = { agentId, key, value, metadata: {} };
+        const afterMs = (hours ?? 0) * HOUR_MS;
+        await real.perform("data.write", hours === null ? input : { ...input, expiry: { afterMs } });
+        return model.write(key, value, nowMs, hours === null ? null : nowMs + afterMs);
       }
       case "delete": {
         const { answer } = await real.perform("data.delete", { agentId, key: step.key });
@@ -158,8 +162,8 @@ class Pair {
   }
 
   async #stateOf(agent: AgentState, checkpointId: string): Promise<Shown[]> {
-    const cutoffMs = retentionCutoff(agent.policies, this.nowMs);
-    const plan = { kind: "checkpoint", checkpointId, head: '{"id":0', cutoffMs } as const;
+    const fresh = freshAt(agent.policies, this.nowMs);
+    const plan = { kind: "checkpoint", checkpointId, head: '{"id":0', fresh } as const;
     let text = "";
     for await (const piece of streamCheckpoint(this.real.connection, plan)) text += piece;
     return JSON.parse(text).state.entries.map(shown);

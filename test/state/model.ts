@@ -13,6 +13,8 @@ interface Entry {
   write: number;
   /** The step that made it the present one: its write, or the restore that brought it back. */
   liveFrom: number;
+  /** When it ends by itself; null for never. */
+  expiresAt: number | null;
 }
 
 /** Days of retention, null for none; undefined for an agent without a config. */
@@ -58,11 +60,11 @@ export class ModelAgent {
     this.#retention = retentionDays;
   }
 
-  write(key: string, value: string, nowMs: number): void {
+  write(key: string, value: string, nowMs: number, expiresAt: number | null = null): void {
     const step = ++this.#step;
     const before = this.#live.get(key);
     const createdAt = before !== undefined && this.#isFresh(before, nowMs) ? before.createdAt : nowMs;
-    this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step });
+    this.#live.set(key, { value, createdAt, updatedAt: nowMs, write: step, liveFrom: step, expiresAt });
   }
 
   /** Returns how many were deleted. */
@@ -190,5 +192,6 @@ export class ModelAgent {
 }
 
 function isWithin(retention: Retention, entry: Entry, nowMs: number): boolean {
+  if (entry.expiresAt !== null && entry.expiresAt <= nowMs) return false;
   return typeof retention !== "number" || entry.updatedAt >= nowMs - retention * DAY_MS;
 }

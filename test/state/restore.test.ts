@@ -15,7 +15,7 @@ test("a plan of several pages names every version that one query finds, once", a
   using connection = openConnection(":memory:");
   connection.exec(
     `CREATE TABLE entries (id INTEGER PRIMARY KEY, agent INTEGER, key TEXT, written_seq INTEGER, live_from INTEGER,
-       live_to INTEGER, updated_at INTEGER) STRICT;
+       live_to INTEGER, updated_at INTEGER, expires_at INTEGER) STRICT;
      CREATE UNIQUE INDEX entries_live ON entries (agent, key) WHERE live_to IS NULL;
      CREATE INDEX entries_ended ON entries (agent, live_to) WHERE live_to IS NOT NULL;`,
   );
@@ -47,7 +47,7 @@ test("a plan of several pages names every version that one query finds, once", a
     connection,
     { ...AgentDirectory.fresh("a", AGENT), liveEntries: KEYS },
     AS_OF,
-    cutoffMs,
+    { cutoffMs, nowMs: 0 },
     { pause },
   );
   const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);

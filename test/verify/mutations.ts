@@ -14,7 +14,7 @@ export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   configs: ["agent", "version", "config", "created_seq", "rolled_back_from"],
   entries: [
     ...["agent", "key", "value", "metadata", "written_seq", "created_seq"],
-    ...["live_from", "live_to", "created_at", "updated_at"],
+    ...["live_from", "live_to", "created_at", "updated_at", "expires_at"],
   ],
   checkpoints: [...["id", "agent", "as_of_seq", "event_seq", "config_version", "entry_count", "label", "metadata"]],
 };

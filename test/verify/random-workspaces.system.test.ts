@@ -14,6 +14,7 @@ import { Driver } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
 const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? effort({ usual: 12, long: 100 }));
+const HOUR_MS = 3_600_000;
 const AGENTS = ["a", "b"];
 const KEYS = ["k", "k/1", "k/2", "m/1"];
 
@@ -41,6 +42,14 @@ function checkpointId(driver: Driver, number: number): string {
 }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(agent, key, fc.integer({ min: 1, max: 100 })).map(
+      ([agentId, k, hours]): Step =>
+        (d) =>
+          d.perform("data.write", { agentId, key: k, value: "z", metadata: {}, expiry: { afterMs: hours * HOUR_MS } }),
+    ),
+  },
   {
     weight: 8,
     arbitrary: fc.tuple(agent, key, fc.constantFrom("x", "y")).map(

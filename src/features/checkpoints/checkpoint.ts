@@ -2,11 +2,12 @@
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { recorded } from "../../policy/decide.ts";
-import { retentionCutoff } from "../../policy/retention.ts";
+import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
 import { readConfigVersion, showVersion } from "../../state/configs.ts";
-import { countExpired, type EntryRow } from "../../state/entries.ts";
+import type { EntryRow } from "../../state/entries.ts";
+import { countExpired } from "../../state/expiry.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
 import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../workspace/operation.ts";
@@ -51,7 +52,7 @@ export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
 
 /** Returns the number of entries that a checkpoint made now would hold: those that have not expired. */
 export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
-  return agent.liveEntries - (await countExpired(reader, agent, retentionCutoff(agent.policies, nowMs)));
+  return agent.liveEntries - (await countExpired(reader, agent, freshAt(agent.policies, nowMs)));
 }
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
@@ -72,7 +73,7 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
   yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
   let after: string | null = null;
   for (;;) {
-    const range = { after, cutoffMs: plan.cutoffMs, limit: ENTRIES_AT_ONCE };
+    const range = { after, fresh: plan.fresh, limit: ENTRIES_AT_ONCE };
     const rows: EntryRow[] = await listStateEntries(reader, checkpoint, range);
     await stillThere(reader, plan.checkpointId);
     yield* inPieces(rows, after === null ? "" : ",");

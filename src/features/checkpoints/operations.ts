@@ -2,7 +2,7 @@
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { decide } from "../../policy/decide.ts";
-import { retentionCutoff } from "../../policy/retention.ts";
+import { freshAt } from "../../policy/retention.ts";
 import { AgentDirectory } from "../../state/agents.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import {
@@ -67,7 +67,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
       kind: "checkpoint",
       checkpointId: checkpoint.id,
       head: showCheckpoint(agentId, checkpoint).slice(0, -1),
-      cutoffMs: retentionCutoff(agent.policies, context.nowMs),
+      fresh: freshAt(agent.policies, context.nowMs),
     },
   });
 };

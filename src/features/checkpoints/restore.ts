@@ -5,7 +5,7 @@
 import type { JsonObject } from "../../json.ts";
 import { decide, type Refused } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
-import { retentionCutoff } from "../../policy/retention.ts";
+import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import type { Checkpoint } from "../../state/checkpoints.ts";
 import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../../state/configs.ts";
@@ -24,8 +24,8 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
   const policies = newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
   // An entry that has expired under the present or the restored policies does not come back.
-  const cutoffMs = retentionCutoff(stricterPolicies(agent.policies, policies), context.nowMs);
-  const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, cutoffMs, context) : null;
+  const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
+  const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
   const refusal = plan === null ? null : await findRefused(reader, context, plan, policies);
   if (refusal !== null) {
     const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;

@@ -1,6 +1,6 @@
 /** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
 import { showTime } from "../../ids.ts";
-import { retentionEnd } from "../../policy/retention.ts";
+import { endOf } from "../../policy/retention.ts";
 import { findEntry } from "../../state/entries.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
 import { deleteData, noEntry } from "./operations.ts";
@@ -12,7 +12,7 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
   if (agent === null || entry === undefined) {
     return answering(noEntry(agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }
-  const expiresAt = retentionEnd(agent.policies, entry.updatedAt);
+  const expiresAt = endOf(agent.policies, entry);
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
     `"audit_id":"${entry.version}","updated_at":"${showTime(entry.updatedAt)}",` +

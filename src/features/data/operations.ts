@@ -1,7 +1,7 @@
 /** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
 import { showTime } from "../../ids.ts";
 import { recorded } from "../../policy/decide.ts";
-import { retentionCutoff, retentionEnd } from "../../policy/retention.ts";
+import { endOf } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countPrefix, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
@@ -19,7 +19,7 @@ import { listData, queryData } from "./list.ts";
 import { searchData } from "./search.ts";
 import { writeOperation } from "./write.ts";
 
-const NO_ENTRY = "This agent has no entry under this key, or the entry is past its retention.";
+const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
 
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
@@ -38,7 +38,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
-  const expiresAt = retentionEnd(agent.policies, entry.updatedAt);
+  const expiresAt = endOf(agent.policies, entry);
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
     updated_at: showTime(entry.updatedAt),
@@ -64,8 +64,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
   const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
   if (refusal !== null) return refusal;
   if (agent === null) return noEntry(agent, agentId, key);
-  const cutoffMs = retentionCutoff(agent.policies, context.nowMs);
-  if (!(await hasEntry(reader, agent, key, cutoffMs))) return noEntry(agent, agentId, key);
+  if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(agent, agentId, key);
   return answered(agent, { key, count: 1 }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
     effect: { kind: "end", key },
   });

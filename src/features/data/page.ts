@@ -3,7 +3,7 @@ import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { CursorPosition } from "../../lists.ts";
 import type { Page } from "../../operation-facts.ts";
-import { retentionEnd } from "../../policy/retention.ts";
+import { endOf } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countGroups, countListed } from "../../state/listing/groups.ts";
 import type { Position } from "../../state/listing/order.ts";
@@ -85,7 +85,7 @@ function positionOf(cursor: CursorPosition | undefined, sort: ListInput["sort"])
 
 function showEntry(entry: ListedEntry, agent: AgentState): string {
   const { key, size, metadata, createdAt, updatedAt, version, value } = entry;
-  const expiresAt = retentionEnd(agent.policies, updatedAt);
+  const expiresAt = endOf(agent.policies, entry);
   return (
     `{"key":${JSON.stringify(key)},"size":${size},"metadata":${metadata},` +
     `"created_at":"${showTime(createdAt)}","updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +

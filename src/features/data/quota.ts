@@ -7,7 +7,7 @@ import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } fr
 import { Problem } from "../../problem.ts";
 import type { AgentDirectory } from "../../state/agents.ts";
 import { findCheckpoint } from "../../state/checkpoints.ts";
-import { hasEntry } from "../../state/entries.ts";
+import { hasRow } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
@@ -131,5 +131,5 @@ const unmeasured = new WeakMap<AgentDirectory, number>();
 /** Whether a write replaces an entry, so that the number of entries stays the same. */
 async function replaces(reader: Reader, { agents }: Context, { written }: Growth): Promise<boolean> {
   const agent = written === undefined ? null : await agents.find(written.agentId);
-  return agent !== null && written !== undefined && (await hasEntry(reader, agent, written.key, -1));
+  return agent !== null && written !== undefined && (await hasRow(reader, agent, written.key));
 }

@@ -1,7 +1,7 @@
 /** The API's schemas of governed data. */
 import { type Static, type TObject, type TProperties, Type as t } from "@sinclair/typebox";
 import { ifVersion } from "../../condition.ts";
-import { AgentId, flag, Key, Metadata, Value } from "../../http/fields.ts";
+import { AgentId, flag, Key, Metadata, optionalInteger, Timestamp, Value } from "../../http/fields.ts";
 import { Validator } from "../../http/pipeline/validate.ts";
 import {
   Actor,
@@ -16,13 +16,31 @@ import {
   Time,
   VersionId,
 } from "../../http/shapes.ts";
+import { parseTimestamp } from "../../http/timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import type { Expiry } from "../../operation-facts.ts";
 import type { PartOf, PartRequest } from "../../operations.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
 import { invalid, Problem } from "../../problem.ts";
 
+/** Ten years. */
+const MAX_TTL_SECONDS = 315_360_000;
+const SECOND_MS = 1_000;
+/** Later times have more than four digits for the year. */
+const END_OF_TIMES_MS = Date.UTC(10_000, 0);
+
 /** What a write takes besides the agent, alone and in a batch. */
-export const WRITE = { key: Key, value: Value, metadata: t.Optional(Metadata) };
+export const WRITE = {
+  key: Key,
+  value: Value,
+  metadata: t.Optional(Metadata),
+  expires_at: t.Optional({
+    ...Timestamp,
+    description: "When the entry ends by itself: an RFC 3339 time in the future, such as 2027-01-31T08:00:00Z.",
+    examples: ["2027-01-31T08:00:00Z"],
+  }),
+  ttl_seconds: optionalInteger(1, MAX_TTL_SECONDS, "After how many seconds the entry ends by itself"),
+};
 
 /** Returns the input of a write, alone or in a batch. */
 export const writeInput = (agentId: string, body: Static<TObject<typeof WRITE>>) => ({
@@ -30,7 +48,20 @@ export const writeInput = (agentId: string, body: Static<TObject<typeof WRITE>>)
   key: body.key,
   value: body.value,
   metadata: body.metadata ?? {},
+  ...expiryIn(body),
 });
+
+/** Returns when an entry ends by itself. @throws {Problem} when the request says it twice */
+function expiryIn({ expires_at: at, ttl_seconds: seconds }: Static<TObject<typeof WRITE>>): { expiry?: Expiry } {
+  if (at !== undefined && seconds !== undefined) {
+    throw invalid('Send "expires_at" or "ttl_seconds", not both.', "ttl_seconds");
+  }
+  if (seconds !== undefined) return { expiry: { afterMs: seconds * SECOND_MS } };
+  if (at === undefined) return {};
+  const atMs = parseTimestamp(at) as number;
+  if (atMs < END_OF_TIMES_MS) return { expiry: { atMs } };
+  throw invalid('The time in "expires_at" is too late. Send one before the year 10000.', "expires_at");
+}
 
 const IF_VERSION_WORDS = "Apply only if the entry has this version (its `audit_id`)";
 

@@ -4,12 +4,13 @@ import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
-import { retentionCutoff } from "../../policy/retention.ts";
+import { type Freshness, freshAt } from "../../policy/retention.ts";
 import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
-import { countExpired, WITH_IDS_OF_AGENT } from "../../state/entries.ts";
+import { WITH_IDS_OF_AGENT } from "../../state/entries.ts";
+import { countExpired, FRESH, freshBounds } from "../../state/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../state/listing/filter.ts";
 import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -27,9 +28,9 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
   const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { rows: [], wantsFullText: false, model: BUILT_IN_MODEL };
-  const cutoff = retentionCutoff(agent.policies, context.nowMs);
+  const freshness = freshAt(agent.policies, context.nowMs);
   // The index may hold expired entries that are not swept yet. They have no row in the result.
-  const limit = input.limit + (await countExpired(reader, agent, cutoff));
+  const limit = input.limit + (await countExpired(reader, agent, freshness));
   const { prefix, minSimilarity, filter } = input;
   const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {
     workspaceId: context.workspaceId,
@@ -39,7 +40,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
     queryVector,
   }).catch(explainMissingModel);
   return {
-    rows: await showHits(reader, agent, hits, { cutoff, limit: input.limit, filter: entryFilter(filter ?? []) }),
+    rows: await showHits(reader, agent, hits, { freshness, limit: input.limit, filter: entryFilter(filter ?? []) }),
     wantsFullText,
     model: queryVector?.model ?? BUILT_IN_MODEL,
   };
@@ -54,12 +55,12 @@ async function showHits(
   reader: Reader,
   agent: AgentState,
   hits: readonly SearchHit[],
-  bounds: { cutoff: number; limit: number; filter: EntryFilter },
+  bounds: { freshness: Freshness; limit: number; filter: EntryFilter },
 ): Promise<string[]> {
   const rows = await reader.all<HitRow>(
     `SELECT id, key, value, metadata, updated_at FROM entries
-     WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND updated_at >= ?`,
-    [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, bounds.cutoff],
+     WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`,
+    [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, ...freshBounds(bounds.freshness)],
   );
   const byId = new Map(rows.map((row) => [row[0], row]));
   const shown: string[] = [];

@@ -1,11 +1,13 @@
 /** Writes an entry. Work that needs only the input and the agent's policies is done before the transaction. */
 import { isDeepStrictEqual } from "node:util";
+import { showTime } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Decision, decide } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
+import { invalid } from "../../problem.ts";
 import { AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
@@ -54,6 +56,14 @@ function screenWrite(input: Write, policies: PolicySettings, decision = decide(p
   return { policies, decision, content: { value, metadata, digest } };
 }
 
+/** When the entry ends by itself, ms; null for never. @throws {Problem} when that is over already */
+function expiryOf({ expiry }: Write, nowMs: number): number | null {
+  if (expiry === undefined) return null;
+  if ("afterMs" in expiry) return nowMs + expiry.afterMs;
+  if (expiry.atMs > nowMs) return expiry.atMs;
+  throw invalid("The time in expires_at is not in the future. Send a later one, or leave it out.", "expires_at");
+}
+
 export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
   const known = await context.agents.find(input.agentId);
   const { condition } = input;
@@ -61,6 +71,7 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     const refusal = await conflictOver(reader, context, known, { ...input, condition });
     if (refusal !== null) return refusal;
   }
+  const expiresAtMs = expiryOf(input, context.nowMs);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An earlier operation of the group may have changed the policies.
   const isCurrent = ahead?.policies === agent.policies || isDeepStrictEqual(ahead?.policies, agent.policies);
@@ -75,12 +86,14 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
-  return answered(
-    agent,
-    { key: input.key, value_digest: digest },
-    `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`,
-    { result: "allowed", etag: context.auditId, effect: { kind: "put", key: input.key, digest, value, metadata } },
-  );
+  const details: JsonObject = { key: input.key, value_digest: digest };
+  if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
+  const effect = { kind: "put", key: input.key, digest, value, metadata, expiresAtMs } as const;
+  return answered(agent, details, `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`, {
+    result: "allowed",
+    etag: context.auditId,
+    effect,
+  });
 };
 
 export const writeOperation: PreparedOperation<"data.write", ScreenedWrite> = {

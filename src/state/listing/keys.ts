@@ -28,7 +28,7 @@ export async function rowsByKey<R extends Row>(
   nowMs: number,
 ): Promise<R[]> {
   const keys = keysOf(range);
-  const shown = visible(agent, nowMs);
+  const shown = await visible(reader, agent, nowMs);
   const rows = await reader.all<R>(
     `SELECT ${columns} FROM entries WHERE agent = ? AND live_to IS NULL AND ${keys.sql} ${shown.sql}
      ORDER BY key ${range.order ?? "asc"} LIMIT ? OFFSET ?`,

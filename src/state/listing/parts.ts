@@ -1,10 +1,11 @@
 /** All present entries of an agent in parts, for what has to look at each of them. */
-import { retentionCutoff } from "../../policy/retention.ts";
+import { freshAt } from "../../policy/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { goOn } from "../../store/walk.ts";
 import type { AgentState } from "../agents.ts";
 import { endOfPrefix } from "../entries.ts";
+import { FRESH, freshBounds, hasEnded } from "../expiry.ts";
 
 /** A condition on `entries`, with its parameters. */
 export interface Where {
@@ -26,10 +27,11 @@ const PART = 500;
  */
 const SHARE = 1 / 8;
 
-/** That a row of `entries` is visible at a time. Nothing where nothing expires: the index then has the answer. */
-export function visible(agent: AgentState, nowMs: number): Where {
-  const cutoff = retentionCutoff(agent.policies, nowMs);
-  return cutoff < 0 ? { sql: "", bound: [] } : { sql: "AND +updated_at >= ?", bound: [cutoff] };
+/** That a row of `entries` is visible at a time. Nothing where nothing is gone: the index then has the answer. */
+export async function visible(reader: Reader, agent: AgentState, nowMs: number): Promise<Where> {
+  const fresh = freshAt(agent.policies, nowMs);
+  if (fresh.cutoffMs < 0 && !(await hasEnded(reader, agent, nowMs))) return { sql: "", bound: [] };
+  return { sql: `AND +${FRESH}`, bound: freshBounds(fresh) };
 }
 
 /**
@@ -43,7 +45,7 @@ export async function* partsOf(
   moment: ListMoment,
   onlyKeys = false,
 ): AsyncGenerator<Where> {
-  const { sql, bound } = visible(agent, moment.nowMs);
+  const { sql, bound } = await visible(reader, agent, moment.nowMs);
   const lastId = (await reader.value<number | null>("SELECT max(id) FROM entries")) ?? 0;
   const isDense = !(onlyKeys && sql === "") && prefix === "" && agent.liveEntries >= lastId * SHARE;
   const ranges = isDense ? idRanges(lastId) : keyRanges(reader, agent, prefix);

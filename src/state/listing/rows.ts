@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
-import { WITH_IDS_OF_AGENT } from "../entries.ts";
+import { stated, VERSION, WITH_IDS_OF_AGENT } from "../entries.ts";
 import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
@@ -20,6 +20,8 @@ export interface ListedEntry {
   metadata: string;
   createdAt: number;
   updatedAt: number;
+  /** When it ends by itself, ms; null for never. */
+  expiresAt: number | null;
   writtenSeq: number;
   /** The id of the event that wrote it. */
   version: string;
@@ -37,10 +39,9 @@ const WITHOUT_VALUES_AT_ONCE = 128;
 
 /** The value, or its bytes where its JSON text has no escapes: the text then need not be read. */
 const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
-const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
 
 const columns = (includeValues: boolean): string =>
-  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, written_seq, ${VERSION}`;
+  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq, ${VERSION}`;
 
 type EntryTuple = [
   key: string,
@@ -49,13 +50,13 @@ type EntryTuple = [
   metadata: string,
   createdAt: number,
   updatedAt: number,
+  expiresAt: number | null,
   writtenSeq: number,
   version: string | null,
 ];
 
 function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
-  const [key, , value, metadata, createdAt, updatedAt, writtenSeq, version] = row;
-  if (version === null) throw new Error("an entry names an event that is not there");
+  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, version] = row;
   const isText = typeof value === "string";
   const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
   return {
@@ -65,8 +66,9 @@ function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
     metadata,
     createdAt,
     updatedAt,
+    expiresAt,
     writtenSeq,
-    version,
+    version: stated(version),
   };
 }
 
@@ -129,7 +131,7 @@ async function readPlaces(
   { includeValues, filter, ...wanted }: WantedPage,
   { nowMs }: ListMoment,
 ): Promise<Listed[]> {
-  const shown = visible(agent, nowMs);
+  const shown = await visible(reader, agent, nowMs);
   const rows = await reader.all<EntryTuple>(
     `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`,
     [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound],

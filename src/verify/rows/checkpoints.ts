@@ -8,6 +8,7 @@ import { integer, RowForm, type RowOf } from "../columns.ts";
 import { type AgentName, allOf, type Finding, type Report } from "../problems.ts";
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
 import { cutoffAt, firstAtOrAfter, type Retention } from "./expected/history.ts";
+import { NEVER } from "./expected/writes.ts";
 
 /** A checkpoint's metadata has at most 64 KiB. */
 const ROWS_AT_ONCE = 100;
@@ -38,6 +39,8 @@ interface CountedCheckpoint {
   expected: number;
   /** Entries last written before this moment (ms) were past their retention then; -1: none were. */
   cutoffMs: number;
+  /** When it was made. */
+  timeMs: number;
 }
 
 /** Checks every checkpoint. Returns the number of rows, their ids, and what they see, in the order of their positions. */
@@ -65,6 +68,7 @@ export async function checkCheckpoints(reader: Reader, agent: AgentName, retenti
         asOfSeq: row.as_of_seq,
         expected: row.entry_count,
         cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(row), named.timeMs),
+        timeMs: named?.timeMs ?? -1,
       });
     }
   }
@@ -132,14 +136,14 @@ export class Visibility {
   }
 
   /** Counts an entry. Returns whether any checkpoint sees it. */
-  add(liveFrom: number, liveTo: number | null, updatedAt: number): boolean {
+  add(liveFrom: number, liveTo: number | null, updatedAt: number, expiresMs: number): boolean {
     const first = firstAtOrAfter(this.#asOf, liveFrom);
     const end = liveTo === null ? this.#asOf.length : firstAtOrAfter(this.#asOf, liveTo);
     if (first >= end) return false;
-    if (this.#withRetention) {
+    if (this.#withRetention || expiresMs !== NEVER) {
       for (let index = first; index < end; index++) {
-        const expired = updatedAt < (this.checkpoints[index] as CountedCheckpoint).cutoffMs;
-        if (!expired) this.#change(index, index + 1);
+        const { cutoffMs, timeMs } = this.checkpoints[index] as CountedCheckpoint;
+        if (updatedAt >= cutoffMs && expiresMs > timeMs) this.#change(index, index + 1);
       }
     } else {
       this.#change(first, end);

@@ -6,6 +6,7 @@ import { entryProblem, type StoredLife, type StoredVersion } from "./entry.ts";
 import { type EntryOfFile, pagesOfEnded } from "./entry-pages.ts";
 import type { Census } from "./expected/census.ts";
 import type { AgentHistory } from "./expected/history.ts";
+import { NEVER, type StoredWrite } from "./expected/writes.ts";
 
 /** What is known of the agent before its entries are read. */
 export interface EntryFacts {
@@ -40,10 +41,10 @@ export class EntryCheck {
   }
 
   /** Counts a present entry that is as the log left it. */
-  proved(liveFrom: number, updatedAt: number): void {
+  proved({ seq, timeMs, expiresMs }: StoredWrite): void {
     this.rows += 1;
     this.#live += 1;
-    this.#visibility?.add(liveFrom, null, updatedAt);
+    this.#visibility?.add(seq, null, timeMs, expiresMs);
   }
 
   /** Checks an entry on the plain path. */
@@ -58,7 +59,8 @@ export class EntryCheck {
     const { live_from: liveFrom, live_to: liveTo } = version;
     const problem = entryProblem(version, this.agent.agentId);
     if (problem !== null) this.report(problem.code, writtenSeq, problem.message, rowOf(version));
-    const seen = this.#visibility?.add(liveFrom, liveTo, version.updated_at) ?? false;
+    const expiresMs = version.expires_at ?? NEVER;
+    const seen = this.#visibility?.add(liveFrom, liveTo, version.updated_at, expiresMs) ?? false;
     if (!seen && liveTo !== null) {
       const row = { ...rowOf(version), whole: true };
       this.report("content_orphan", writtenSeq, "an ended entry is kept that no checkpoint sees", row);

@@ -4,7 +4,7 @@ import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { integer } from "../columns.ts";
 import { ENTRY, type StoredVersion } from "./entry.ts";
-import { boundOf, type EntryRange, presentWalk, type Walk } from "./entry-part.ts";
+import { boundOf, type EntryRange, presentWalk, tablesOf, type Walk } from "./entry-part.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
 /** Rows read at once, if they are small. */
@@ -45,7 +45,7 @@ const SELECT = `SELECT ${integer("e.live_to")}, e.id, ${integer("e.agent")}, ${E
 // finds such rows.
 const EXACT = `e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`;
 const ENDED: Walk = {
-  from: "entries e INDEXED BY entries_ended",
+  hint: "INDEXED BY entries_ended",
   condition: `e.agent = ? AND e.live_to IS NOT NULL AND (e.live_to, e.id) > (?, ?) AND ${EXACT}`,
   order: "ORDER BY e.live_to, e.id",
 };
@@ -68,13 +68,16 @@ export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerat
 async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number): Promise<Row[]> {
   const count = await rowsThatFit(reader, walk, bound, most);
   if (count === 0) return [];
-  const { from, condition, order } = walk;
+  const { condition, order } = walk;
+  const from = await tablesOf(reader, walk);
   const sql = `${SELECT} FROM ${from} ${JOINS} WHERE ${condition} ${order} LIMIT ?`;
   return await reader.all<Row>(sql, [...bound, count]);
 }
 
 /** How many of the next rows are read together; sizes are known without reading the values. */
-async function rowsThatFit(reader: Reader, { from, condition, order }: Walk, bound: readonly SqlValue[], most: number) {
+async function rowsThatFit(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number) {
+  const { condition, order } = walk;
+  const from = await tablesOf(reader, walk);
   const sizes = await reader.all<[number | null]>(
     `SELECT octet_length(e.value) + octet_length(e.metadata) FROM ${from} WHERE ${condition} ${order} LIMIT ?`,
     [...bound, most],

@@ -20,12 +20,12 @@ export interface EntryRange {
 export const ALL_ENTRIES: EntryRange = { after: Number.MIN_SAFE_INTEGER, upTo: Number.MAX_SAFE_INTEGER };
 
 /** Numbers that are kept of an entry. */
-export const ENTRY_NUMBERS = 5;
+export const ENTRY_NUMBERS = 6;
 
 /** Present entries that are in form; live since they were written. */
 export interface PackedEntries {
   count: number;
-  /** Of each its agent, and the positions and times of its last write and of its first. */
+  /** Of each its agent, the positions and times of its last write and of its first, and when it ends by itself, or 0. */
   numbers: Float64Array<ArrayBuffer>;
   /** Of each the end of its text in `bytes`: the key, and the digest of what is stored. */
   ends: Uint32Array<ArrayBuffer>;
@@ -39,25 +39,41 @@ const MAX_BYTES = 64 * 1024;
 
 /** Rows in an order, after a position in it. */
 export interface Walk {
-  from: string;
+  /** What `entries` is joined to. */
+  join?: string;
+  /** How SQLite reads `entries`. */
+  hint: string;
+  on?: string;
   condition: string;
   order: string;
 }
 
+const HAS_EXPIRY = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'expires_at'";
+const withExpiry = new WeakMap<Reader, boolean>();
+
+/** What a walk reads from, as SQL. The schema of an older file has no column `expires_at`: it is NULL then. */
+export async function tablesOf(reader: Reader, { join = "", hint, on = "" }: Walk): Promise<string> {
+  const known = withExpiry.get(reader) ?? (await reader.get(HAS_EXPIRY)) !== undefined;
+  withExpiry.set(reader, known);
+  const entries = known ? `entries e ${hint}` : `(SELECT *, NULL AS expires_at FROM entries ${hint}) e`;
+  return `${join} ${entries} ${on}`;
+}
+
 // By id, which is the order of the table in the file, so each page of the file is read once, whatever the order in
 // which the agents wrote.
-const PRESENT: Omit<Walk, "from"> = {
+const PRESENT: Walk = {
+  hint: "NOT INDEXED",
   condition: "e.live_to IS NULL AND e.id > ? AND e.id <= ?",
   order: "ORDER BY e.id",
 };
-const PRESENT_OF_ALL: Walk = { ...PRESENT, from: "entries e NOT INDEXED" };
 const PRESENT_OF_IDS: Walk = {
   ...PRESENT,
-  from: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN entries e NOT INDEXED ON e.id = i.wanted",
+  join: "(SELECT value AS wanted FROM json_each(?)) i CROSS JOIN",
+  on: "ON e.id = i.wanted",
 };
 
 /** The walk over the present entries of a range. The fast path and the plain path take turns on it. */
-export const presentWalk = ({ ids }: EntryRange): Walk => (ids === undefined ? PRESENT_OF_ALL : PRESENT_OF_IDS);
+export const presentWalk = ({ ids }: EntryRange): Walk => (ids === undefined ? PRESENT : PRESENT_OF_IDS);
 
 /** The parameters of that walk after an id of the range. */
 export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
@@ -65,7 +81,7 @@ export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | num
 
 const NUMBERS = ["agent", "written_seq", "created_seq", "live_from", "created_at", "updated_at", "id"];
 const LENGTHS = ["octet_length(key)", "octet_length(metadata)", "octet_length(value)"];
-const HEAD = [...NUMBERS, ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
+const HEAD = [...NUMBERS, "coalesce(expires_at, 0)", ...LENGTHS].map((column) => `${column}, ' '`).join(", ");
 /** The hashed text, built from the stored columns, so that every byte counts. */
 const [KEY_LEAD, METADATA_LEAD, VALUE_LEAD, END] = ['{"key":"', '","metadata":', ',"value":', "}"];
 const HASHED = `'${KEY_LEAD}', key, '${METADATA_LEAD}', metadata, '${VALUE_LEAD}', value, '${END}'`;
@@ -74,9 +90,10 @@ const AROUND = KEY_LEAD.length + METADATA_LEAD.length + VALUE_LEAD.length + END.
 const TYPED = [
   ...["key", "metadata", "value"].map((column) => `${column} < x'' AND ${column} >= ''`),
   ...NUMBERS.map((column) => `typeof(${column}) = 'integer'`),
+  "(expires_at IS NULL OR (typeof(expires_at) = 'integer' AND expires_at > 0))",
 ].join(" AND ");
 const GOOD = `${TYPED} AND octet_length(value) + octet_length(metadata) <= ${MAX_BYTES}`;
-const pageOf = ({ from, condition, order }: Walk): string =>
+const pageOf = (from: string, { condition, order }: Walk): string =>
   `SELECT count(*), count(piece), CAST(group_concat(piece, '') AS BLOB)
   FROM (SELECT CASE WHEN ${GOOD} THEN concat(${HEAD}, ${HASHED}) END AS piece
   FROM ${from} WHERE ${condition} ${order} LIMIT ?)`;
@@ -86,7 +103,8 @@ type PageRow = [count: number, good: number, bytes: Buffer | null];
 /** Reads at most `limit` entries of a range. `last` is the id of the last one. Null: take the plain path. */
 export async function readEntryPart(reader: Reader, range: EntryRange, limit = Number.MAX_SAFE_INTEGER) {
   const packer = new EntryPacker(range.after);
-  const page = pageOf(presentWalk(range));
+  const walk = presentWalk(range);
+  const page = pageOf(await tablesOf(reader, walk), walk);
   while (packer.count < limit) {
     const rows = Math.min(ROWS_AT_ONCE, limit - packer.count);
     const bound = [...boundOf(range, packer.last), rows];
@@ -117,8 +135,8 @@ class EntryPacker {
   #bytes = new Uint8Array(FIRST_BYTES);
   #text = new Bytes(this.#bytes);
   #end = 0;
-  readonly #head = new Float64Array(NUMBERS.length + LENGTHS.length);
-  readonly #lengths = this.#head.subarray(NUMBERS.length);
+  readonly #head = new Float64Array(NUMBERS.length + 1 + LENGTHS.length);
+  readonly #lengths = this.#head.subarray(NUMBERS.length + 1);
   readonly #digest = new Uint8Array(HASH_BYTES);
   /** The last metadata that were JSON: many entries have the same. */
   #metadata = "{}";
@@ -145,7 +163,8 @@ class EntryPacker {
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
-    const [agent = 0, written = 0, created = 0, from = 0, createdAt = 0, updatedAt = 0, id = 0] = this.#head;
+    const [agent = 0, written = 0, created = 0, from = 0, createdAt = 0, updatedAt = 0, id = 0, expires = 0] =
+      this.#head;
     const [key = 0, metadata = 0, value = 0] = this.#lengths;
     if (id <= this.last) return -1;
     const end = at + AROUND + key + metadata + value;
@@ -158,7 +177,7 @@ class EntryPacker {
     copy(this.#text, this.#end, text, keyAt, key);
     this.#bytes.set(this.#digest, this.#end + key);
     this.#end += key + HASH_BYTES;
-    this.#numbers.set([agent, written, updatedAt, created, createdAt], ENTRY_NUMBERS * this.count);
+    this.#numbers.set([agent, written, updatedAt, created, createdAt, expires], ENTRY_NUMBERS * this.count);
     this.#ends[this.count] = this.#end;
     this.count += 1;
     this.last = id;

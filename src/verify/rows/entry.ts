@@ -19,6 +19,7 @@ export const ENTRY = new RowForm("e", {
   live_to: "integer?",
   created_at: "integer",
   updated_at: "integer",
+  expires_at: "integer?",
 });
 export type StoredRow = RowOf<typeof ENTRY>;
 
@@ -58,6 +59,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): Finding | n
     return mismatch("a stored entry is not what its event says was written");
   }
   if (row.updated_at !== written.timeMs) return mismatch("a stored entry has another time than its event");
+  if (row.expires_at !== effect.expiresAtMs) return mismatch("a stored entry ends at another time than its event says");
   return null;
 }
 

@@ -15,7 +15,7 @@ import {
   readEntryPart,
 } from "./entry-part.ts";
 import type { Replay } from "./expected/replay.ts";
-import type { KeyPlace, StoredWrite } from "./expected/writes.ts";
+import { type KeyPlace, NEVER, type StoredWrite } from "./expected/writes.ts";
 
 /** A range of present entries. `entries` is null when nothing was read ahead, or the plain path has to. */
 export interface EntryChunk {
@@ -92,7 +92,7 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
   const text = new Bytes(bytes);
   const slots = new Int32Array(count);
   const place = { text, start: 0, end: 0 };
-  const row = { seq: 0, timeMs: 0, created: 0, createdMs: 0 };
+  const row = { seq: 0, timeMs: 0, created: 0, createdMs: 0, expiresMs: NEVER };
   /** Reads a row. Returns the check of its agent. */
   const read = (index: number): EntryCheck | undefined => {
     const at = ENTRY_NUMBERS * index;
@@ -100,6 +100,7 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
     place.end = (ends[index] as number) - SHA256.byteLength;
     [row.seq, row.timeMs] = [numbers[at + 1] as number, numbers[at + 2] as number];
     [row.created, row.createdMs] = [numbers[at + 3] as number, numbers[at + 4] as number];
+    row.expiresMs = numbers[at + 5] || NEVER;
     return checks.get(numbers[at] as number);
   };
   for (let index = 0; index < count; index++) {
@@ -111,14 +112,17 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
   }
   for (let index = 0; index < count; index++) {
     const check = read(index) as EntryCheck;
-    check.proved(row.seq, row.timeMs);
+    check.proved(row);
     if (!replay.meet(slots[index] as number)) check.sum(lifeOf(row, place));
   }
   return true;
 }
 
 /** The row, as the census takes it. */
-function lifeOf({ seq, timeMs, created, createdMs }: StoredWrite, { text, start, end }: KeyPlace): StoredLife {
+function lifeOf(
+  { seq, timeMs, created, createdMs, expiresMs }: StoredWrite,
+  { text, start, end }: KeyPlace,
+): StoredLife {
   return {
     key: text.text(start, end),
     live_to: null,
@@ -127,5 +131,6 @@ function lifeOf({ seq, timeMs, created, createdMs }: StoredWrite, { text, start,
     created_seq: created,
     updated_at: timeMs,
     created_at: createdMs,
+    expires_at: expiresMs === NEVER ? null : expiresMs,
   };
 }

@@ -5,14 +5,15 @@
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import type { PolicySettings } from "../../../policy/policies.ts";
-import { retentionCutoff } from "../../../policy/retention.ts";
+import { type Freshness, retentionCutoff } from "../../../policy/retention.ts";
 
-/** A change of many keys. Entries written before `cutoffMs` were past their retention then. */
-export type BulkChange = { seq: number; cutoffMs: number } & (
-  | { kind: "prefix"; prefix: string }
-  /** `asOf`: the position whose state is brought back; null when the log does not tell which. */
-  | { kind: "restore"; asOf: number | null }
-);
+/** A change of many keys, and what was not gone then. */
+export type BulkChange = { seq: number } & Freshness &
+  (
+    | { kind: "prefix"; prefix: string }
+    /** `asOf`: the position whose state is brought back; null when the log does not tell which. */
+    | { kind: "restore"; asOf: number | null }
+  );
 
 /** The policies by config version (`v1` …), of the versions that have a retention. */
 export type Retention = ReadonlyMap<string, PolicySettings>;
@@ -34,6 +35,12 @@ export function cutoffAt(retention: Retention, configVersion: string | null, tim
   return policies === undefined ? -1 : retentionCutoff(policies, timeMs);
 }
 
+/** What was not gone at an event. */
+const freshAtEvent = (retention: Retention, event: AuditEventBody, effect: RecordedEffect): Freshness => ({
+  cutoffMs: cutoffOf(retention, event, effect),
+  nowMs: Date.parse(event.timestamp),
+});
+
 /** {@link cutoffAt} at an event; a restore goes by the config before it and by the one after it. */
 export function cutoffOf(retention: Retention, { config_version, timestamp }: AuditEventBody, effect: RecordedEffect) {
   if (retention.size === 0) return -1;
@@ -49,6 +56,10 @@ export class AgentHistory {
   checkpoints = 0;
   /** Position of the newest event that removed entries from checkpoints; -1 when there is none. */
   lastRemoval: number;
+  /** Whether any entry ended or ends by itself, as far as the log is read. */
+  expiring = false;
+  /** Entries that end by themselves at this moment (ms) or before may have been removed, as far as the log is read. */
+  sweptUntilMs = Number.NEGATIVE_INFINITY;
   /** Details that would be needed to count are erased, or pruned with their events. */
   uncertain: boolean;
   /** Whether a deletion by prefix has lost its details, and an erasure of the older format may have taken them. */
@@ -112,11 +123,11 @@ export class AgentHistory {
             kind: "prefix",
             seq,
             prefix: effect.prefix,
-            cutoffMs: cutoffOf(this.facts.retention, event, effect),
+            ...freshAtEvent(this.facts.retention, event, effect),
           });
         return;
       case "expire":
-        this.#sweep(seq);
+        this.#sweep(event);
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "erase":
@@ -215,21 +226,22 @@ export class AgentHistory {
     const known = effect.kind === "restore" ? effect : null;
     if (known !== null && known.restored === 0 && known.removed === 0) {
       // It may still have ended expired entries, which it does not count.
-      if (this.facts.retention.size > 0) this.#sweep(seq);
+      if (this.facts.retention.size > 0 || this.expiring) this.#sweep(event);
     } else if (seq >= this.prunedBefore) {
       const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
       // What a restore does depends on the entries before it: after one that is not known, none is.
       const follows = asOf !== undefined && asOf >= this.prunedBefore && this.#unknown.length === 0;
       if (!follows) this.#unknown.push(seq);
-      const cutoffMs = cutoffOf(this.facts.retention, event, effect);
-      this.bulkChanges.push({ kind: "restore", seq, cutoffMs, asOf: follows ? asOf : null });
+      const fresh = freshAtEvent(this.facts.retention, event, effect);
+      this.bulkChanges.push({ kind: "restore", seq, ...fresh, asOf: follows ? asOf : null });
     }
     this.#addCheckpoint(known?.safety.id ?? null, seq - 1);
     if (known?.config) this.configs += 1;
   }
 
-  #sweep(seq: number): void {
+  #sweep({ seq, timestamp }: AuditEventBody): void {
     this.#firstSweep = Math.min(this.#firstSweep, seq);
+    this.sweptUntilMs = Math.max(this.sweptUntilMs, Date.parse(timestamp));
   }
 }
 

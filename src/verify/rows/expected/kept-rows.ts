@@ -13,6 +13,7 @@ import { allOf } from "../../problems.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
 import type { Histories } from "./history.ts";
 import type { Replay } from "./replay.ts";
+import { NEVER } from "./writes.ts";
 
 /** A pruning that states what it kept. */
 export interface KeptState {
@@ -70,7 +71,8 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
       const created = createdSeq === seq ? named : readNamedEvent(columns[2], columns[3]);
       // A row that the replay proves is not compared with the event that created its key.
       if (created?.effect.kind !== "put") blanks.push(createdSeq);
-      const version = { written: seq, from, timeMs, created: createdSeq, createdMs: created?.timeMs ?? -1 };
+      const expiresMs = effect.expiresAtMs ?? NEVER;
+      const version = { written: seq, from, timeMs, created: createdSeq, createdMs: created?.timeMs ?? -1, expiresMs };
       replay.keep(event.agent_id, effect, version, to);
     }
   }

@@ -13,17 +13,19 @@
 import { Bytes } from "../../../log/bytes.ts";
 import { type EffectFacts, type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
+import { type Freshness, isFresh } from "../../../policy/retention.ts";
 import { staysPresent } from "../../../state/restore.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable, partOf } from "./key-table.ts";
-import { MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
+import { ExpectedNames, MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
 import {
   digestStart,
   type KeyPlace,
   keyEnd,
   keyStart,
+  NEVER,
   type PackedWrites,
   type PlainWrite,
   type StoredWrite,
@@ -38,7 +40,7 @@ type Past = Version & { to: number };
 interface AgentReplay {
   number: number;
   history: AgentHistory;
-  expected: MultisetPrint;
+  expected: ExpectedNames;
 }
 
 export class Replay {
@@ -74,7 +76,7 @@ export class Replay {
   addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
     if (seq <= this.#histories.start) return;
     const { agent_id, config_version } = shape.event;
-    const write = { agent_id, config_version, seq, timeMs };
+    const write = { agent_id, config_version, seq, timeMs, expiresMs: NEVER };
     const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
     if (end < 0) this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
     else this.#addPlain(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
@@ -88,7 +90,7 @@ export class Replay {
       const end = places[at + 1] as number;
       const [seq, timeMs] = [numbers[at] as number, numbers[at + 1] as number];
       const digestAt = end - HASH_CHARS;
-      this.#addPlain({ agent_id, config_version, seq, timeMs }, text, start, digestAt, digestAt);
+      this.#addPlain({ agent_id, config_version, seq, timeMs, expiresMs: NEVER }, text, start, digestAt, digestAt);
       start = end;
     }
   }
@@ -99,10 +101,11 @@ export class Replay {
     if (slot >= 0) this.#present.setDigest(slot, write.seq, text, digestAt);
   }
 
-  #put(write: PlainWrite, effect: RecordedEffect): void {
+  #put(write: Omit<PlainWrite, "expiresMs">, effect: RecordedEffect): void {
     if (effect.kind !== "put") return;
     const key = bytesOf(effect.key);
-    const slot = this.#write(write, key, 0, key.u8.length);
+    if (effect.expiresAtMs !== null) this.#histories.of(write.agent_id).expiring = true;
+    const slot = this.#write({ ...write, expiresMs: effect.expiresAtMs ?? NEVER }, key, 0, key.u8.length);
     if (slot < 0 || effect.digest.length !== HASH_CHARS) return;
     this.#present.setDigest(slot, write.seq, Bytes.of(effect.digest), 0);
   }
@@ -138,6 +141,7 @@ export class Replay {
 
   /** Takes a version that a pruning kept, before the first event. */
   keep(agentId: string | null, { key, digest }: EffectFacts["put"], version: Version, to: number | null): void {
+    if (version.expiresMs !== NEVER) this.#histories.of(agentId).expiring = true;
     if (this.parts !== 1 && partOf(key, this.parts) !== this.#part) return;
     const agent = this.#agent(agentId);
     const text = bytesOf(key);
@@ -170,7 +174,8 @@ export class Replay {
   /** The sum of an agent's versions that were not found, after the last event and the last row. */
   expected(agentId: string | null): MultisetPrint {
     if (!this.#counted) this.#countPresent();
-    return this.#agents.get(agentId)?.expected ?? new MultisetPrint();
+    const agent = this.#agents.get(agentId);
+    return agent?.expected.print(agent.history.sweptUntilMs) ?? new MultisetPrint();
   }
 
   #countPresent(): void {
@@ -195,17 +200,18 @@ export class Replay {
     const present = this.#present;
     this.#follow(agent, slot);
     // An expired entry no longer exists: the next write of its key creates a new one.
-    const goesOn = present.has(slot) && present.timeMs(slot) >= history.cutoff(event.config_version, timeMs);
+    const cutoffMs = history.cutoff(event.config_version, timeMs);
+    const goesOn = present.isFresh(slot, { cutoffMs, nowMs: timeMs });
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
-    present.overwrite(slot, seq, timeMs, goesOn);
+    present.overwrite(slot, event, goesOn);
     if (this.#held > this.#maxKeys) this.#divide();
     return slot;
   }
 
-  #begin(agent: AgentReplay, { seq, timeMs }: PlainWrite, text: Bytes, start: number, end: number): number {
+  #begin(agent: AgentReplay, { seq, timeMs, expiresMs }: PlainWrite, text: Bytes, start: number, end: number): number {
     const slot = this.#keys.add(agent.number, text, start, end);
-    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs };
+    const version = { written: seq, from: seq, timeMs, created: seq, createdMs: timeMs, expiresMs };
     this.#present.begin(slot, version, agent.history.bulkChanges.length);
     this.#held += 1;
     if (this.#held > this.#maxKeys) this.#divide();
@@ -242,18 +248,14 @@ export class Replay {
       present.setFollowed(slot, next + 1);
       const change = bulkChanges[next] as BulkChange;
       if (change.kind === "restore") this.#restore(agent, slot, change);
-      else if (present.has(slot) && present.timeMs(slot) >= change.cutoffMs) {
-        if (this.#keys.keyOf(slot).startsWith(change.prefix)) this.#end(agent, slot, change.seq);
-      }
+      else if (present.isFresh(slot, change) && this.#keys.keyOf(slot).startsWith(change.prefix))
+        this.#end(agent, slot, change.seq);
     }
   }
 
   /** Does for one key what `planRestore` and `restoreEntries` do. */
-  #restore(
-    agent: AgentReplay,
-    slot: number,
-    { seq, asOf, cutoffMs }: { seq: number; asOf: number | null; cutoffMs: number },
-  ): void {
+  #restore(agent: AgentReplay, slot: number, change: { seq: number; asOf: number | null } & Freshness): void {
+    const { seq, asOf } = change;
     if (asOf === null) {
       this.#present.clear(slot);
       return;
@@ -261,8 +263,8 @@ export class Replay {
     const present = this.#present.get(slot);
     if (present !== null && present.from <= asOf) return;
     const past = this.#past.get(slot) ?? [];
-    const wanted = past.find(({ from, to, timeMs }) => from <= asOf && to > asOf && timeMs >= cutoffMs);
-    if (present !== null && staysPresent(present, cutoffMs, wanted?.written)) return;
+    const wanted = past.find((one) => one.from <= asOf && one.to > asOf && isFresh(one.timeMs, one.expiresMs, change));
+    if (present !== null && staysPresent(present, change, wanted?.written)) return;
     this.#end(agent, slot, seq);
     if (wanted !== undefined) this.#present.set(slot, { ...wanted, from: seq });
   }
@@ -293,14 +295,14 @@ export class Replay {
   #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
     if (version.timeMs < history.facts.sweptBeforeMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
-    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to));
+    expected.add(nameOf(history, this.#keys.keyOf(slot), version, to), version.expiresMs);
   }
 
   #agent(agentId: string | null): AgentReplay {
     const known = this.#agents.get(agentId);
     if (known !== undefined) return known;
     const history = this.#histories.of(agentId);
-    const agent = { number: this.#byNumber.length, history, expected: new MultisetPrint() };
+    const agent = { number: this.#byNumber.length, history, expected: new ExpectedNames() };
     this.#agents.set(agentId, agent);
     this.#byNumber.push(agent);
     return agent;

@@ -5,10 +5,11 @@
 import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
 import { Bytes, copy, enlarged, isHexOf } from "../../../log/bytes.ts";
+import { type Freshness, isFresh } from "../../../policy/retention.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { StoredLife } from "../entry.ts";
 import type { AgentHistory } from "./history.ts";
-import type { StoredWrite } from "./writes.ts";
+import { NEVER, type PlainWrite, type StoredWrite } from "./writes.ts";
 
 /** A version of a key. */
 export interface Version {
@@ -18,6 +19,8 @@ export interface Version {
   timeMs: number;
   created: number;
   createdMs: number;
+  /** When it ends by itself; NEVER for most. */
+  expiresMs: number;
 }
 
 /** What is summed of a version: its whole life. Where the key began is left out when the log does not tell. */
@@ -33,6 +36,7 @@ export function nameOf(
 /** The name under which a stored row is summed; null when it is left out, because the log does not determine it. */
 export function nameOfRow(history: AgentHistory, row: StoredLife): string | null {
   if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
+  if (row.expires_at !== null && row.expires_at <= history.sweptUntilMs) return null;
   // The event of a pruning by an older version does not say what was stored.
   if (row.written_seq < history.prunedBefore) return null;
   if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
@@ -67,9 +71,28 @@ export class MultisetPrint {
   }
 }
 
+/** The names of an agent's versions that must be stored. */
+export class ExpectedNames {
+  readonly #print = new MultisetPrint();
+  /** Of versions that end by themselves. Which of them must be stored is known when the whole log is read. */
+  #ending: [expiresMs: number, name: string][] = [];
+
+  add(name: string, expiresMs: number): void {
+    if (expiresMs === NEVER) this.#print.add(name);
+    else this.#ending.push([expiresMs, name]);
+  }
+
+  /** The sum after the last event, without the versions that may have been removed since they ended. */
+  print(sweptUntilMs: number): MultisetPrint {
+    for (const [expiresMs, name] of this.#ending) if (expiresMs > sweptUntilMs) this.#print.add(name);
+    this.#ending = [];
+    return this.#print;
+  }
+}
+
 const FIRST_SLOTS = 1_024;
-const NUMBERS = 6;
-const [WRITTEN, FROM, TIME, CREATED, CREATED_TIME, FOLLOWED] = [0, 1, 2, 3, 4, 5] as const;
+const NUMBERS = 7;
+const [WRITTEN, FROM, TIME, CREATED, CREATED_TIME, EXPIRES, FOLLOWED] = [0, 1, 2, 3, 4, 5, 6] as const;
 /** Stands for the write of a key that has no present version. */
 const NONE = -1;
 
@@ -101,19 +124,23 @@ export class PresentVersions {
       timeMs: of(TIME),
       created: of(CREATED),
       createdMs: of(CREATED_TIME),
+      expiresMs: of(EXPIRES),
     };
   }
 
-  /** Since when the present version is live, and when it was written. */
+  /** Since when the present version is live. */
   from(slot: number): number {
     return this.#numbers[NUMBERS * slot + FROM] as number;
   }
 
-  timeMs(slot: number): number {
-    return this.#numbers[NUMBERS * slot + TIME] as number;
+  /** Whether there is a present version, and it is not gone. */
+  isFresh(slot: number, fresh: Freshness): boolean {
+    const at = NUMBERS * slot;
+    const numbers = this.#numbers;
+    return this.has(slot) && isFresh(numbers[at + TIME] as number, numbers[at + EXPIRES] as number, fresh);
   }
 
-  set(slot: number, { written, from, timeMs, created, createdMs }: Version): void {
+  set(slot: number, { written, from, timeMs, created, createdMs, expiresMs }: Version): void {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
     numbers[at + WRITTEN] = written;
@@ -121,15 +148,17 @@ export class PresentVersions {
     numbers[at + TIME] = timeMs;
     numbers[at + CREATED] = created;
     numbers[at + CREATED_TIME] = createdMs;
+    numbers[at + EXPIRES] = expiresMs;
   }
 
   /** Replaces the present version with a write. @param goesOn whether the entry keeps its time of creation */
-  overwrite(slot: number, seq: number, timeMs: number, goesOn: boolean): void {
+  overwrite(slot: number, { seq, timeMs, expiresMs }: PlainWrite, goesOn: boolean): void {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
     numbers[at + WRITTEN] = seq;
     numbers[at + FROM] = seq;
     numbers[at + TIME] = timeMs;
+    numbers[at + EXPIRES] = expiresMs;
     if (goesOn) return;
     numbers[at + CREATED] = seq;
     numbers[at + CREATED_TIME] = timeMs;
@@ -155,7 +184,7 @@ export class PresentVersions {
   }
 
   /** Whether the present version is this write with this digest (32 bytes), and is live since. */
-  isWrite(slot: number, { seq, timeMs, created, createdMs }: StoredWrite, digest: Uint8Array): boolean {
+  isWrite(slot: number, { seq, timeMs, created, createdMs, expiresMs }: StoredWrite, digest: Uint8Array): boolean {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
     return (
@@ -164,6 +193,7 @@ export class PresentVersions {
       numbers[at + TIME] === timeMs &&
       numbers[at + CREATED] === created &&
       numbers[at + CREATED_TIME] === createdMs &&
+      numbers[at + EXPIRES] === expiresMs &&
       this.#digestSeqs[slot] === seq &&
       isHexOf(this.#digests, slot * HASH_CHARS, digest)
     );

@@ -6,12 +6,17 @@ import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS, type Shape } from "../../events/fast/shape.ts";
 
+/** Stands for the end of an entry that does not end by itself. */
+export const NEVER = Number.POSITIVE_INFINITY;
+
 /** What is followed of a write besides its key. */
 export interface PlainWrite {
   agent_id: string | null;
   config_version: string | null;
   seq: number;
   timeMs: number;
+  /** When the entry ends by itself; {@link NEVER} for most. */
+  expiresMs: number;
 }
 
 /** What a stored row says of the write that it is of. */
@@ -20,6 +25,7 @@ export interface StoredWrite {
   timeMs: number;
   created: number;
   createdMs: number;
+  expiresMs: number;
 }
 
 /** A key in a text, in UTF-8. */
@@ -63,7 +69,7 @@ export interface PackedWrites {
   places: Uint32Array<ArrayBuffer>;
   /** Of each write its key, in ASCII, and its digest, hex. */
   bytes: Uint8Array<ArrayBuffer>;
-  kinds: Omit<PlainWrite, "seq" | "timeMs">[];
+  kinds: Pick<PlainWrite, "agent_id" | "config_version">[];
 }
 
 /** Packs allowed writes that the fast path accepted. */
