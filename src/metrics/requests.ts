@@ -1,6 +1,7 @@
 /** Requests and decisions. */
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { contentPolicies } from "../policy/policies.ts";
+import { PATTERNS } from "../policy/screening.ts";
 import type { Families } from "./family.ts";
 
 export function requestFamilies(families: Families, meter: RequestMeter): void {
@@ -62,7 +63,7 @@ type DecisionLabels = { decision: string; policy: string };
 
 const DECISIONS: readonly DecisionLabels[] = [
   { decision: "allowed", policy: "none" },
-  ...contentPolicies().map(([policy]) => ({ decision: "blocked", policy })),
+  ...[...contentPolicies().map(([policy]) => policy), PATTERNS].map((policy) => ({ decision: "blocked", policy })),
   { decision: "denied", policy: "suspension" },
   { decision: "denied", policy: "quota" },
 ];

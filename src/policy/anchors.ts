@@ -12,7 +12,7 @@ import { email } from "./pii/email.ts";
 import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
-import type { PolicyName } from "./policies.ts";
+import { type PolicyName, screeningPolicies } from "./policies.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
@@ -71,10 +71,14 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   private_key: () => [{ word: "-BEGIN", check: privateKeyBlock }],
 };
 
-/** The anchors of all detectors of a policy, in the order of the table. */
-export function anchorsOf(policy: PolicyName): Anchor[] {
-  const names = Object.keys(ANCHORS) as DetectorName[];
-  return names.filter((name) => DETECTORS[name].policy === policy).flatMap((name) => ANCHORS[name]());
+/** The anchors of these detectors, in the order of the table: first those of the last policy, which takes precedence. */
+export function anchorsOf(detectors: ReadonlySet<DetectorName>): Anchor[] {
+  const names = (Object.keys(ANCHORS) as DetectorName[]).filter((name) => detectors.has(name));
+  const ofPolicy = (policy: PolicyName) => names.filter((name) => DETECTORS[name].policy === policy);
+  return screeningPolicies()
+    .reverse()
+    .flatMap(ofPolicy)
+    .flatMap((name) => ANCHORS[name]());
 }
 
 const worded = (words: readonly string[], check: Check): Anchor[] =>

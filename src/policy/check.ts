@@ -12,6 +12,8 @@ export interface Hit {
   detector: DetectorName | typeof BUDGET;
   start: number;
   end: number;
+  /** It was found in a text that is encoded there. */
+  isEncoded?: true;
 }
 
 export function hitOf(detector: DetectorName, start: number, end: number): Hit {

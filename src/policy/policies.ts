@@ -1,16 +1,15 @@
 /**
  * Every policy, described once. What checks configs, decides about content, documents the API, counts decisions
  * and shows policies in the dashboard reads this list. The dashboard bundles it, so it imports no detectors.
- *
- * When several policies refuse some content, `blocked_by` names the last of them in this list.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { ContentPolicy, Policy } from "./policy.ts";
+import type { AnySetting, ContentPolicy, Policy } from "./policy.ts";
 import { RETENTION, retention } from "./retention.ts";
+import { PATTERNS, screening } from "./screening.ts";
 
 /** A policy that is on or off, and is enforced by detectors. */
-const screening = (
-  facts: Pick<ContentPolicy<boolean>, "forbids" | "description" | "display">,
+const blocking = (
+  facts: Pick<ContentPolicy<boolean>, "kind" | "forbids" | "description" | "display">,
 ): ContentPolicy<boolean> => ({
   decide: "detectors",
   form: { type: "boolean" },
@@ -21,7 +20,8 @@ const screening = (
 });
 
 export const POLICIES = {
-  block_pii: screening({
+  block_pii: blocking({
+    kind: "pii",
     forbids: "personal data",
     description: "Block writes that hold personal data: true or false.",
     display: {
@@ -30,13 +30,18 @@ export const POLICIES = {
       badge: () => "blocks personal data",
     },
   }),
-  block_secrets: screening({
+  block_secrets: blocking({
+    kind: "secrets",
     forbids: "secrets",
     description: "Block writes that hold secrets: true or false.",
     display: { label: "Block secrets", hint: "Keys, tokens, passwords, private keys.", badge: () => "blocks secrets" },
   }),
   [RETENTION]: retention,
-} satisfies Readonly<Record<string, Policy<JsonValue>>>;
+  screening,
+} satisfies Readonly<Record<string, Policy<AnySetting>>>;
+
+/** When several refuse, `blocked_by` names the first of these. Policies that are not in the list come last. */
+export const PRECEDENCE: readonly string[] = ["limits", "require_config", "block_secrets", "block_pii", PATTERNS];
 
 export type PolicyName = keyof typeof POLICIES;
 
@@ -49,13 +54,13 @@ export type PolicyMembers = { [N in PolicyName]?: (typeof POLICIES)[N]["example"
 type Named<P> = [name: PolicyName, policy: P];
 
 /** Every policy with its name, in the order of the list. */
-export const allPolicies = (): Named<Policy<JsonValue>>[] => Object.entries(POLICIES) as Named<Policy<JsonValue>>[];
+export const allPolicies = (): Named<Policy<AnySetting>>[] => Object.entries(POLICIES) as Named<Policy<AnySetting>>[];
 
 // Made once, since every write goes through it.
-const refusing = allPolicies().filter((one): one is Named<ContentPolicy<JsonValue>> => one[1].decide !== null);
+const refusing = allPolicies().filter((one): one is Named<ContentPolicy<AnySetting>> => one[1].decide !== null);
 
 /** The policies that refuse content, in the order of the list. */
-export const contentPolicies = (): Named<ContentPolicy<JsonValue>>[] => refusing;
+export const contentPolicies = (): Named<ContentPolicy<AnySetting>>[] => refusing;
 
 /** The policies that are enforced by detectors, in the order of the list. */
 export function screeningPolicies(): PolicyName[] {
@@ -67,7 +72,7 @@ export function policiesOf(config: JsonObject): PolicySettings {
   const members = (config.policies ?? {}) as JsonObject;
   return settingsBy((name, { form, off }) => {
     const member = members[name];
-    return typeof member === (form.type === "integer" ? "number" : form.type) ? (member as JsonValue) : off;
+    return typeof member === (form.type === "integer" ? "number" : form.type) ? (member as AnySetting) : off;
   });
 }
 
@@ -75,12 +80,12 @@ export const NO_POLICIES: PolicySettings = policiesOf({});
 
 /** The settings that enforce these policies, each as the example of the API's documentation sets it. */
 export function examplePolicies(names: readonly PolicyName[]): PolicySettings {
-  return policiesOf({ policies: Object.fromEntries(names.map((name) => [name, POLICIES[name].example])) });
+  return policiesOf({ policies: Object.fromEntries(names.map((name) => [name, POLICIES[name].example as JsonValue])) });
 }
 
 /** Whether some content may be refused under these settings. */
 export function refusesContent(policies: PolicySettings): boolean {
-  return contentPolicies().some(([name, { off }]) => policies[name] !== off);
+  return policies.screening !== null || contentPolicies().some(([name, { off }]) => policies[name] !== off);
 }
 
 /** The settings that enforce whatever one of the two enforces. */
@@ -88,6 +93,6 @@ export function stricterPolicies(a: PolicySettings, b: PolicySettings): PolicySe
   return settingsBy((name, policy) => policy.stricter(a[name], b[name]));
 }
 
-function settingsBy(setting: (name: PolicyName, policy: Policy<JsonValue>) => JsonValue): PolicySettings {
+function settingsBy(setting: (name: PolicyName, policy: Policy<AnySetting>) => AnySetting): PolicySettings {
   return Object.fromEntries(allPolicies().map(([name, policy]) => [name, setting(name, policy)])) as PolicySettings;
 }

@@ -1,5 +1,6 @@
 /** What a policy is, and what it decides about. The list of all policies is policies.ts. */
 import type { JsonObject, JsonValue } from "../json.ts";
+import type { Kind, Mode } from "./modes.ts";
 
 /** What is about to be stored: an entry, or a text that an event or a checkpoint keeps, as its value. */
 export interface Content {
@@ -20,33 +21,43 @@ export interface Finding {
   tier?: 1 | 2;
   /** `key`, `value`, `label`, `reason`, or a path `metadata.a.b`; a name that itself matched is written `*`. */
   field: string;
-  /** UTF-16 code units, `end` exclusive. */
+  /** UTF-16 code units of the text as sent, `end` exclusive. */
   start: number;
   end: number;
+  /** What happens there. */
+  mode: Mode;
 }
 
+/** What a policy is set to: a JSON value. */
+export type AnySetting = JsonValue | object;
+
 /** The JSON type of a policy's member in a config's `policies`. */
-export type SettingForm = { type: "boolean" } | { type: "integer"; minimum: number; maximum: number };
+export type SettingForm =
+  | { type: "boolean" }
+  | { type: "integer"; minimum: number; maximum: number }
+  | { type: "object" };
 
 /** Returns what a policy objects to under its setting; an empty list allows the content. */
 type Rule<Setting> = {
   // Declared as a method, so that policies with settings of different types fit into one list.
-  decide(setting: Setting, content: Content): Omit<Finding, "policy">[];
+  decide(setting: Setting, content: Content): Omit<Finding, "policy" | "mode">[];
 }["decide"];
 
 /** A policy that refuses content: writes and restores ask it. */
-export interface ContentPolicy<Setting extends JsonValue> extends PolicyFacts<Setting> {
+export interface ContentPolicy<Setting extends AnySetting> extends PolicyFacts<Setting> {
   /**
    * `detectors` for a policy whose objections are those of its detectors (detectors.ts); all such policies share
    * one pass over the content. Otherwise a function of its own.
    */
   decide: "detectors" | Rule<Setting>;
+  /** The kind of its detectors; null for a policy that has none. */
+  kind: Kind | null;
   /** What it does not allow, in words: "personal data". */
   forbids: string;
 }
 
 /** A policy that decides something else, such as how long data live. */
-export interface OtherPolicy<Setting extends JsonValue> extends PolicyFacts<Setting> {
+export interface OtherPolicy<Setting extends AnySetting> extends PolicyFacts<Setting> {
   decide: null;
 }
 
@@ -70,4 +81,4 @@ interface PolicyFacts<Setting> {
   };
 }
 
-export type Policy<Setting extends JsonValue> = ContentPolicy<Setting> | OtherPolicy<Setting>;
+export type Policy<Setting extends AnySetting> = ContentPolicy<Setting> | OtherPolicy<Setting>;

@@ -6,15 +6,16 @@
 import type { Anchor } from "./anchor.ts";
 import { anchorsOf } from "./anchors.ts";
 import { type Hit, isExhausted, spend } from "./check.ts";
-import { BUDGET, DETECTORS } from "./detectors.ts";
+import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
-import type { PolicyName } from "./policies.ts";
 import { ACCEPTS, Automaton } from "./text/automaton.ts";
 
-/** The most findings in one text. The rest is not screened: the write is blocked already. */
-export const MOST_HITS = 64;
+/** The most findings in one text that block. The rest is not screened: the write is blocked already. */
+const MOST_BLOCKING = 64;
+/** The most findings in one text of any kind. A text with more of them is treated as one that costs too much. */
+export const MOST_HITS = 2048;
 /** What an anchor costs before its detector has done anything. */
 const ANCHOR_UNITS = 5;
 /** What a token with a digit costs. */
@@ -36,11 +37,14 @@ export interface Dictionary {
   last: Uint16Array;
   /** Some of the detectors read tokens by their form alone. */
   readsTokens: boolean;
+  /** The detectors that look, and those of them that block. A check may find what another detector is for. */
+  looking: ReadonlySet<string>;
+  blocking: ReadonlySet<string>;
 }
 
-/** Builds the dictionary of these policies; this takes 20 to 60 ms. */
-export function buildDictionary(policies: readonly PolicyName[]): Dictionary {
-  const anchors = policies.flatMap(anchorsOf);
+/** Builds the dictionary of these detectors; this takes 20 to 60 ms. */
+export function buildDictionary(looking: ReadonlySet<DetectorName>, blocking: ReadonlySet<DetectorName>): Dictionary {
+  const anchors = anchorsOf(looking);
   const unit = (at: number) =>
     Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
   return {
@@ -48,8 +52,20 @@ export function buildDictionary(policies: readonly PolicyName[]): Dictionary {
     anchors,
     first: unit(0),
     last: unit(-1),
-    readsTokens: Object.values(DETECTORS).some((one) => one.readsTokens && policies.includes(one.policy)),
+    readsTokens: [...looking].some((name) => DETECTORS[name].readsTokens),
+    looking,
+    blocking,
   };
+}
+
+/** Whether what was found in a text suffices, so that the rest of it need not be read. */
+export function isEnough(hits: Hit[], { looking, blocking }: Dictionary, length: number): boolean {
+  if (hits.length < MOST_BLOCKING) return false;
+  if (looking.size === blocking.size || hits.filter(({ detector }) => blocking.has(detector)).length >= MOST_BLOCKING)
+    return true;
+  if (hits.length < MOST_HITS) return false;
+  hits.push({ detector: BUDGET, start: 0, end: length });
+  return true;
 }
 
 /** A run of letters and digits this long may be encoded text. */
@@ -89,7 +105,7 @@ export class EncodedCandidates {
  * of the tokens that may be encoded text, when it is given.
  */
 export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
-  const { automaton, anchors, first, last, readsTokens } = dictionary;
+  const { automaton, anchors, first, last, readsTokens, looking } = dictionary;
   const { classOf, next, classes, output, lengths } = automaton;
   const hits: Hit[] = [];
   let state = 0;
@@ -112,9 +128,9 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
         spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);
         const hit = plainWord ? null : tokenHit(text, tokenStart, at, tokenKinds);
         if (hit) {
-          hits.push(hit);
           checkedTo = hit.end;
-          if (hits.length >= MOST_HITS) return hits;
+          if (looking.has(hit.detector)) hits.push(hit);
+          if (isEnough(hits, dictionary, text.length)) return hits;
         }
       }
       tokenStart = -1;
@@ -135,9 +151,9 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
         return hits;
       }
       const hit = (anchors[id] as Anchor).check(text, start, end);
-      if (hit) {
+      if (hit && looking.has(hit.detector)) {
         hits.push(hit);
-        if (hits.length >= MOST_HITS) return hits;
+        if (isEnough(hits, dictionary, text.length)) return hits;
       }
     }
   }

@@ -1,6 +1,6 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
 import { beginEffort, type Hit } from "./check.ts";
-import { type Dictionary, EncodedCandidates, MOST_HITS, scan } from "./scan.ts";
+import { type Dictionary, EncodedCandidates, isEnough, scan } from "./scan.ts";
 import { decodedView, isQuotedPrintable } from "./text/decoded.ts";
 import { encodedRuns } from "./text/encoded.ts";
 import { latinText } from "./text/fold.ts";
@@ -76,8 +76,8 @@ function inOriginal(hits: readonly Hit[], view: View, named: View): Hit[] {
 function readEncoded(view: View, candidates: EncodedCandidates, dictionary: Dictionary, named: View): Hit[] {
   const hits: Hit[] = [];
   for (const { text, start, end } of encodedRuns(view.text, candidates.starts)) {
-    for (const { detector } of scan(text, dictionary)) hits.push({ detector, start, end });
-    if (hits.length >= MOST_HITS) break;
+    for (const { detector } of scan(text, dictionary)) hits.push({ detector, start, end, isEncoded: true });
+    if (isEnough(hits, dictionary, end)) break;
   }
   return inOriginal(hits, view, named);
 }

@@ -18,7 +18,7 @@ test("a finding says kind and place in UTF-16 code units, and the message never 
   if (decision.allowed) throw new Error("allowed");
   expect(decision.blockedBy).toBe("policy:block_pii");
   expect(decision.findings).toEqual([
-    { policy: "block_pii", detector: "email", tier: 1, field: "value", start: 12, end: 31 },
+    { policy: "block_pii", detector: "email", tier: 1, field: "value", start: 12, end: 31, mode: "block" },
   ]);
   expect(decision.message).toContain("an email address in the value");
   expect(JSON.stringify(decision)).not.toContain("anna");

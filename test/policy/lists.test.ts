@@ -94,7 +94,7 @@ describe("a third policy", () => {
 test("the stricter of two settings is one of them, whatever their order, and off is the weakest", () => {
   const chosen = allPolicies().map(([name, { example, off }]) => ({ name, example, off }));
   for (const { name, example } of chosen) {
-    const on = policiesOf({ policies: { [name]: example } });
+    const on = policiesOf({ policies: { [name]: example as JsonValue } });
     expect(stricterPolicies(on, NO_POLICIES)).toEqual(on);
     expect(stricterPolicies(NO_POLICIES, on)).toEqual(on);
     expect(stricterPolicies(on, on)).toEqual(on);
@@ -108,6 +108,8 @@ test("no source beside the lists names a policy", () => {
   const names = new RegExp(
     allPolicies()
       .map(([name]) => name)
+      // The others are words that mean more than a policy.
+      .filter((name) => name.includes("_"))
       .join("|"),
   );
   const own = ["policies.ts", "detectors.ts", "retention.ts"].map((name) => `policy/${name}`);

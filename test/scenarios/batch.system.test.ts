@@ -44,7 +44,9 @@ const blocked = {
   allowed: false,
   blocked_by: "policy:block_pii",
   message: expect.any(String),
-  findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 0, end: EMAIL.length }],
+  findings: [
+    { policy: "block_pii", detector: "email", tier: 1, field: "value", start: 0, end: EMAIL.length, mode: "block" },
+  ],
 };
 const found = (key: string) => ({
   found: true,

@@ -131,7 +131,9 @@ describe("writing", () => {
         appends: ["agent data.write blocked"],
         details: {
           key: "k",
-          findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25 }],
+          findings: [
+            { policy: "block_pii", detector: "email", tier: 1, field: "value", start: 9, end: 25, mode: "block" },
+          ],
         },
         body: {
           allowed: false,

@@ -20,7 +20,14 @@ const ofAgent =
   ({ agent }: Scene) =>
     check({ agent_id: agent, ...body });
 const secretsBlocked = ({ client, agent }: Scene) => client.configure(agent, { policies: { block_secrets: true } });
-const finding = { policy: "block_secrets", detector: expect.any(String), field: "value", start: 0, end: 40 };
+const finding = {
+  policy: "block_secrets",
+  detector: expect.any(String),
+  field: "value",
+  start: 0,
+  end: 40,
+  mode: "block",
+};
 const blocked = { allowed: false, blocked_by: "policy:block_secrets" };
 const allowed = { allowed: true, message: "Nothing objects. Nothing was stored." };
 

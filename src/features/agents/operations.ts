@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
-import { decide } from "../../policy/decide.ts";
+import { refusalOf } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
@@ -77,8 +77,9 @@ async function setSuspended(
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return noAgent(null, agentId);
-  const decision = decide(agent.policies, { key: "", value: reason ?? "", metadata: {}, valueName: "reason" });
-  if (!decision.allowed) return refusedByPolicy(agent, decision);
+  const content = { key: "", value: reason ?? "", metadata: {}, valueName: "reason" } as const;
+  const refusal = refusalOf(agent.policies, content, context.nowMs);
+  if (refusal !== null) return refusedByPolicy(agent, refusal);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
     : null;

@@ -1,7 +1,7 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { decide } from "../../policy/decide.ts";
+import { refusalOf } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { AgentDirectory } from "../../state/agents.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
@@ -19,13 +19,9 @@ import { restoreCheckpoint } from "./restore.ts";
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
   const known = await context.agents.find(input.agentId);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  const decision = decide(agent.policies, {
-    key: "",
-    value: input.label ?? "",
-    metadata: input.metadata,
-    valueName: "label",
-  });
-  if (!decision.allowed) return refusedByPolicy(agent, decision);
+  const content = { key: "", value: input.label ?? "", metadata: input.metadata, valueName: "label" } as const;
+  const refusal = refusalOf(agent.policies, content, context.nowMs);
+  if (refusal !== null) return refusedByPolicy(agent, refusal);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
     agent: agent.firstSeq,

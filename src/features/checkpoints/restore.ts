@@ -3,7 +3,7 @@
  * checkpoint's content, and a checkpoint of the state before makes it possible to undo.
  */
 import type { JsonObject } from "../../json.ts";
-import { decide, type Refused } from "../../policy/decide.ts";
+import { type Refused, refusalOf } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -56,8 +56,8 @@ async function findRefused(
   if (!refusesContent(policies)) return null;
   for (const id of plan.comeBack) {
     await context.pause();
-    const decision = decide(policies, await readVersion(reader, id));
-    if (!decision.allowed) return decision;
+    const refusal = refusalOf(policies, await readVersion(reader, id), context.nowMs);
+    if (refusal !== null) return refusal;
   }
   return null;
 }

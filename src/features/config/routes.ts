@@ -8,6 +8,7 @@ import { object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, explainPolicies } from "./schema.ts";
+import { requireMeaning } from "./settings-schema.ts";
 
 /** What conditions are about. */
 const CONFIG = { what: "the config in force", example: '"v3"' };
@@ -60,6 +61,7 @@ export const configRoutes = [
       if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
         throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
       }
+      requireMeaning(config.policies as JsonObject | undefined);
       return { agentId: params.agent_id, config, ...(condition && { condition }) };
     },
     summary: "Replace the config",

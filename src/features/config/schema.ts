@@ -6,20 +6,25 @@ import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { Actor, component, listOf, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { allPolicies, type PolicyMembers } from "../../policy/policies.ts";
+import { allPolicies, type PolicyMembers, type PolicyName } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
 import { invalid, Problem } from "../../problem.ts";
+import { formProblem, OBJECT_SETTINGS } from "./settings-schema.ts";
 
 /** Every policy's schema. A config's `policies` may have no other member. */
 const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
   allPolicies().map(([name, { form, description, example }]) => [
     name,
-    t.Optional(t.Unsafe({ ...formSchema(form), description, examples: [example] })),
+    t.Optional(t.Unsafe({ ...formSchema(name, form), description, examples: [example] })),
   ]),
 );
 
-function formSchema(form: SettingForm): TSchema {
-  return form.type === "boolean" ? t.Boolean() : t.Integer({ minimum: form.minimum, maximum: form.maximum });
+function formSchema(name: PolicyName, form: SettingForm): TSchema {
+  if (form.type === "boolean") return t.Boolean();
+  if (form.type === "integer") return t.Integer({ minimum: form.minimum, maximum: form.maximum });
+  const schema = OBJECT_SETTINGS[name];
+  if (schema === undefined) throw new Error(`the policy ${name} has no schema in settings-schema.ts`);
+  return schema;
 }
 
 export const Policies = t.Unsafe<PolicyMembers>(
@@ -86,9 +91,9 @@ export function explainPolicies(body: JsonObject): Problem | null {
         param: `policies.${shortName(name)}`,
       });
     }
-    if (!Value.Check(schema, value)) {
-      return invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
-    }
+    if (Value.Check(schema, value)) continue;
+    const problem = isJsonObject(value) ? formProblem(name, schema, value) : null;
+    return problem ?? invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
   }
   return null;
 }

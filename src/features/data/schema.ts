@@ -12,6 +12,7 @@ import {
   listOf,
   nullable,
   object,
+  oneOf,
   shape,
   Time,
   VersionId,
@@ -21,6 +22,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Expiry } from "../../operation-facts.ts";
 import type { PartOf, PartRequest } from "../../operations.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
+import { MODES } from "../../policy/modes.ts";
 import { invalid, Problem } from "../../problem.ts";
 
 /** Ten years. */
@@ -94,8 +96,14 @@ const EXAMPLE_DETECTOR = DETECTORS.email;
 export const Finding = shape(
   "Finding",
   {
-    policy: t.String({ description: "The policy that objects.", examples: [EXAMPLE_DETECTOR.policy] }),
-    detector: t.String({ description: "What was recognised.", examples: ["email"] }),
+    policy: t.String({
+      description: "The policy that has the detector; `patterns` for patterns of your own.",
+      examples: [EXAMPLE_DETECTOR.policy],
+    }),
+    detector: t.String({
+      description: "What was recognised: a detector, or the name of a pattern.",
+      examples: ["email"],
+    }),
     field: t.String({
       description:
         "Where it was found: `key`, `value` or a path into the metadata. A name in the path that itself matched is `*`.",
@@ -110,6 +118,7 @@ export const Finding = shape(
     ),
     start: countOf("The position of the first UTF-16 code unit of the match."),
     end: countOf("The position after the last UTF-16 code unit of the match."),
+    mode: { ...oneOf(MODES), description: "What happens there." },
   },
   "What a policy found and where. It never contains the text.",
 );
@@ -118,7 +127,15 @@ const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_D
 
 const Stored = shape(
   "WriteStored",
-  { allowed: t.Literal(true), audit_id: AuditId, message: t.String({ examples: ["Stored."] }) },
+  {
+    allowed: t.Literal(true),
+    audit_id: AuditId,
+    message: t.String({ examples: ["Stored."] }),
+    redacted: t.Optional(
+      t.Literal(true, { description: "What was found in mode `redact` is replaced in what is stored." }),
+    ),
+    findings: t.Optional(t.Array(Finding, { description: "What was found, with offsets in the text as sent." })),
+  },
   "The entry is stored.",
 );
 

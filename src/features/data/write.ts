@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { type Decision, decide } from "../../policy/decide.ts";
+import { type Decision, decide, type Reported } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { AgentDirectory, readAgent } from "../../state/agents.ts";
@@ -14,6 +14,8 @@ import { answered, type Operation, type PreparedOperation } from "../../workspac
 import { conflictOver } from "./conflict.ts";
 
 const STORED = "Stored.";
+const REDACTED = "Stored, with what the policies do not allow replaced.";
+const REPORTED = "Stored. The policies report what they found.";
 
 type Write = OperationInputs["data.write"];
 
@@ -50,8 +52,9 @@ async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
 
 function screenWrite(input: Write, policies: PolicySettings, decision = decide(policies, input)): ScreenedWrite {
   if (!decision.allowed) return { policies, decision };
-  const metadata = canonicalJson(input.metadata);
-  const value = JSON.stringify(input.value);
+  const stored = decision.found?.redacted ?? input;
+  const metadata = canonicalJson(stored.metadata);
+  const value = JSON.stringify(stored.value);
   const digest = valueDigest(input.key, metadata, value);
   return { policies, decision, content: { value, metadata, digest } };
 }
@@ -75,7 +78,10 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
   // An earlier operation of the group may have changed the policies.
   const isCurrent = ahead?.policies === agent.policies || isDeepStrictEqual(ahead?.policies, agent.policies);
-  const screened = isCurrent ? (ahead as ScreenedWrite) : screenWrite(input, agent.policies);
+  const mayKeep = isCurrent && ahead?.decision.isProvisional !== true;
+  const screened = mayKeep
+    ? (ahead as ScreenedWrite)
+    : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
   const { decision, content } = screened;
   if (!decision.allowed) {
     const findings = decision.findings as unknown as JsonObject[];
@@ -86,15 +92,33 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
   }
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
+  const { found } = decision;
   const details: JsonObject = { key: input.key, value_digest: digest };
   if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
+  if (found !== undefined) Object.assign(details, reportedOf(found));
+  const rest = found === undefined ? `"message":"${STORED}"` : JSON.stringify(answerOf(found)).slice(1, -1);
   const effect = { kind: "put", key: input.key, digest, value, metadata, expiresAtMs } as const;
-  return answered(agent, details, `{"allowed":true,"audit_id":"${context.auditId}","message":"${STORED}"}`, {
+  return answered(agent, details, `{"allowed":true,"audit_id":"${context.auditId}",${rest}}`, {
     result: "allowed",
     etag: context.auditId,
     effect,
   });
 };
+
+/** What the event of a stored write says of what was found in it. */
+function reportedOf({ findings, redacted, excepted }: Reported): JsonObject {
+  const said: JsonObject = {};
+  if (findings.length > 0) said.findings = findings as unknown as JsonObject[];
+  if (redacted !== undefined) said.redacted = true;
+  if (excepted !== undefined) said.excepted = excepted;
+  return said;
+}
+
+/** What the answer to a stored write says of what was found in it. An exception is no finding. */
+function answerOf({ findings, redacted }: Reported): object {
+  if (redacted !== undefined) return { message: REDACTED, redacted: true, findings };
+  return findings.length === 0 ? { message: STORED } : { message: REPORTED, findings };
+}
 
 export const writeOperation: PreparedOperation<"data.write", ScreenedWrite> = {
   prepare: prepareWrite,

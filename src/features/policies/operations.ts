@@ -2,13 +2,15 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { type Decision, decide, type Refused } from "../../policy/decide.ts";
+import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
 import { NO_POLICIES, type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { type AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
+const REPORTED = "It would be stored, and what was found reported. Nothing was stored.";
+const REDACTED = "It would be stored with what was found replaced. Nothing was stored.";
 
 type Check = OperationInputs["policy.check"];
 
@@ -18,9 +20,9 @@ interface Decided {
   decision: Decision;
 }
 
-const decideUnder = (policies: PolicySettings, input: Check): Decided => ({
+const decideUnder = (policies: PolicySettings, input: Check, nowMs?: number): Decided => ({
   policies,
-  decision: decide(policies, input),
+  decision: decide(policies, input, nowMs),
 });
 
 /** Returns the policies of the request; null when those of the agent count. */
@@ -47,13 +49,29 @@ const check: Operation<"policy.check", Decided> = async (_reader, context, input
   const agent = agentId === null ? null : await context.agents.find(agentId);
   const policies = sentPolicies(input) ?? agent?.policies ?? NO_POLICIES;
   const isCurrent = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
-  const { decision } = isCurrent ? ahead : decideUnder(policies, input);
-  const said = decision.allowed ? { allowed: true } : refusalOf(decision);
+  const mayKeep = isCurrent && ahead.decision.isProvisional !== true;
+  const { decision } = mayKeep ? ahead : decideUnder(policies, input, context.nowMs);
+  const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
-  const message = decision.allowed ? NOTHING_OBJECTS : decision.message;
   const named = agentId === null ? details : naming(agent, agentId, details);
-  return answered(agent, named, JSON.stringify({ ...said, message }));
+  return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
+
+/** What the event and the answer say of a write that would be stored. */
+function allowanceOf({ found }: Allowed): JsonObject {
+  const said: JsonObject = { allowed: true };
+  if (found?.redacted !== undefined) said.redacted = true;
+  if (found !== undefined && found.findings.length > 0) said.findings = found.findings as unknown as JsonObject[];
+  return said;
+}
+
+/** What only the answer says. */
+function shownOf(decision: Decision): JsonObject {
+  if (!decision.allowed) return { message: decision.message };
+  const { redacted, findings = [] } = decision.found ?? {};
+  if (redacted !== undefined) return { message: REDACTED, redacted_value: redacted.value };
+  return { message: findings.length === 0 ? NOTHING_OBJECTS : REPORTED };
+}
 
 const refusalOf = ({ blockedBy, findings }: Refused): JsonObject => ({
   allowed: false,

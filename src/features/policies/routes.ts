@@ -6,6 +6,7 @@ import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import { explainPolicies, Policies } from "../config/schema.ts";
+import { requireMeaning } from "../config/settings-schema.ts";
 import { CheckResult } from "./schema.ts";
 
 export const policyRoutes = [
@@ -23,6 +24,7 @@ export const policyRoutes = [
     input: ({ body, principal }) => {
       const { agent_id: agentId, policies, key = "", value, metadata = {} } = body;
       if (agentId === undefined) checkWorkspaceWide(principal);
+      requireMeaning(policies as JsonObject | undefined);
       return { agentId: agentId ?? null, policies: (policies as JsonObject | undefined) ?? null, key, value, metadata };
     },
     summary: "Check a text",

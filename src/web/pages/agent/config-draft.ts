@@ -6,7 +6,7 @@ import { badInput } from "../../api/problem.ts";
 import type { JsonObject } from "../../api/types.ts";
 
 export interface Draft {
-  /** By the policy's name: whether it is on, or its number as typed, empty for none. */
+  /** By the policy's name: whether it is on, or its number or JSON text as typed, empty for none. */
   policies: Readonly<Record<string, boolean | string>>;
   model: string;
   instructions: string;
@@ -38,8 +38,8 @@ export function toConfig(draft: Draft): JsonObject {
     ...(draft.model === "" ? {} : { model: draft.model }),
     ...(draft.instructions === "" ? {} : { instructions: draft.instructions }),
     policies: Object.fromEntries(
-      Object.entries(draft.policies)
-        .map(([name, setting]) => [name, typeof setting === "boolean" ? setting : numberIn(setting.trim())])
+      allPolicies()
+        .map(([name, { form, display }]) => [name, asSetting(name, form, display.label, draft.policies[name] ?? "")])
         .filter(([, setting]) => setting !== ""),
     ),
     ...rest,
@@ -49,8 +49,18 @@ export function toConfig(draft: Draft): JsonObject {
 /** Returns what is not a number as it is, so that the daemon explains what it accepts. */
 const numberIn = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
 
-const asTyped = (form: SettingForm, setting: JsonValue | undefined): boolean | string =>
-  form.type === "boolean" ? setting === true : setting === undefined ? "" : String(setting);
+function asTyped(form: SettingForm, setting: JsonValue | undefined): boolean | string {
+  if (form.type === "boolean") return setting === true;
+  if (setting === undefined || setting === null) return "";
+  return form.type === "object" ? JSON.stringify(setting, null, 2) : String(setting);
+}
+
+/** @throws {ApiProblem} when the text of an object is none */
+function asSetting(name: string, form: SettingForm, label: string, typed: boolean | string): JsonValue {
+  if (typeof typed === "boolean") return typed;
+  if (form.type !== "object" || typed.trim() === "") return numberIn(typed.trim());
+  return parseObject(`policies.${name}`, `"${label}"`, typed, '{"pii": {"mode": "audit"}}') as JsonValue;
+}
 
 function parseRest(text: string): JsonObject {
   const rest = parseObject("rest", '"Everything else"', text, '{"temperature": 0.2}');

@@ -1,6 +1,7 @@
 /** The configuration as a form. Saving makes a new version. */
 import { useState } from "preact/hooks";
 import { allPolicies } from "../../../policy/policies.ts";
+import type { SettingForm } from "../../../policy/policy.ts";
 import { isCode, orNull, segment } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
 import { type Action, changesConfig, type Loaded, useAction, useAsk, useEvents, useLoad } from "../../state/load.ts";
@@ -174,13 +175,18 @@ interface FieldsProps {
 
 interface PolicyFieldProps {
   param: string;
+  form: SettingForm;
   display: { label: string; hint: string };
   setting: boolean | string;
   onSetting(setting: boolean | string): void;
 }
 
-function PolicyField({ param, display: { label, hint }, setting, onSetting }: PolicyFieldProps) {
+function PolicyField({ param, form, display: { label, hint }, setting, onSetting }: PolicyFieldProps) {
   if (typeof setting === "boolean") return <Check label={label} hint={hint} checked={setting} onChecked={onSetting} />;
+  if (form.type === "object") {
+    const rows = Math.min(16, setting.split("\n").length + 1);
+    return <TextArea label={label} hint={hint} value={setting} onValue={onSetting} param={param} code rows={rows} />;
+  }
   return (
     <TextField
       label={label}
@@ -208,10 +214,11 @@ function Fields({ draft, onDraft, save, disabled }: FieldsProps) {
       <fieldset class="card" disabled={disabled}>
         <legend>Policies</legend>
         <p class="faint small">The daemon enforces them on every write, whatever the agent is told.</p>
-        {allPolicies().map(([name, { display }]) => (
+        {allPolicies().map(([name, { form, display }]) => (
           <PolicyField
             key={name}
             param={`policies.${name}`}
+            form={form}
             display={display}
             setting={draft.policies[name] as boolean | string}
             onSetting={(setting) => onDraft({ ...draft, policies: { ...draft.policies, [name]: setting } })}

@@ -1,0 +1,144 @@
+/** The schemas of policies whose settings are objects, and what a schema cannot say of them. */
+import { type TSchema, Type as t } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { Timestamp, wordOf } from "../../http/fields.ts";
+import { expectation } from "../../http/pipeline/validate.ts";
+import { component, object, shape } from "../../http/shapes.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import { DETECTORS, type DetectorName } from "../../policy/detectors.ts";
+import { type Kind, MODES } from "../../policy/modes.ts";
+import { regexProblem } from "../../policy/patterns.ts";
+import { contentPolicies } from "../../policy/policies.ts";
+import {
+  MAX_EXCEPTIONS,
+  MAX_PATTERNS,
+  MAX_REGEX_LENGTH,
+  PATTERN_NAME,
+  type ScreeningSetting,
+} from "../../policy/screening.ts";
+import { invalid, type Problem } from "../../problem.ts";
+
+const ModeName = component("Mode", wordOf(MODES, "What happens where something matches", { examples: ["redact"] }));
+
+const MAX_PREFIXES = 64;
+const MAX_WORDS = 512;
+
+const Prefixes = t.Array(t.String({ minLength: 1, maxLength: MAX_WORDS }), {
+  minItems: 1,
+  maxItems: MAX_PREFIXES,
+  description: `Only entries whose key has one of these prefixes: 1 to ${MAX_PREFIXES} strings.`,
+  examples: [["notes/"]],
+});
+
+/** The modes of the detectors of a kind. */
+const modesOf = (kind: Kind) => {
+  const [policy, { forbids = "" } = {}] = contentPolicies().find(([, one]) => one.kind === kind) ?? [];
+  const names = (Object.keys(DETECTORS) as DetectorName[]).filter((name) => DETECTORS[name].policy === policy);
+  return t.Optional(
+    object(
+      {
+        mode: t.Optional(ModeName),
+        detectors: t.Optional(
+          object(
+            Object.fromEntries(names.map((name) => [name, t.Optional(ModeName)])),
+            `The modes of single detectors: an object of ${names.join(", ")}.`,
+          ),
+        ),
+      },
+      `The mode of the detectors of ${forbids}: an object of mode and detectors.`,
+    ),
+  );
+};
+
+const text = (most: number, description: string, example: string) =>
+  t.String({
+    minLength: 1,
+    maxLength: most,
+    description: `${description}: 1 to ${most} characters.`,
+    examples: [example],
+  });
+
+const Pattern = shape(
+  "Pattern",
+  {
+    name: t.String({
+      pattern: PATTERN_NAME.source,
+      description: "What findings call it: 1 to 64 of a-z, 0-9 and _, a letter first, and no detector's name.",
+      examples: ["project_code"],
+    }),
+    regex: text(MAX_REGEX_LENGTH, "A regular expression in RE2 syntax", "\\bPRJ-[0-9]{5}\\b"),
+    ignore_case: t.Optional(t.Boolean({ description: "Whether case is ignored: true or false." })),
+    mode: ModeName,
+    prefixes: t.Optional(Prefixes),
+  },
+  "A pattern: an object of name, regex, ignore_case, mode and prefixes.",
+);
+
+const Exception = shape(
+  "Exception",
+  {
+    detector: text(64, "A detector, or the name of a pattern", "email"),
+    equals: t.Optional(text(MAX_WORDS, "The matched text", "support@example.com")),
+    ends_with: t.Optional(text(MAX_WORDS, "The end of the matched text", "@example.com")),
+    prefixes: t.Optional(Prefixes),
+    reason: text(MAX_WORDS, "Why it is an exception", "our public address"),
+    expires_at: t.Optional(Timestamp),
+  },
+  "An exception: an object of detector, equals or ends_with, reason, prefixes and expires_at.",
+);
+
+/** The schema of each such policy. */
+export const OBJECT_SETTINGS: Readonly<Record<string, TSchema | undefined>> = {
+  screening: component(
+    "Screening",
+    object({
+      pii: modesOf("pii"),
+      secrets: modesOf("secrets"),
+      patterns: t.Optional(
+        t.Array(Pattern, { maxItems: MAX_PATTERNS, description: `Patterns of your own: at most ${MAX_PATTERNS}.` }),
+      ),
+      exceptions: t.Optional(
+        t.Array(Exception, { maxItems: MAX_EXCEPTIONS, description: `Exceptions: at most ${MAX_EXCEPTIONS}.` }),
+      ),
+    }),
+  ),
+};
+
+/** Returns the problem that names the first member of a setting that its schema refuses, however deep it is. */
+export function formProblem(name: string, schema: TSchema, value: JsonValue): Problem | null {
+  const error = Value.Errors(schema, value).First();
+  if (error === undefined) return null;
+  const below = error.path.replaceAll(/\/(\d+)(?=\/|$)/g, "[$1]").replaceAll("/", ".");
+  const param = `policies.${name}${below}`;
+  return invalid(`The setting ${JSON.stringify(param)} is not valid. ${expectation(error.schema)}`, param);
+}
+
+/** Checks what the schemas cannot say. @throws {Problem} 400 that names the member */
+export function requireMeaning(policies: JsonObject | undefined): void {
+  const screening = policies?.screening as ScreeningSetting | null | undefined;
+  if (screening == null) return;
+  const names = new Set<string>(Object.keys(DETECTORS));
+  for (const [index, { name, regex }] of (screening.patterns ?? []).entries()) {
+    const at = `policies.screening.patterns[${index}]`;
+    if (names.has(name))
+      throw invalid(`The name of the pattern ${index + 1} is a detector's, or taken twice.`, `${at}.name`);
+    names.add(name);
+    const problem = regexProblem(regex);
+    if (problem !== null) {
+      throw invalid(
+        `The regular expression of the pattern "${name}" cannot be used: ${problem}. Use RE2 syntax, which has no look-around and no back-references.`,
+        `${at}.regex`,
+      );
+    }
+  }
+  for (const [index, exception] of (screening.exceptions ?? []).entries()) {
+    const at = `policies.screening.exceptions[${index}]`;
+    const { detector, equals, ends_with: ending } = exception;
+    if (!names.has(detector)) {
+      throw invalid(`Exception ${index + 1} names no detector and no pattern of these policies.`, `${at}.detector`);
+    }
+    if ((equals === undefined) === (ending === undefined)) {
+      throw invalid(`Exception ${index + 1} needs "equals" or "ends_with", and not both.`, `${at}.equals`);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** The texts of some content that are screened, and how their places are named. */
+import type { JsonValue } from "../json.ts";
+import { joinedParts } from "./parts.ts";
+import type { Content, Finding } from "./policy.ts";
+
+/** One text to screen. */
+export interface Field {
+  /** The path's parts: `["value"]`, `["metadata", "user", "ssn"]`; array positions are numbers in decimal. */
+  path: readonly string[];
+  text: string;
+  /** The label of the text: the entry's key, or the metadata names above it. */
+  context: string;
+  /** The text is itself the last name in `path`. */
+  isName: boolean;
+  /** What else the text may be as the first item of an array of parts. A finding in it covers the text. */
+  joined?: readonly string[];
+}
+
+/** A finding, and whether its text can be replaced by another one. */
+export interface Match {
+  finding: Finding;
+  isFixed: boolean;
+}
+
+/** What was found in one field; null for what a policy of its own says of the whole. */
+export interface FieldMatches {
+  field: Field | null;
+  matches: readonly Match[];
+}
+
+/** The fields of some content, in the order in which findings are reported: key, value, metadata. */
+export function fieldsOf({ key, value, metadata, valueName = "value" }: Content): Field[] {
+  const fields: Field[] = [
+    { path: ["key"], text: key, context: "", isName: false },
+    { path: [valueName], text: value, context: key, isName: false },
+  ];
+  collect(metadata, ["metadata"], "", fields);
+  return fields;
+}
+
+function collect(value: JsonValue, path: readonly string[], context: string, fields: Field[]): void {
+  if (typeof value === "string" || typeof value === "number") {
+    // A card number without quotes is still a card number.
+    fields.push({ path, text: String(value), context, isName: false });
+  } else if (Array.isArray(value)) {
+    const joined = joinedParts(value);
+    const first = fields.length;
+    for (const [index, item] of value.entries()) collect(item, [...path, String(index)], context, fields);
+    if (joined.length > 0) (fields[first] as Field).joined = joined;
+  } else if (value !== null && typeof value === "object") {
+    for (const name of Object.keys(value)) {
+      const below = [...path, name];
+      fields.push({ path: below, text: name, context: "", isName: true });
+      collect(value[name] as JsonValue, below, context === "" ? name : `${context} ${name}`, fields);
+    }
+  }
+}
+
+/** Returns how findings show the path of a field: with `*` for each name that itself matched. */
+export function pathShower(matched: readonly Field[]): (field: Field) => string {
+  const names = new Set(matched.filter(({ isName }) => isName).map(({ path }) => pathKey(path)));
+  if (names.size === 0) return ({ path }) => path.join(".");
+  return ({ path }) => path.map((part, i) => (names.has(pathKey(path.slice(0, i + 1))) ? "*" : part)).join(".");
+}
+
+const pathKey = (path: readonly string[]): string => JSON.stringify(path);

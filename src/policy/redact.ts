@@ -1,0 +1,94 @@
+/** Replaces what was found in some content by the name of what it was. */
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { FieldMatches } from "./fields.ts";
+import { isStronger } from "./modes.ts";
+import type { Finding } from "./policy.ts";
+
+/** What stands in the place of a match. */
+const replacement = (detector: string): string => `[redacted:${detector}]`;
+
+const REPLACEMENT = /\[redacted:([a-z][a-z0-9_]*)\]/g;
+const CONTENT = /[\p{L}\p{N}]/u;
+
+/**
+ * Returns a function that tells whether a place in the text holds only replacements by these names and what is between
+ * them. There is nothing left to find in it. Null when the text has no replacement.
+ */
+export function replacedPlaces(text: string, names: { has(name: string): boolean }) {
+  if (!text.includes("[redacted:")) return null;
+  const places = [...text.matchAll(REPLACEMENT)]
+    .filter(([, name]) => names.has(name as string))
+    .map(({ index, 0: { length } }) => ({ start: index, end: index + length }));
+  return (start: number, end: number): boolean => {
+    let at = start;
+    for (const place of places) {
+      if (place.end <= at || place.start >= end) continue;
+      if (CONTENT.test(text.slice(at, Math.max(at, place.start)))) return false;
+      at = place.end;
+    }
+    return at > start && !CONTENT.test(text.slice(at, end));
+  };
+}
+
+/** Returns the content with every place replaced that has a finding in mode `redact`. */
+export function redacted<C extends { value: string; metadata: JsonObject }>(
+  content: C,
+  found: readonly FieldMatches[],
+): C {
+  let { value, metadata } = content;
+  for (const { field, matches } of found) {
+    const findings = matches.map(({ finding }) => finding);
+    if (field === null || !findings.some(({ mode }) => mode === "redact")) continue;
+    const text = redactedText(field.text, findings);
+    if (field.path[0] === "metadata") metadata = withText(metadata, field.path.slice(1), text) as JsonObject;
+    else value = text;
+  }
+  return { ...content, value, metadata };
+}
+
+function redactedText(text: string, findings: readonly Finding[]): string {
+  let result = "";
+  let at = 0;
+  for (const { start, end, finding } of merged(findings)) {
+    if (finding.mode !== "redact") continue;
+    result += text.slice(at, start) + replacement(finding.detector);
+    at = end;
+  }
+  return result + text.slice(at);
+}
+
+interface Place {
+  start: number;
+  end: number;
+  /** The one in the strongest mode, the first of those. */
+  finding: Finding;
+}
+
+/** Overlapping matches are one place. */
+function merged(findings: readonly Finding[]): Place[] {
+  const order = new Map(findings.map((finding, index) => [finding, index]));
+  const places: Place[] = [];
+  for (const finding of findings.toSorted((a, b) => a.start - b.start)) {
+    const last = places.at(-1);
+    if (last === undefined || finding.start >= last.end) {
+      places.push({ start: finding.start, end: finding.end, finding });
+      continue;
+    }
+    last.end = Math.max(last.end, finding.end);
+    const isFirst = (order.get(finding) as number) < (order.get(last.finding) as number);
+    const isSame = finding.mode === last.finding.mode;
+    if (isStronger(finding.mode, last.finding.mode) || (isSame && isFirst)) last.finding = finding;
+  }
+  return places;
+}
+
+/** Returns a copy of a value with another text at a path. */
+function withText(value: JsonValue, [name, ...below]: readonly string[], text: string): JsonValue {
+  if (name === undefined) return text;
+  if (Array.isArray(value)) return value.with(Number(name), withText(value[Number(name)] as JsonValue, below, text));
+  const copy: JsonObject = Object.create(null);
+  for (const [key, member] of Object.entries(value as JsonObject)) {
+    copy[key] = key === name ? withText(member as JsonValue, below, text) : (member as JsonValue);
+  }
+  return copy;
+}

@@ -1,0 +1,126 @@
+/** The settings of an agent's policies, compiled for screening: which detectors look, and what a match means. */
+import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
+import { isStronger, type Kind, type Mode } from "./modes.ts";
+import { PatternSet } from "./patterns.ts";
+import { contentPolicies, type PolicyName, type PolicySettings } from "./policies.ts";
+import type { AnySetting, ContentPolicy } from "./policy.ts";
+import { buildDictionary, type Dictionary } from "./scan.ts";
+import {
+  type ExceptionSetting,
+  type KindModes,
+  PATTERNS,
+  type PatternSetting,
+  type ScreeningSetting,
+} from "./screening.ts";
+
+/** An exception, with the moment from which it no longer holds, ms; infinite for never. */
+type Exception = ExceptionSetting & { untilMs: number };
+
+/** A policy that decides by a function of its own, with its setting. */
+interface OwnRule {
+  decide: Exclude<ContentPolicy<AnySetting>["decide"], "detectors">;
+  setting: AnySetting;
+}
+
+export interface Rules {
+  /** The detectors that look; null when none does. */
+  dictionary: Dictionary | null;
+  modes: ReadonlyMap<string, Mode>;
+  patterns: PatternSet | null;
+  /** By the name of the detector or pattern. */
+  exceptions: ReadonlyMap<string, readonly Exception[]>;
+  /** The policies that are on and have a function of their own. */
+  others: readonly (readonly [PolicyName, OwnRule])[];
+  /** What a text that costs too much is refused by, and in which mode: the strongest there is. */
+  budget: { policy: string; mode: Mode };
+}
+
+/** The kinds of detectors, by the policy that has all of them block. */
+const KINDS = new Map(contentPolicies().map(([name, { kind }]) => [name, kind]));
+
+const known = new WeakMap<PolicySettings, Rules>();
+
+/** Returns the rules of some settings. Those of the same object are compiled once. */
+export function rulesOf(policies: PolicySettings): Rules {
+  const found = known.get(policies);
+  if (found !== undefined) return found;
+  const rules = compile(policies);
+  known.set(policies, rules);
+  return rules;
+}
+
+function compile(policies: PolicySettings): Rules {
+  const { screening } = policies;
+  const patterns = (screening?.patterns ?? []).filter(({ mode }) => mode !== "off");
+  const modes = new Map<string, Mode>();
+  for (const name of Object.keys(DETECTORS) as DetectorName[]) {
+    const mode = modeOf(policies, name);
+    if (mode !== "off") modes.set(name, mode);
+  }
+  const others = contentPolicies().flatMap(([name, { decide, off }]) => {
+    const setting = policies[name] as AnySetting;
+    return decide === "detectors" || setting === off ? [] : [[name, { decide, setting }] as const];
+  });
+  const budget = strongestOf(modes, patterns);
+  return {
+    dictionary: modes.size === 0 ? null : dictionaryOf(modes),
+    modes: new Map([...modes, ...patterns.map(({ name, mode }) => [name, mode] as const), [BUDGET, budget.mode]]),
+    patterns: patterns.length === 0 ? null : patternSetOf(patterns),
+    exceptions: exceptionsOf(screening),
+    others,
+    budget,
+  };
+}
+
+/** Returns the mode of a detector. A policy that blocks overrides a weaker mode. */
+function modeOf(policies: PolicySettings, detector: DetectorName): Mode {
+  const { policy } = DETECTORS[detector];
+  if (policies[policy] === true) return "block";
+  const kind: KindModes = policies.screening?.[KINDS.get(policy) as Kind] ?? {};
+  return kind.detectors?.[detector] ?? kind.mode ?? "off";
+}
+
+function strongestOf(modes: ReadonlyMap<string, Mode>, patterns: readonly PatternSetting[]): Rules["budget"] {
+  let strongest: Rules["budget"] = { policy: PATTERNS, mode: patterns.length === 0 ? "off" : "audit" };
+  for (const { mode } of patterns) if (isStronger(mode, strongest.mode)) strongest = { policy: PATTERNS, mode };
+  // The last policy of the list is the one that a refusal names first.
+  for (const [name, mode] of modes) {
+    const { policy } = DETECTORS[name as DetectorName];
+    if (!isStronger(strongest.mode, mode)) strongest = { policy, mode };
+  }
+  return strongest;
+}
+
+function exceptionsOf(screening: ScreeningSetting | null): Rules["exceptions"] {
+  const exceptions = (screening?.exceptions ?? []).map((one) => {
+    const untilMs = one.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(one.expires_at);
+    return { ...one, untilMs };
+  });
+  return Map.groupBy(exceptions, ({ detector }) => detector);
+}
+
+/** The most dictionaries and sets of patterns that are kept, the oldest first. */
+const MOST_KEPT = 32;
+const dictionaries = new Map<string, Dictionary>();
+const patternSets = new Map<string, PatternSet>();
+
+/** Dictionaries depend on which detectors look and which of them block; building one takes 20 to 60 ms. */
+function dictionaryOf(modes: ReadonlyMap<string, Mode>): Dictionary {
+  const name = [...modes].map(([detector, mode]) => `${detector} ${mode === "block"}`).join();
+  return kept(dictionaries, name, () => {
+    const looking = [...modes.keys()] as DetectorName[];
+    return buildDictionary(new Set(looking), new Set(looking.filter((one) => modes.get(one) === "block")));
+  });
+}
+
+const patternSetOf = (patterns: readonly PatternSetting[]): PatternSet =>
+  kept(patternSets, JSON.stringify(patterns), () => new PatternSet(patterns));
+
+function kept<V>(values: Map<string, V>, name: string, make: () => V): V {
+  const value = values.get(name) ?? make();
+  values.delete(name);
+  values.set(name, value);
+  const [oldest] = values.keys();
+  if (values.size > MOST_KEPT && oldest !== undefined) values.delete(oldest);
+  return value;
+}
