@@ -12,7 +12,7 @@ import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
-import type { Connection } from "../store/connection.ts";
+import { type Connection, type OpenFile, openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
@@ -41,6 +41,8 @@ export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
   #isReported = false;
   #dataVersion = -1;
+  /** The number of commits when the file was last known to be the one that was opened. */
+  #commits: string;
 
   private constructor(
     readonly connection: Connection,
@@ -49,7 +51,8 @@ export class ControlDatabase implements Disposable {
     /** Which file was opened. */
     private readonly identity: string | null,
   ) {
-    connection.own?.watch("commits", numberOfCommits(connection));
+    this.#commits = numberOfCommits(connection);
+    connection.own?.watch("commits", this.#commits);
   }
 
   /**
@@ -89,10 +92,22 @@ export class ControlDatabase implements Disposable {
     // Within a transaction, no other process commits or copies the log back.
     transact(this.connection, () => {
       const version = this.#readDataVersion();
-      if (own.foreignChange(version !== this.#dataVersion) === "replaced") own.disown();
+      if (own.foreignChange(version !== this.#dataVersion) === "replaced" && !this.#isEmptiedLog(file)) own.disown();
+      else own.note();
+      if (version !== this.#dataVersion) this.#commits = numberOfCommits(this.connection);
       this.#dataVersion = version;
     });
     return own.isDisowned;
+  }
+
+  /**
+   * Whether another process of governd copied the log back and emptied it, some time after its last commit: then the
+   * file alone holds what this connection reads.
+   */
+  #isEmptiedLog(file: OpenFile): boolean {
+    if ((statSync(`${file.path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return false;
+    using fresh = openConnection(file.path, { ...file.options, readOnly: true, keyFits: true });
+    return numberOfCommits(fresh) === this.#commits;
   }
 
   #readDataVersion(): number {
@@ -118,6 +133,7 @@ export class ControlDatabase implements Disposable {
       ]);
       return work(this.connection);
     });
+    this.#commits = numberOfCommits(this.connection);
     this.connection.own?.noteLog();
     return result;
   }

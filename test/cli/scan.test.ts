@@ -31,7 +31,10 @@ test("one policy alone, as JSON, with times", async () => {
   const result = outcome.json<{ values: number; blocked: number; lines: unknown[]; bench: { median_us: number } }>();
   expect(result).toMatchObject({ values: 3, blocked: 1 });
   expect(result.lines).toEqual([
-    { line: 2, findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24 }] },
+    {
+      line: 2,
+      findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24, mode: "block" }],
+    },
   ]);
   expect(result.bench.median_us).toBeGreaterThan(0);
 });

@@ -145,8 +145,7 @@ const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "c
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
   "limited-key": (operation) => !["agent.list", "tlog.entries"].includes(operation),
-  "agent-key": (operation) =>
-    operation.startsWith("data.") || operation.startsWith("checkpoint.") || CONFIG_READS.includes(operation),
+  "agent-key": (operation) => /^(data|checkpoint|policy)\./.test(operation) || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
     operation.startsWith("audit.") ||
     operation.startsWith("tlog.") ||

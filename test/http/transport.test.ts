@@ -163,7 +163,7 @@ describe("replies", () => {
       detail: "No.",
       extra: {
         blocked_by: "policy:block_pii",
-        findings: [{ policy: "block_pii", detector: "email", field: "value", start: 0, end: 5 }],
+        findings: [{ policy: "block_pii", detector: "email", field: "value", start: 0, end: 5, mode: "block" }],
       },
     };
     const path = "/v1/checkpoints/cp_x/restore";

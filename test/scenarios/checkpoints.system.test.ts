@@ -429,7 +429,9 @@ describe("restoring", () => {
         appends: ["agent checkpoint.restore blocked"],
         details: ({ made }: Scene) => ({
           checkpoint_id: made,
-          findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 3, end: 19 }],
+          findings: [
+            { policy: "block_pii", detector: "email", tier: 1, field: "value", start: 3, end: 19, mode: "block" },
+          ],
         }),
         check: async ({ client, agent }, { json, text, headers }) => {
           expect(json.blocked_by).toBe("policy:block_pii");

@@ -55,7 +55,7 @@ const ORDERED = [...routes].sort(
 );
 const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] as const);
 
-const AGENT_SCOPE = /^(data\.|checkpoint\.|config\.(read|list_versions|read_version)$)/;
+const AGENT_SCOPE = /^(data\.|policy\.check|checkpoint\.|config\.(read|list_versions|read_version)$)/;
 const AUDITOR_SCOPE =
   /^(audit\.|tlog\.|agent\.(list|read)$|checkpoint\.list$|config\.(read|list_versions|read_version)$)/;
 

@@ -234,7 +234,7 @@ describe("lists", () => {
   test.each([
     ["order", "up"],
     ["sort", "created_at"],
-    ["count", "1"],
+    ["count", "2"],
     ["delimiter", ""],
     ["delimiter", "//"],
   ])("a bad %s is refused: %p", async (param, value) => {

@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await asAgent("/v1/config/bot", { model: "theirs", policies: { block_pii: true } }, "PUT");
     await page.getByText("v2 was saved in the meantime").waitFor();
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await page.getByRole("alert").getByText("The config has another version").waitFor();
+    await page.getByRole("alert").getByText("It has another version").waitFor();
     expect(await page.getByLabel("Model").inputValue()).toBe("mine");
     await page.getByRole("button", { name: "Save mine over v2" }).click();
     await page.getByText("Saved as v3.").waitFor();
