@@ -66,6 +66,7 @@ test("what is exported can be imported", async () => {
     key: `k/${String(at).padStart(3, "0")}`,
     value: `v${at}\n\u0000"`,
     metadata: { at },
+    ...(at % 2 === 0 && { expires_at: "2999-12-31T00:00:00.000Z" }),
   }));
   const operations = entries.map((entry) => ({ op: "write", ...entry }));
   await client.post("/v1/data/batch", { agent_id: from, operations });

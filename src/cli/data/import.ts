@@ -148,8 +148,8 @@ function entryOf(text: string): JsonObject | null {
     return null;
   }
   if (!isJsonObject(value) || typeof value.key !== "string" || typeof value.value !== "string") return null;
-  const { key, value: content, metadata = {} } = value;
-  return { key, value: content, metadata };
+  const { key, value: content, metadata = {}, expires_at } = value;
+  return { key, value: content, metadata, ...(typeof expires_at === "string" && { expires_at }) };
 }
 
 /** The lines of a file behind those that are done, in batches: the same ones whenever the file is read. */
