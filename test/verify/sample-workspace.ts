@@ -1,5 +1,6 @@
 /** A small workspace made through the real operations, with everything in it that verification looks at. */
 
+import { dirname } from "node:path";
 import { agentOperations } from "../../src/features/agents/operations.ts";
 import { createCheckpoint, removeCheckpoint } from "../../src/features/checkpoints/operations.ts";
 import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
@@ -15,6 +16,7 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import type { Operation } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { filesReleased } from "../released.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 const DAY_MS = 86_400_000;
@@ -109,6 +111,7 @@ export async function makeSampleWorkspace(path: string): Promise<void> {
   await fillAlpha(driver);
   await fillBeta(driver);
   driver.close();
+  await filesReleased(dirname(path));
 }
 
 async function fillAlpha(driver: Driver): Promise<void> {
