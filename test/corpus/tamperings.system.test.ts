@@ -24,8 +24,8 @@ setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
 /** Rows that differ only in their number. */
 const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
-const EVENT_CHANGES = effort({ usual: 3, long: 1 });
-const FLIPS = effort({ usual: 24, long: 5_000 });
+const EVENT_CHANGES = effort({ usual: 9, long: 1 });
+const FLIPS = effort({ usual: 12, long: 5_000 });
 const SEED = 20_261_122;
 const LEAST = 400;
 
@@ -170,12 +170,12 @@ const exitOfExport = (kind: string, to: string): 0 | 1 | 2 => {
 const LINES_OF_SEAL = 6;
 const SIGNATURE_LINE = 4;
 const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
-const SEAL_EDITS = effort({ usual: 31, long: 1 });
+const SEAL_EDITS = effort({ usual: 61, long: 1 });
 /** Of a file with few seals. */
 const FEW_SEAL_EDITS = effort({ usual: 11, long: 1 });
 
 /** One in so many of the edits of a text, in turn. */
-const EDITS = effort({ usual: 8, long: 1 });
+const EDITS = effort({ usual: 24, long: 1 });
 
 describe("an export", () => {
   test.each(EXPORTS)("%s", async (name, donor) => {

@@ -9,7 +9,7 @@ import { effort } from "../effort.ts";
 import { anySeed, Seeded } from "../seeded.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
-const COUNT = effort({ usual: 2_000, long: 100_000 });
+const COUNT = effort({ usual: 1_000, long: 100_000 });
 const SEED = Number(process.env.GOVERND_TEST_SEED ?? anySeed());
 /** The members in whose values identifiers stand. */
 const NAMES = ["id", "request_id", "trace_id", "parent", "commit", "digest"];
@@ -122,7 +122,7 @@ test.each(Object.keys(KINDS))(
     }
     expect(blocked.slice(0, 20), `seed ${SEED}, ${blocked.length} of ${COUNT * 8}`).toEqual([]);
   },
-  effort({ usual: 60_000, long: 600_000 }),
+  effort({ usual: 30_000, long: 600_000 }),
 );
 
 test("an identifier whose bytes are a few characters of UTF-8 by chance", () => {
