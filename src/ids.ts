@@ -14,6 +14,9 @@ type FillRandom = (bytes: Uint8Array) => void;
 /** Returns a moment as the API and the log show it: RFC 3339, UTC, three decimals. */
 export const showTime = (ms: number): string => new Date(ms).toISOString();
 
+/** Returns a moment like {@link showTime}, and null for none. */
+export const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
+
 export const systemClock: Clock = () => Date.now();
 const systemRandom: FillRandom = (bytes) => {
   crypto.getRandomValues(bytes);

@@ -8,3 +8,13 @@ entry = function(count)
   return string.format(
     '"key":"note/%s/%d","value":"%s","metadata":{"source":"chat","confidence":0.92}', client, count % 2000, value)
 end
+
+-- Returns the JSON array of batch number `count`. `item` makes one of its items of an entry's members.
+batch = function(count, item)
+  local size = tonumber(os.getenv("LOAD_ENTRIES"))
+  local items = {}
+  for at = 1, size do
+    items[at] = item(entry(count * size + at))
+  end
+  return "[" .. table.concat(items, ",") .. "]"
+end

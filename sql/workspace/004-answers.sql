@@ -1,5 +1,5 @@
--- Answers to requests with an Idempotency-Key, each stored in the transaction of its operation and kept for 24 hours:
--- the same request again gets the same answer, and nothing is done again. They are no part of the record.
+-- Answers to requests with an Idempotency-Key. Each is stored in the transaction of its operation and kept for 24 hours.
+-- When a request is repeated, it gets the stored answer, and nothing is done. Answers are not part of the audit record.
 CREATE TABLE answers (
   event_seq  INTEGER PRIMARY KEY,  -- the operation's last event
   retry      BLOB    NOT NULL,     -- names who asked and the Idempotency-Key: 16 bytes of a SHA-256

@@ -1,7 +1,7 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
 import { isDeepStrictEqual } from "node:util";
 import { Failure } from "../failure.ts";
-import { type RandomPool, showTime } from "../ids.ts";
+import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
 import { isNetwork } from "../networks.ts";
 import { type ActParts, act, type Decision } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
@@ -260,6 +260,6 @@ function keyDetails({ apiKey, record }: DraftKey) {
     agents: agents && [...agents],
     networks: networks && [...networks],
     created_at: showTime(createdAt),
-    expires_at: expiresAt === null ? null : showTime(expiresAt),
+    expires_at: showTimeOrNull(expiresAt),
   };
 }

@@ -88,10 +88,10 @@ export class ControlDatabase implements Disposable {
     const { file, own } = this.connection;
     if (file === null || own === null) return false;
     if (identityOf(file.path) !== this.identity || own.isDisowned) return true;
-    if (this.#readDataVersion() === this.#dataVersion && own.isAsNoted()) return false;
+    if (this.dataVersion === this.#dataVersion && own.isAsNoted()) return false;
     // Within a transaction, no other process commits or copies the log back.
     transact(this.connection, () => {
-      const version = this.#readDataVersion();
+      const version = this.dataVersion;
       if (own.foreignChange(version !== this.#dataVersion) === "replaced" && !this.#isEmptiedLog(file)) own.disown();
       else own.note();
       if (version !== this.#dataVersion) this.#commits = numberOfCommits(this.connection);
@@ -110,7 +110,8 @@ export class ControlDatabase implements Disposable {
     return numberOfCommits(fresh) === this.#commits;
   }
 
-  #readDataVersion(): number {
+  /** A number that changes when another process commits. */
+  get dataVersion(): number {
     return this.connection.value<number>("PRAGMA data_version") ?? 0;
   }
 

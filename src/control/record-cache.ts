@@ -40,7 +40,7 @@ export abstract class RecordCache<T> implements Disposable {
     private readonly settings: RecordCacheOptions,
   ) {
     this.#generation = control.generation.current;
-    this.#dataVersion = this.#readDataVersion();
+    this.#dataVersion = control.dataVersion;
     this.#timers = [
       this.#every(BACKSTOP_INTERVAL_MS, () => this.checkDatabase()),
       this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse()),
@@ -80,7 +80,7 @@ export abstract class RecordCache<T> implements Disposable {
   checkDatabase(): void {
     const replacement = this.control.takeReplacement();
     if (replacement !== null) throw replacement;
-    const version = this.#readDataVersion();
+    const version = this.control.dataVersion;
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
     this.#known.clear();
@@ -98,10 +98,6 @@ export abstract class RecordCache<T> implements Disposable {
   [Symbol.dispose](): void {
     for (const timer of this.#timers) clearInterval(timer);
     this.#attempt(() => this.writeLastUse());
-  }
-
-  #readDataVersion(): number {
-    return this.control.connection.get<[number]>("PRAGMA data_version")?.[0] ?? 0;
   }
 
   #every(ms: number, work: () => void): NodeJS.Timeout {

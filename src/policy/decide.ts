@@ -16,7 +16,7 @@ import {
 } from "./policies.ts";
 import type { Content, Finding } from "./policy.ts";
 import { redacted } from "./redact.ts";
-import { rulesOf } from "./rules.ts";
+import { type Rules, rulesOf } from "./rules.ts";
 
 export type { Content, Finding } from "./policy.ts";
 
@@ -62,9 +62,10 @@ const MOST_ROUNDS = 8;
  * personal data.
  */
 export function decide(policies: PolicySettings, content: Content, nowMs?: number): Decision {
-  const { found, excepted, isProvisional } = examine(rulesOf(policies), content, nowMs);
+  const rules = rulesOf(policies);
+  const { found, excepted, isProvisional } = examine(rules, content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
-  const decision: Decision = decided(policies, content, found, nowMs);
+  const decision: Decision = decided(rules, content, found, nowMs);
   if (decision.allowed && excepted !== null) decision.found = { findings: [], ...decision.found, excepted };
   if (isProvisional) decision.isProvisional = true;
   return decision;
@@ -77,7 +78,7 @@ const isToRedact = ({ finding: { mode } }: Match): boolean => mode === "redact";
 const matchesOf = (found: readonly FieldMatches[]): Match[] => found.flatMap(({ matches }) => matches);
 
 function decided(
-  policies: PolicySettings,
+  rules: Rules,
   content: Content,
   found: readonly FieldMatches[],
   nowMs: number | undefined,
@@ -95,7 +96,7 @@ function decided(
       return { allowed: true, found: round === 0 ? { findings } : { findings, redacted: { value, metadata } } };
     }
     clean = redacted(clean, left);
-    left = examine(rulesOf(policies), clean, nowMs).found;
+    left = examine(rules, clean, nowMs).found;
   }
   return refuse(findings, all.filter(isToRedact));
 }
@@ -117,7 +118,7 @@ export function refusalOf(policies: PolicySettings, content: Content, nowMs: num
  */
 export function recorded(name: string, text: string, policies: PolicySettings | null = EVERY_POLICY): JsonObject {
   if (policies === null || text === "") return { [name]: text };
-  // No exception: a text that was never stored has none.
+  // At the end of time, only exceptions that never end hold.
   const found = matchesOf(
     examine(rulesOf(policies), { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER).found,
   );

@@ -54,9 +54,8 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
 }
 
 function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
-  const { dictionary, patterns } = rules;
-  const detected = dictionary === null ? NO_HITS : detectedIn(field, rules);
-  const own = patterns === null ? NO_HITS : patternHits(field.text, rules, content);
+  const detected = detectedIn(field, rules);
+  const own = patternHits(field.text, rules, content);
   const all = own.length === 0 ? detected : [...detected, ...own];
   if (all.length === 0) return all;
   const isReplaced = replacedPlaces(field.text, rules.modes);
@@ -76,10 +75,9 @@ function detectedIn({ text, context, joined }: Field, { dictionary, budget }: Ru
   return [...inText, ...[...parts].map((detector): Hit => ({ detector, policy: policyOf(detector), ...whole }))];
 }
 
-function patternHits(text: string, { patterns, budget }: Rules, { key, valueName = "value" }: Content): readonly Hit[] {
+function patternHits(text: string, { patterns, budget }: Rules, content: Content): readonly Hit[] {
   if (patterns === null || text === "") return NO_HITS;
-  const hasKey = valueName === "value";
-  const { matches, isComplete } = patterns.find(text, ({ prefixes }) => applies(prefixes, hasKey, key), MOST_HITS);
+  const { matches, isComplete } = patterns.find(text, ({ prefixes }) => applies(prefixes, content), MOST_HITS);
   const hits = matches.map(
     ({ pattern, start, end }): Hit => ({ detector: pattern.name, policy: PATTERNS, start, end }),
   );
@@ -88,8 +86,8 @@ function patternHits(text: string, { patterns, budget }: Rules, { key, valueName
 }
 
 /** Labels and reasons have no key: what is limited to prefixes does not apply to them. */
-const applies = (prefixes: readonly string[] | undefined, hasKey: boolean, key: string): boolean =>
-  prefixes === undefined || (hasKey && prefixes.some((prefix) => key.startsWith(prefix)));
+const applies = (prefixes: readonly string[] | undefined, { key, valueName = "value" }: Content): boolean =>
+  prefixes === undefined || (valueName === "value" && prefixes.some((prefix) => key.startsWith(prefix)));
 
 function matchOf({ detector, policy, start, end, isEncoded }: Hit, field: Field, path: string, rules: Rules): Match {
   const mode = rules.modes.get(detector) as Mode;
@@ -103,17 +101,12 @@ function matchOf({ detector, policy, start, end, isEncoded }: Hit, field: Field,
 class Exceptions {
   counted: Record<string, number> | null = null;
   isProvisional = false;
-  readonly #key: string;
-  readonly #hasKey: boolean;
 
   constructor(
     private readonly rules: Rules,
-    { key, valueName = "value" }: Content,
+    private readonly content: Content,
     private readonly nowMs: number | undefined,
-  ) {
-    this.#key = key;
-    this.#hasKey = valueName === "value";
-  }
+  ) {}
 
   /** Whether a hit is an exception, which is counted. */
   cover({ detector, start, end }: Hit, text: string): boolean {
@@ -123,7 +116,7 @@ class Exceptions {
     const found = candidates.filter(
       ({ equals, ends_with: ending, prefixes, untilMs }) =>
         (equals === undefined ? ending !== undefined && matched.endsWith(ending) : matched === equals) &&
-        applies(prefixes, this.#hasKey, this.#key) &&
+        applies(prefixes, this.content) &&
         (this.nowMs === undefined || this.nowMs < untilMs),
     );
     if (found.length === 0) return false;

@@ -41,7 +41,7 @@ export const POLICIES = {
 } satisfies Readonly<Record<string, Policy<AnySetting>>>;
 
 /** When several refuse, `blocked_by` names the first of these. Policies that are not in the list come last. */
-export const PRECEDENCE: readonly string[] = ["limits", "require_config", "block_secrets", "block_pii", PATTERNS];
+export const PRECEDENCE: readonly string[] = ["block_secrets", "block_pii", PATTERNS];
 
 export type PolicyName = keyof typeof POLICIES;
 

@@ -4,10 +4,12 @@ import type { FieldMatches } from "./fields.ts";
 import { isStronger } from "./modes.ts";
 import type { Finding } from "./policy.ts";
 
-/** What stands in the place of a match. */
-const replacement = (detector: string): string => `[redacted:${detector}]`;
+const OPENING = "[redacted:";
 
-const REPLACEMENT = /\[redacted:([a-z][a-z0-9_]*)\]/g;
+/** What stands in the place of a match. */
+const replacement = (detector: string): string => `${OPENING}${detector}]`;
+
+const REPLACEMENT = new RegExp(`\\${OPENING}([a-z][a-z0-9_]*)\\]`, "g");
 const CONTENT = /[\p{L}\p{N}]/u;
 
 /**
@@ -15,7 +17,7 @@ const CONTENT = /[\p{L}\p{N}]/u;
  * them. There is nothing left to find in it. Null when the text has no replacement.
  */
 export function replacedPlaces(text: string, names: { has(name: string): boolean }) {
-  if (!text.includes("[redacted:")) return null;
+  if (!text.includes(OPENING)) return null;
   const places = [...text.matchAll(REPLACEMENT)]
     .filter(([, name]) => names.has(name as string))
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }));

@@ -81,14 +81,13 @@ function modeOf(policies: PolicySettings, detector: DetectorName): Mode {
 }
 
 function strongestOf(modes: ReadonlyMap<string, Mode>, patterns: readonly PatternSetting[]): Rules["budget"] {
-  let strongest: Rules["budget"] = { policy: PATTERNS, mode: patterns.length === 0 ? "off" : "audit" };
-  for (const { mode } of patterns) if (isStronger(mode, strongest.mode)) strongest = { policy: PATTERNS, mode };
-  // The last policy of the list is the one that a refusal names first.
-  for (const [name, mode] of modes) {
-    const { policy } = DETECTORS[name as DetectorName];
-    if (!isStronger(strongest.mode, mode)) strongest = { policy, mode };
-  }
-  return strongest;
+  // Of equally strong ones the last counts: it is the one that a refusal names first.
+  const all = [
+    ...patterns.map(({ mode }) => ({ policy: PATTERNS, mode })),
+    ...Array.from(modes, ([name, mode]) => ({ policy: DETECTORS[name as DetectorName].policy, mode })),
+  ];
+  const none: Rules["budget"] = { policy: PATTERNS, mode: "off" };
+  return all.reduce((strongest, one) => (isStronger(strongest.mode, one.mode) ? strongest : one), none);
 }
 
 function exceptionsOf(screening: ScreeningSetting | null): Rules["exceptions"] {

@@ -12,7 +12,7 @@ import { FRESH, freshBounds } from "./expiry.ts";
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
 /** Sorts after every key, in UTF-8 order. */
-const BEHIND_ALL_KEYS = "\u{10FFFF}".repeat(MAX_KEY_LENGTH + 1);
+export const BEHIND_ALL_KEYS = "\u{10FFFF}".repeat(MAX_KEY_LENGTH + 1);
 const SURROGATES_START = 0xd800;
 const SURROGATES_END = 0xdfff;
 const LAST_CODE_POINT = 0x10ffff;
@@ -141,32 +141,6 @@ export async function findEntryOrigin(reader: Reader, id: number) {
   );
   if (row === undefined) throw new Error("an entry names an event that is not there");
   return { writtenBy: row[0], configVersion: row[1] };
-}
-
-/** A range of the present entries in key order: keys after `after`, with that prefix. */
-export interface EntryRange {
-  prefix: string;
-  after: string | null;
-  offset: number;
-  limit: number;
-}
-
-export async function listEntries(reader: Reader, agent: AgentState, range: EntryRange, nowMs: number) {
-  const from = range.after === null ? "key >= ?" : "key > ?";
-  const rows = await reader.all<VersionedTuple>(
-    `SELECT ${VERSIONED_COLUMNS} FROM entries
-     WHERE agent = ? AND live_to IS NULL AND ${from} AND key < ? AND ${FRESH}
-     ORDER BY key LIMIT ? OFFSET ?`,
-    [
-      agent.firstSeq,
-      range.after ?? range.prefix,
-      endOfPrefix(range.prefix),
-      ...freshBounds(freshAt(agent.policies, nowMs)),
-      range.limit,
-      range.offset,
-    ],
-  );
-  return rows.map(toVersionedRow);
 }
 
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */

@@ -12,7 +12,7 @@ import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 const KILLS = effort({ usual: 5, long: 50 });
 const CLIENTS = 4;
-/** Answers after which the daemon is killed, at least and at most. */
+/** The daemon is killed after at least and at most so many answers. */
 const ANSWERS_BEFORE = 5;
 const ANSWERS_MOST = 60;
 

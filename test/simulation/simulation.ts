@@ -12,7 +12,7 @@ import { verifierKey } from "../../src/log/note.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
 import { freshAt } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
-import { listEntries } from "../../src/state/entries.ts";
+import { rowsByKey } from "../../src/state/listing/keys.ts";
 import { DiskSpace } from "../../src/store/disk-space.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
@@ -392,10 +392,12 @@ class Simulation {
     for (const [agentId, { data, configs, suspended, checkpoints }] of model.agents) {
       const agent = await readAgent(connection, agentId);
       if (agent === null) throw new Error(`the agent ${agentId} is missing`);
-      const range = { prefix: "", after: null, offset: 0, limit: 1000 };
-      const entries = (await listEntries(connection, agent, range, nowMs)).map(
-        ({ key, value, createdAt, updatedAt }) => ({ key, value: JSON.parse(value), createdAt, updatedAt }),
-      );
+      const range = { order: undefined, prefix: "", after: null, limit: 1000 };
+      const columns = "key, value, created_at, updated_at";
+      const rows = await rowsByKey<[string, string, number, number]>(connection, agent, columns, range, nowMs);
+      const entries = rows.map(([key, value, createdAt, updatedAt]) => {
+        return { key, value: JSON.parse(value), createdAt, updatedAt };
+      });
       requireSame(`entries of ${agentId}`, { entries: data.list(nowMs) }, { entries });
       const { liveEntries, configVersion } = agent;
       const expected = { liveEntries: data.liveCount, configVersion: configs.length || null, suspended };

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/state/age-index.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { insertConfig } from "../../src/state/configs.ts";
-import { listEntries } from "../../src/state/entries.ts";
+import { rowsByKey } from "../../src/state/listing/keys.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
@@ -50,8 +50,8 @@ const checkpoint = async (agentId: string) =>
 
 async function listed(agentId: string): Promise<string[]> {
   const agent = await readAgent(workspace.connection, agentId);
-  const range = { prefix: "", after: null, offset: 0, limit: 2 * MANY };
-  return (await listEntries(workspace.connection, agent as never, range, nowMs)).map(({ key }) => key);
+  const range = { order: undefined, prefix: "", after: null, limit: 2 * MANY };
+  return (await rowsByKey<[string]>(workspace.connection, agent as never, "key", range, nowMs)).map(([key]) => key);
 }
 
 const integrity = () => workspace.connection.get("PRAGMA integrity_check");

@@ -5,7 +5,7 @@ import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
 import { freshAt } from "../../src/policy/retention.ts";
 import { AGE_INDEX } from "../../src/state/age-index.ts";
 import { type AgentState, readAgent } from "../../src/state/agents.ts";
-import { listEntries } from "../../src/state/entries.ts";
+import { rowsByKey } from "../../src/state/listing/keys.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
@@ -155,10 +155,11 @@ class Pair {
 
   // Looked at beside the operations, whose events would lie between any two steps otherwise.
   async #listed(agent: AgentState): Promise<Shown[]> {
-    const range = { prefix: "", after: null, offset: 0, limit: 1000 };
-    return (await listEntries(this.real.connection, agent, range, this.nowMs)).map(
-      ({ key, value, createdAt, updatedAt }) => ({ key, value: JSON.parse(value), createdAt, updatedAt }),
-    );
+    type Row = [key: string, value: string, createdAt: number, updatedAt: number];
+    const range = { order: undefined, prefix: "", after: null, limit: 1000 };
+    const columns = "key, value, created_at, updated_at";
+    const rows = await rowsByKey<Row>(this.real.connection, agent, columns, range, this.nowMs);
+    return rows.map(([key, value, createdAt, updatedAt]) => ({ key, value: JSON.parse(value), createdAt, updatedAt }));
   }
 
   async #stateOf(agent: AgentState, checkpointId: string): Promise<Shown[]> {

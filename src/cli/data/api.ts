@@ -1,7 +1,7 @@
 /** A daemon's API as commands use it: whatever fails for a moment is sent again, until there is an answer. */
 import { connectionReason, type Probe } from "../../daemon/health-probe.ts";
 import { Failure } from "../../failure.ts";
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
 import { systemTimer } from "../../timer.ts";
 
 /** How long one request may take, ms. */
@@ -73,7 +73,7 @@ export class DaemonApi {
 function jsonOf(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }

@@ -19,12 +19,12 @@ export class StateFile<S extends object> {
       return null;
     }
     if (!resume) {
-      const message = `An earlier run was interrupted: --resume continues it. To begin anew, remove ${this.path}.`;
+      const message = `An earlier run was interrupted: --resume continues it. To start over, remove ${this.path}.`;
       throw new Failure("usage", message);
     }
     const { wish, state } = JSON.parse(readFileSync(this.path, "utf8")) as { wish: object; state: S };
     if (JSON.stringify(wish) === JSON.stringify(this.wish)) return state;
-    throw new Failure("usage", `The interrupted run had other options. To begin anew, remove ${this.path}.`);
+    throw new Failure("usage", `The interrupted run had other options. To start over, remove ${this.path}.`);
   }
 
   write(state: S): void {

@@ -1,5 +1,5 @@
 /** Changes members of a workspace and invitations to it. */
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
 import { act, type Recorded } from "../acts.ts";
 import { digestOf } from "../secret.ts";
@@ -63,11 +63,7 @@ export function requireSecondFactor(parts: AccountParts, actor: string, id: stri
     }
     const since = required ? parts.clock() : null;
     return {
-      event: {
-        operation: "workspace.change",
-        actor,
-        details: { second_factor_since: since === null ? null : showTime(since) },
-      },
+      event: { operation: "workspace.change", actor, details: { second_factor_since: showTimeOrNull(since) } },
       changes: [["requireSecondFactor", { id, since }]],
     };
   });

@@ -1,5 +1,5 @@
 /** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import { endOf } from "../../policy/retention.ts";
 import { findEntry } from "../../state/entries.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
@@ -12,11 +12,10 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
   if (agent === null || entry === undefined) {
     return answering(noEntry(agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }
-  const expiresAt = endOf(agent.policies, entry);
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
     `"audit_id":"${entry.version}","updated_at":"${showTime(entry.updatedAt)}",` +
-    `"expires_at":${expiresAt === null ? null : `"${showTime(expiresAt)}"`}}`;
+    `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}}`;
   return answered(agent, { key }, body);
 };
 

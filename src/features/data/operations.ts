@@ -1,5 +1,5 @@
 /** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -38,14 +38,13 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
-  const expiresAt = endOf(agent.policies, entry);
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
     updated_at: showTime(entry.updatedAt),
     audit_id: entry.version,
     config_version: origin.configVersion,
     written_by: origin.writtenBy,
-    expires_at: expiresAt === null ? null : showTime(expiresAt),
+    expires_at: showTimeOrNull(endOf(agent.policies, entry)),
   });
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +

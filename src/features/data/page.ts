@@ -1,5 +1,5 @@
 /** One page of a list of entries, as text: what `data.list` and `data.query` have in common. */
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { CursorPosition } from "../../lists.ts";
 import type { Page } from "../../operation-facts.ts";
@@ -85,11 +85,10 @@ function positionOf(cursor: CursorPosition | undefined, sort: ListInput["sort"])
 
 function showEntry(entry: ListedEntry, agent: AgentState): string {
   const { key, size, metadata, createdAt, updatedAt, version, value } = entry;
-  const expiresAt = endOf(agent.policies, entry);
   return (
     `{"key":${JSON.stringify(key)},"size":${size},"metadata":${metadata},` +
     `"created_at":"${showTime(createdAt)}","updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
-    `"expires_at":${expiresAt === null ? "null" : `"${showTime(expiresAt)}"`}` +
+    `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}` +
     `${value === null ? "" : `,"value":${value}`}}`
   );
 }

@@ -5,11 +5,12 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { type Decision, decide, type Reported } from "../../policy/decide.ts";
+import { decide, type Reported } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 
@@ -20,15 +21,10 @@ const REPORTED = "Stored. The policies report what they found.";
 type Write = OperationInputs["data.write"];
 
 /** A write that was screened and serialized under some policies. */
-interface ScreenedWrite {
-  policies: PolicySettings;
-  decision: Decision;
+interface ScreenedWrite extends Decided {
   /** JSON texts, and their digest with the key; absent when the write is blocked. */
   content?: { value: string; metadata: string; digest: string };
 }
-
-/** A write that was screened on another thread. */
-type ScreenedAhead = Pick<ScreenedWrite, "policies" | "decision">;
 
 /**
  * Screens a write before the transaction, under the agent's cached policies, unless `found` has the decision of
@@ -37,7 +33,7 @@ type ScreenedAhead = Pick<ScreenedWrite, "policies" | "decision">;
  * next.
  */
 function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
-  const ahead = found as unknown as ScreenedAhead | undefined;
+  const ahead = found as unknown as Decided | undefined;
   const policies = agents.known(input.agentId)?.policies ?? ahead?.policies;
   if (policies === undefined) return undefined;
   const holds = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
@@ -47,7 +43,7 @@ function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): 
 /** Screens a write on another thread, under the policies that its agent has at this moment. */
 async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
   const { policies } = (await readAgent(reader, input.agentId)) ?? AgentDirectory.fresh(input.agentId, 0);
-  return { policies, decision: decide(policies, input) } satisfies ScreenedAhead as unknown as JsonValue;
+  return { policies, decision: decide(policies, input) } satisfies Decided as unknown as JsonValue;
 }
 
 function screenWrite(input: Write, policies: PolicySettings, decision = decide(policies, input)): ScreenedWrite {
@@ -76,11 +72,8 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   }
   const expiresAtMs = expiryOf(input, context.nowMs);
   const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
-  // An earlier operation of the group may have changed the policies.
-  const isCurrent = ahead?.policies === agent.policies || isDeepStrictEqual(ahead?.policies, agent.policies);
-  const mayKeep = isCurrent && ahead?.decision.isProvisional !== true;
-  const screened = mayKeep
-    ? (ahead as ScreenedWrite)
+  const screened = stillHolds(ahead, agent.policies)
+    ? ahead
     : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
   const { decision, content } = screened;
   if (!decision.allowed) {

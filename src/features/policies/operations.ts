@@ -1,11 +1,11 @@
 /** Says what policies decide about a text that is not stored. */
-import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
 import { NO_POLICIES, type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { type AgentDirectory, readAgent } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
@@ -13,12 +13,6 @@ const REPORTED = "It would be stored, and what was found reported. Nothing was s
 const REDACTED = "It would be stored with what was found replaced. Nothing was stored.";
 
 type Check = OperationInputs["policy.check"];
-
-/** A decision, and the policies that it was made under. */
-interface Decided {
-  policies: PolicySettings;
-  decision: Decision;
-}
 
 const decideUnder = (policies: PolicySettings, input: Check, nowMs?: number): Decided => ({
   policies,
@@ -48,9 +42,7 @@ const check: Operation<"policy.check", Decided> = async (_reader, context, input
   const { agentId } = input;
   const agent = agentId === null ? null : await context.agents.find(agentId);
   const policies = sentPolicies(input) ?? agent?.policies ?? NO_POLICIES;
-  const isCurrent = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
-  const mayKeep = isCurrent && ahead.decision.isProvisional !== true;
-  const { decision } = mayKeep ? ahead : decideUnder(policies, input, context.nowMs);
+  const { decision } = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
   const named = agentId === null ? details : naming(agent, agentId, details);

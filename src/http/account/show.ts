@@ -7,10 +7,8 @@ import { findOperator } from "../../control/accounts/operators.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import type * as schema from "./schema.ts";
-
-const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
 
 export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof schema.AccountShape> {
   return {

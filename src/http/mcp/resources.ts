@@ -2,7 +2,6 @@
 import type { JsonObject } from "../../json.ts";
 import { type OperationName, scopesOf } from "../../operations.ts";
 import { PROBLEMS, Problem } from "../../problem.ts";
-
 import { type McpRequest, performCall } from "./call.ts";
 import { invalidParams } from "./message.ts";
 import { omitAgent } from "./schemas.ts";

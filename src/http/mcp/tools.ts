@@ -31,13 +31,6 @@ function membersOf(operation: OperationName, ...names: string[]): TProperties {
   );
 }
 
-/** What a write takes besides its contents, as far as the route has it. */
-const CONDITIONS = Object.fromEntries(
-  Object.entries(routeOf("data.write").body?.schema.properties ?? {}).filter(([name]) =>
-    ["ttl_seconds", "if_version"].includes(name),
-  ),
-);
-
 /** Returns a call with the arguments in the body, or in the query of a route without one. */
 const asSent =
   (operation: OperationName) =>
@@ -99,7 +92,7 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     scopes: MEMORY,
     core: true,
     hints: { destructive: true, idempotent: true },
-    takes: { ...membersOf("data.write", "key", "value", "metadata"), ...CONDITIONS },
+    takes: membersOf("data.write", "key", "value", "metadata", "ttl_seconds", "if_version"),
     call: asSent("data.write"),
     answer: routeOf("data.write").response.schema,
   },

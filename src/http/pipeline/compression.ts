@@ -1,10 +1,10 @@
 /**
  * Compression of responses (RFC 9110 section 8.4.1, RFC 8878) for clients that accept it.
  *
- * Whoever can choose a part of a text and sees how long it is when compressed can guess its other parts (BREACH). So it
- * is compressed only what holds nothing secret: files that everybody may read, and what routes about the audit trail
- * and about agents as a whole answer (`compressed` of a route), since the trail holds no stored value and no text that
- * a detector matched. Data, checkpoints, configurations and everything of accounts are never compressed.
+ * Whoever can choose a part of a text and sees how long it is when compressed can guess its other parts (BREACH). So
+ * only bodies without secrets are compressed: files that everybody may read, and the answers of routes about the audit
+ * trail and about agents as a whole (`compressed` of a route). The trail holds no stored value and no text that a
+ * detector matched. Data, checkpoints, configurations and everything of accounts are never compressed.
  *
  * The work is done by threads of the runtime, and only so much at once that requests of others do not wait for it.
  */
@@ -129,7 +129,7 @@ function through(engine: Transform, source: ReadableStream<Uint8Array>): Readabl
   const reader = source.getReader();
   const output = engine[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   const ending = new AbortController();
-  // An error reaches whoever reads next; without this it would be thrown if nobody reads yet.
+  // The next read gets an error. Without a listener, the runtime would throw it as well.
   engine.on("error", () => {});
   atOnce++;
   engine.once("close", () => {

@@ -12,8 +12,8 @@ function mayBe({ properties }: TSchema, value: JsonValue): boolean {
 }
 
 /**
- * Returns a value without the members that are null where the schema takes no null and does not need the member. Answers
- * show what is absent as null, so clients send it back. What is free-form is not touched.
+ * Returns a value without those null members that its schema neither accepts as null nor requires. Answers show an
+ * absent member as null, and clients send it back. Free-form parts stay as they are.
  */
 export function withoutNulls(schema: TSchema, value: JsonValue): JsonValue {
   const { items, properties, required = [] } = schema;

@@ -4,14 +4,12 @@ import { invalid } from "../../problem.ts";
 import type { Principal, Retry } from "../../workspace/contract.ts";
 import type { Route } from "../route.ts";
 import type { Exchange } from "./exchange.ts";
+import { PRECONDITION_HEADERS } from "./precondition.ts";
 
 const HEADER = "Idempotency-Key";
 
 /** Visible ASCII. The runtime joins several headers with a comma and a space, so they do not match. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
-
-/** The headers that make a request another one. */
-const PRECONDITIONS = ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range"];
 
 /** Bytes of a digest that name a retry: nobody finds two keys with the same ones. */
 const ID_BYTES = 16;
@@ -41,7 +39,7 @@ export function retryOf(
   body: Uint8Array,
 ): Retry {
   const { headers, method, url } = request;
-  const preconditions = PRECONDITIONS.map((name) => headers.get(name) ?? "");
+  const preconditions = PRECONDITION_HEADERS.map((name) => headers.get(name) ?? "");
   const head = [key, method, url.slice(url.indexOf("/", url.indexOf("//") + 2)), ...preconditions];
   return {
     id: createHash("sha256")

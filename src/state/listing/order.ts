@@ -1,5 +1,6 @@
 /** The orders in which entries are listed, as SQL and in memory. */
 import type { Sorting } from "../../operation-facts.ts";
+import { BEHIND_ALL_KEYS } from "../entries.ts";
 
 /** Where an entry stands in an order: its key, or the time and the position in the log of its last write. */
 export type Position = readonly [key: string] | readonly [updatedAt: number, writtenSeq: number];
@@ -20,8 +21,8 @@ const UPDATED = "updated_at, written_seq";
 
 /** Positions before and behind all others, in ascending order. */
 const ENDS: Record<typeof KEY | typeof UPDATED, readonly [Position, Position]> = {
-  // No key has so many characters, nor none.
-  [KEY]: [[""], ["\u{10FFFF}".repeat(513)]],
+  // No key is empty.
+  [KEY]: [[""], [BEHIND_ALL_KEYS]],
   [UPDATED]: [
     [-1, -1],
     [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],

@@ -95,7 +95,7 @@ function probe(path: string, operationId: string, status: string, words: [string
 }
 
 const PROBES: readonly Described[] = [
-  probe("/healthz", "health", "ok", ["Is the daemon alive?", "Answers as soon as the daemon serves requests."]),
+  probe("/healthz", "health", "ok", ["Is the daemon alive?", "Returns 200 as soon as the daemon serves requests."]),
   probe(
     "/readyz",
     "ready",
