@@ -49,56 +49,65 @@ export async function startDaemon(
   binary: string,
   fill: (workspace: { id: string; file: string; sealKey: string }) => void | Promise<void> = () => {},
 ): Promise<Daemon> {
+  await using stack = new AsyncDisposableStack();
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
-  // The first start creates keys and certificates, so only later starts are measured.
-  const first = await spawnDaemon(binary, dataDir);
+  stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
   const create = (name: string): Record<string, string> => {
     const command = [binary, "workspace", "create", "--name", name, "--json", "--data-dir", dataDir];
     return JSON.parse(Bun.spawnSync(command).stdout.toString());
   };
-  const { workspace_id, api_key } = create("bench");
-  first.process.kill("SIGTERM");
-  await first.process.exited;
+  const createFirst = async () => {
+    // The first start creates keys and certificates, so only later starts are measured.
+    await using _ = await spawnDaemon(binary, dataDir);
+    return create("bench");
+  };
+  const { workspace_id, api_key } = await createFirst();
   const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
   const sealKey = readFileSync(join(dataDir, "keys", "seal.key"), "utf8");
   await fill({ id: workspace_id as string, file: workspaceFile, sealKey });
-  const second = await spawnDaemon(binary, dataDir);
+  const { pid, url, startMs } = stack.use(await spawnDaemon(binary, dataDir));
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
-  const server = { url: second.url, authority };
+  const server = { url, authority };
+  const running = stack.move();
   return {
-    url: second.url,
+    url,
     server,
     apiKey: api_key as string,
     workspaceFile,
     dataDir,
-    startMs: second.startMs,
-    residentMiB: () => residentMiB(second.process.pid),
-    cpuSeconds: () => cpuSeconds(second.process.pid),
+    startMs,
+    residentMiB: () => residentMiB(pid),
+    cpuSeconds: () => cpuSeconds(pid),
     call: asking(server, api_key as string),
     createWorkspace: (name) => create(name).api_key as string,
-    async [Symbol.asyncDispose]() {
-      second.process.kill("SIGTERM");
-      await second.process.exited;
-      rmSync(dataDir, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
 async function spawnDaemon(binary: string, dataDir: string) {
   const started = performance.now();
-  const process = Bun.spawn(
+  const child = Bun.spawn(
     [binary, "serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "warn"],
     { stdout: "pipe", stderr: "inherit" },
   );
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of process.stdout) {
-    text += decoder.decode(chunk);
-    if (text.includes("\n")) break;
+  try {
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const chunk of child.stdout) {
+      text += decoder.decode(chunk);
+      if (text.includes("\n")) break;
+    }
+    const { address } = JSON.parse(text.slice(0, text.indexOf("\n"))) as { address: string };
+    await fetch(`${address}/healthz`, { tls: { rejectUnauthorized: false } });
+    const stop = async () => {
+      child.kill("SIGTERM");
+      await child.exited;
+    };
+    return { pid: child.pid, url: address, startMs: performance.now() - started, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
   }
-  const { address } = JSON.parse(text.slice(0, text.indexOf("\n"))) as { address: string };
-  await fetch(`${address}/healthz`, { tls: { rejectUnauthorized: false } });
-  return { process, url: address, startMs: performance.now() - started };
 }
 
 /** The agents of the loads `write`, `read` and `search`: eight, each under both policies and with 100 entries. */
