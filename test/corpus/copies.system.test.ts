@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   closeSync,
-  copyFileSync,
   cpSync,
   mkdirSync,
   openSync,
@@ -18,6 +17,7 @@ import {
 import { join } from "node:path";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
+import { copyDatabase } from "../database-files.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
 import { inMemory, PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -106,7 +106,7 @@ describe("a log that is being written, in which somebody", () => {
   ])("%s, is tampered", async (name, sql) => {
     const { database } = filesOf(made.live.data, made.main);
     const path = directory.join("work", `${name}.db`);
-    for (const end of ["", "-wal"]) copyFileSync(`${database}${end}`, `${path}${end}`);
+    copyDatabase(database, path);
     const connection = openConnection(path);
     expect(connection.run(sql)).toBeGreaterThan(0);
     expect(readFileSync(`${path}-wal`).length).toBeGreaterThan(4096);

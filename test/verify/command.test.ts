@@ -1,21 +1,13 @@
 /** `governd verify` on every kind of evidence: what it says, its exit code, and that it changes nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
 import { exportWriter } from "../../src/log/export-write.ts";
 import { scanEvents } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
+import { copyDatabase } from "../database-files.ts";
 import { inMemory } from "../temporary.ts";
 import { makeSampleWorkspace, WORKSPACE_ID } from "./sample-workspace.ts";
 
@@ -60,9 +52,7 @@ async function verifyJson(...words: string[]) {
 function changed(name: string, change: (connection: Connection) => void): string {
   const path = join(directory, name);
   // The log beside it goes with the last handle of the file, which the driver lets go of at some time.
-  for (const suffix of ["", "-wal"]) {
-    if (existsSync(`${sample}${suffix}`)) copyFileSync(`${sample}${suffix}`, `${path}${suffix}`);
-  }
+  copyDatabase(sample, path);
   const connection = openConnection(path);
   change(connection);
   connection.close();
@@ -265,10 +255,10 @@ describe("a data directory", () => {
     const root = join(directory, "root");
     mkdirSync(join(root, "workspaces"), { recursive: true });
     const place = join(root, "workspaces", `${WORKSPACE_ID}.db`);
-    for (const suffix of ["", "-wal"]) copyFileSync(`${sample}${suffix}`, `${place}${suffix}`);
+    copyDatabase(sample, place);
     expect((await verify(root)).code).toBe(0);
     const other = join(root, "workspaces", "ws_01h455vb4pex5vsknk084sn02r.db");
-    for (const suffix of ["", "-wal"]) copyFileSync(`${sample}${suffix}`, `${other}${suffix}`);
+    copyDatabase(sample, other);
     const { exit_code, sources } = await verifyJson(root);
     expect(exit_code).toBe(1);
     expect(sources[1].problems[0].code).toBe("wrong_workspace");

@@ -1,9 +1,9 @@
 /** Changes to a workspace file, each on a copy of it. */
-import { copyFileSync } from "node:fs";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { SqlValue } from "../../src/store/values.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { copyDatabase } from "../database-files.ts";
 import { effort } from "../effort.ts";
 
 /** The tables of record, and the columns that are stored. */
@@ -36,7 +36,7 @@ export async function verifyChanged(
 
 /** A copy to change: without checks and unique indexes, as somebody with an editor has it. */
 export function openForTampering(source: string, copy: string): Connection {
-  for (const suffix of ["", "-wal"]) copyFileSync(`${source}${suffix}`, `${copy}${suffix}`);
+  copyDatabase(source, copy);
   const connection = openConnection(copy);
   connection.exec("PRAGMA ignore_check_constraints = ON");
   for (const index of ["entries_live", "events_by_id", "events_by_agent"]) connection.exec(`DROP INDEX ${index}`);
