@@ -580,6 +580,9 @@ export const leavesNoTrace = (name: OperationName): name is InspectionName | Rep
 export const isInquiry = (name: OperationName): name is InquiryName =>
   FACTS[name].kind === "inquiry" || FACTS[name].kind === "inquired_stream";
 
+export const isStream = (name: OperationName): name is StreamName =>
+  FACTS[name].kind === "stream" || FACTS[name].kind === "inquired_stream";
+
 export const isComposite = (name: OperationName): name is CompositeName => FACTS[name].kind === "composite";
 
 /** Returns the operations that a request is recorded as: the parts of a composite one, or itself. */

@@ -112,17 +112,22 @@ export const EventId = component(
   t.String({ pattern: "^aud_[0-9a-z]{26}$", examples: ["aud_01jz8v5q2pf0tbq3y8r6w1m9ck"] }),
 );
 
+const NextCursor = component(
+  "NextCursor",
+  t.Unsafe<string | null>({
+    type: ["string", "null"],
+    examples: [null],
+    description: "Send it as `cursor` for the next page; null on the last one.",
+  }),
+);
+
 /** One page of a list. `more`: members beside its items. */
 export function listOf<S extends TSchema, P extends TProperties = Record<never, never>>(item: S, more = {} as P) {
   return object({
     ...more,
     data: t.Array(item),
     has_more: t.Boolean({ description: "Whether there are more items after this page.", examples: [false] }),
-    next_cursor: t.Unsafe<string | null>({
-      type: ["string", "null"],
-      examples: [null],
-      description: "Send it as `cursor` for the next page; null on the last one.",
-    }),
+    next_cursor: NextCursor,
   });
 }
 

@@ -33,6 +33,9 @@ test.each(["/v1/openapi.json", "/account/openapi.json"])("%s is valid OpenAPI 3.
   expect(validator.version).toBe("3.1");
 });
 
+/** What a generator or a model can be expected to read. */
+const MAX_DOCUMENT_BYTES = 150_000;
+
 /** Both documents with the routes that they are about. */
 const DOCUMENTS = [
   { name: "/v1", of: document, routes: apiRoutes as readonly CompiledEndpoint[] },
@@ -75,13 +78,14 @@ function flaws(
     if (example === undefined) found.push("a body without an example");
   }
   for (const [status, response] of Object.entries(responses)) {
-    if (Number(status) >= 400 && !("$ref" in response)) found.push(`${status} is not a component`);
+    const isProblem = status === "default" || Number(status) >= 400;
+    if (isProblem && !("$ref" in response)) found.push(`${status} is not a component`);
     const { headers, content = {} } = resolved(of, response);
     if (headers?.["X-Request-Id"] === undefined) found.push(`${status} declares no headers`);
     const [main] = Object.entries(content);
     if (main === undefined) continue;
     const [type, { schema, example }] = main;
-    if (Number(status) < 400 && example === undefined) found.push(`${status} has no example`);
+    if (!isProblem && example === undefined) found.push(`${status} has no example`);
     if (type === "application/json" && !("$ref" in schema)) found.push(`the answer ${status} has no name`);
   }
   return found;
@@ -113,10 +117,7 @@ test("a client of /v1 has one way to authenticate, and one of /account another",
 });
 
 test("the documents are small", () => {
-  for (const { name, of } of DOCUMENTS) {
-    const operations = Object.values(of.paths).flatMap((each) => Object.keys(each)).length;
-    expect(JSON.stringify(of).length / operations, name).toBeLessThan(4_200);
-  }
+  for (const { name, of } of DOCUMENTS) expect(JSON.stringify(of).length, name).toBeLessThan(MAX_DOCUMENT_BYTES);
 });
 
 test("examples of requests are valid requests", () => {
@@ -126,9 +127,10 @@ test("examples of requests are valid requests", () => {
 });
 
 test("examples of answers are valid answers", () => {
-  for (const { name, operation } of OPERATIONS) {
+  for (const { of, name, operation } of OPERATIONS) {
     const [method, path] = name.split(" ") as [string, string];
-    for (const [status, { content }] of Object.entries(operation.responses)) {
+    for (const [status, response] of Object.entries(operation.responses)) {
+      const { content } = resolved(of, response);
       const example = content?.["application/json"]?.example;
       if (example !== undefined)
         assertMatchesOpenApi(method, path.replace(/\{[a-z_]+\}/g, "x"), Number(status), example);

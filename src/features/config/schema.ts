@@ -60,7 +60,10 @@ export const ConfigBody = component(
 );
 
 /** A config in an answer: as it was sent. */
-export const StoredConfig = t.Unsafe<JsonObject>(ConfigBody);
+export const StoredConfig = t.Unsafe<JsonObject>({
+  ...ConfigBody,
+  examples: [{ instructions: "Answer customers politely.", policies: { block_pii: true } }],
+});
 
 const made = { created_at: Time, created_by: Actor, rolled_back_from: usuallyNull(VersionId) };
 

@@ -28,6 +28,7 @@ export interface ContentDoc {
 }
 
 export interface ResponseDoc {
+  description?: string;
   headers?: Record<string, object>;
   content?: Record<string, ContentDoc>;
 }
@@ -66,23 +67,31 @@ export function resolved<T extends object>(of: Document, value: T): T {
   return of.components[names[0]]?.[names[1]] as T;
 }
 
+/** Returns under which name an operation has the response with a status. Problems of any request are the `default`. */
+const answerName = (operation: OperationDoc | undefined, status: number): string =>
+  operation?.responses[status] === undefined && status >= 400 ? "default" : String(status);
+
 /** Returns the documented response with a status, and where it stands in the document. */
 function responseAt(method: string, path: string, status: number) {
   const operation = documented(method, path);
   expect(operation, `${method} ${path} is documented`).toBeDefined();
-  const found = operation?.responses[status] as ResponseDoc;
+  const name = answerName(operation, status);
+  const found = operation?.responses[name] as ResponseDoc;
   expect(found, `${method} ${path} documents ${status}`).toBeDefined();
   const pointer =
     "$ref" in found
       ? String(found.$ref)
-      : `#/${["paths", documentedPath(path) as string, method.toLowerCase(), "responses", String(status)].map(escapePointer).join("/")}`;
-  return { response: resolved(documentOf(path), found), pointer };
+      : `#/${["paths", documentedPath(path) as string, method.toLowerCase(), "responses", name].map(escapePointer).join("/")}`;
+  const response = resolved(documentOf(path), found);
+  // A reference may have words of its own.
+  return { response, pointer, words: found.description ?? response.description };
 }
 
 /** Fails unless the document describes this answer and the body (parsed JSON) is of the described form. */
 export function assertMatchesOpenApi(method: string, path: string, status: number, body: unknown): void {
   const type = status >= 400 ? "application/problem+json" : "application/json";
-  const { pointer } = responseAt(method, path, status);
+  const { pointer, words } = responseAt(method, path, status);
+  if (status >= 400) expect(words, path).toContain(`\`${(body as { code: string }).code}\``);
   const reference = `${ID_OF.get(documentOf(path))}${pointer}/content/${escapePointer(type)}/schema`;
   let validate = validators.get(reference);
   if (validate === undefined) {
@@ -118,7 +127,8 @@ export function assertDeclaresHeaders(method: string, path: string, status: numb
 
 /** Whether the document says of this answer that `X-Audit-Id` may come with it. */
 export function documentsAuditId(method: string, path: string, status: number): boolean {
-  const response = documented(method, path)?.responses[status];
+  const operation = documented(method, path);
+  const response = operation?.responses[answerName(operation, status)];
   return response !== undefined && resolved(documentOf(path), response).headers?.["X-Audit-Id"] !== undefined;
 }
 

@@ -46,7 +46,7 @@ function describeAction(action: Action, components: Components): JsonObject {
     summary,
     description: recorded === "" ? description : `${description}\n\nRecorded as ${recorded}.`,
     ...(isPublic && { security: [] }),
-    parameters: pathParameters(path, components),
+    parameters: pathParameters(path),
     ...requestBodyOf(action, operation, components),
     responses: actionResponses(action, operation, components),
   };
@@ -70,7 +70,7 @@ const DOWNLOAD: Described = {
       summary: "Export the audit trail from a form",
       description:
         "What `POST /v1/audit/export` does, for a form of the dashboard: the browser saves the response to a file. Empty fields are ignored.\n\nRecorded as `audit.export`.",
-      parameters: pathParameters(DOWNLOAD_PATH, components),
+      parameters: pathParameters(DOWNLOAD_PATH),
       requestBody: {
         required: true,
         content: { "application/x-www-form-urlencoded": body.requestBody.content["application/json"] as JsonObject },

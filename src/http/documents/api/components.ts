@@ -1,5 +1,4 @@
 /** The components of one document: everything that its operations refer to, each described once. */
-import { isDeepStrictEqual } from "node:util";
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
@@ -9,6 +8,22 @@ import { ProblemSchema } from "./problem-schema.ts";
 
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
+
+/** What operations may have in common. */
+export interface OperationParts {
+  operationId: string;
+  parameters?: JsonObject[];
+  responses: Record<string, JsonObject>;
+}
+
+/** Where something stands that may stand elsewhere as well. */
+interface Place {
+  /** What a component of it is called. */
+  name: string;
+  value: JsonObject;
+  /** Puts a reference in its place. */
+  put(reference: JsonObject): void;
+}
 
 /** The headers of every response. */
 export const EVERYWHERE: readonly HeaderName[] = [
@@ -37,15 +52,6 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   // A recorded stream that could not start.
   "unavailable",
 ]);
-
-/** `Retry-After` of a status that also has codes without it. */
-const RETRY_AFTER_SOME: JsonObject = {
-  "Retry-After": {
-    ...HEADERS["Retry-After"],
-    description: "With `idempotency_in_progress`: seconds to wait.",
-    required: false,
-  },
-};
 
 export class Components {
   readonly #sections: Record<Section, Record<string, JsonObject>> = {
@@ -108,45 +114,96 @@ export class Components {
     return Object.fromEntries(names.map((name) => [name, refer(name)]));
   }
 
-  /** Refers to a parameter that is the same in other operations, or returns it if another one has its name. */
-  parameter(parameter: JsonObject): JsonObject {
-    const name = `${parameter.in}.${parameter.name}`;
-    const known = this.#sections.parameters[name];
-    if (known !== undefined && !isDeepStrictEqual(known, parameter)) return parameter;
-    return this.#refer("parameters", name, () => parameter);
-  }
-
   /** Refers to a response that another operation has as well. */
   response(name: string, describe: () => JsonObject): JsonObject {
     return this.#refer("responses", name, describe);
   }
 
-  /** Returns one response per status of these problems. `usual` are those that give a response no name of its own. */
+  /**
+   * Returns one response for each status that an operation has problems of its own with, and `default` for all other
+   * problems. `usual`: those of any request.
+   */
   problems(specific: readonly ProblemCode[], usual: readonly ProblemCode[]): JsonObject {
-    const codes = [...new Set([...specific].sort().concat(usual))];
     const responses: JsonObject = {};
-    for (const status of [...new Set(codes.map((code) => PROBLEMS[code][0]))].sort()) {
-      const ofStatus = codes.filter((code) => PROBLEMS[code][0] === status);
-      const named = ofStatus.filter((code) => !usual.includes(code));
-      const firstUsual = ofStatus.find((code) => usual.includes(code));
-      const name = [...named, ...(firstUsual === undefined ? [] : [firstUsual])].map(pascalCase).join("Or");
-      responses[status] = this.response(name, () => this.#problem(status, ofStatus));
+    for (const status of [...new Set(specific.map(statusOf))].sort()) {
+      const named = specific.filter((code) => statusOf(code) === status).sort();
+      const codes = [...new Set([...named, ...usual.filter((code) => statusOf(code) === status)])];
+      const isRecorded = status === NOT_FOUND || codes.some((code) => RECORDED_PROBLEMS.has(code));
+      const headers = [...EVERYWHERE, ...(isRecorded ? RECORDED : []), ...codes.flatMap(headersOf)];
+      responses[status] =
+        status === NOT_FOUND
+          ? {
+              ...this.response("NotFound", () => this.#problem([MISSING], headers)),
+              description: `${named.map((code) => `\`${code}\``).join(" or ")}.`,
+            }
+          : this.response(named.map(pascalCase).join("Or"), () => this.#problem(codes.map(shown), headers));
     }
+    const words = usual.map((code) => `${statusOf(code)} ${shown(code)}`);
+    responses.default = this.response("Other", () =>
+      this.#problem(words, [...EVERYWHERE, ...usual.flatMap(headersOf)]),
+    );
     return responses;
   }
 
-  #problem(status: number, codes: readonly ProblemCode[]): JsonObject {
-    const isRecorded = codes.some((code) => RECORDED_PROBLEMS.has(code));
-    const headers: HeaderName[] = [...EVERYWHERE];
-    if (isRecorded) headers.push("X-Audit-Id", "Idempotent-Replayed");
-    if (status === 429 || status === 503) headers.push("Retry-After");
-    if (status === 401) headers.push("WWW-Authenticate");
+  /** Makes components of the parameters and answers that several operations have. Answers keep their descriptions. */
+  share(operations: readonly OperationParts[]): void {
+    const parameters = operations.flatMap(({ parameters: all = [] }) =>
+      all.map((value, at) => ({
+        name: `${value.in}.${value.name}`,
+        value,
+        put: (it: JsonObject) => void all.splice(at, 1, it),
+      })),
+    );
+    const answers = operations.flatMap(({ operationId, responses }) =>
+      Object.entries(responses).flatMap(([status, response]) => {
+        if ("$ref" in response) return [];
+        const { description = null } = response;
+        const put = (it: JsonObject) => {
+          responses[status] = { ...it, description };
+        };
+        return { name: pascalCase(`${operationId}_answer`), value: { ...response, description: "Done." }, put };
+      }),
+    );
+    this.#shareAll("parameters", parameters);
+    this.#shareAll("responses", answers);
+  }
+
+  #shareAll(section: Section, places: readonly Place[]): void {
+    for (const same of Map.groupBy(places, ({ value }) => JSON.stringify(value)).values()) {
+      const [{ name, value }] = same as [Place];
+      if (same.length === 1) continue;
+      const taken = this.#sections[section];
+      let free = name;
+      for (let number = 2; Object.hasOwn(taken, free); number++) free = `${name}.${number}`;
+      const reference = this.#refer(section, free, () => value);
+      for (const { put } of same) put(reference);
+    }
+  }
+
+  #problem(words: readonly string[], headers: readonly HeaderName[]): JsonObject {
     return {
-      description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code][1]}.`).join(" "),
-      headers: { ...this.headers(headers), ...(codes.includes("idempotency_in_progress") && RETRY_AFTER_SOME) },
+      description: words.join(" "),
+      headers: this.headers([...new Set(headers)]),
       content: { "application/problem+json": { schema: this.schema(ProblemSchema) } },
     };
   }
+}
+
+/** The status of which nearly every operation has a code of its own. */
+const NOT_FOUND = 404;
+const MISSING = "What the request names is not there.";
+
+const statusOf = (code: ProblemCode): number => PROBLEMS[code][0];
+const shown = (code: ProblemCode): string => `\`${code}\`: ${PROBLEMS[code][1]}.`;
+
+/** Headers of problems that are recorded. */
+const RECORDED: readonly HeaderName[] = ["X-Audit-Id", "Idempotent-Replayed"];
+
+/** Further headers of responses with a problem. */
+function headersOf(code: ProblemCode): readonly HeaderName[] {
+  const status = statusOf(code);
+  if (status === 401) return ["WWW-Authenticate"];
+  return status === 429 || status === 503 || code === "idempotency_in_progress" ? ["Retry-After"] : [];
 }
 
 /** Returns a union of words as an `enum`, which generators understand better; any other schema as it is. */

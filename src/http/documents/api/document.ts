@@ -6,7 +6,7 @@
 import type { JsonObject } from "../../../json.ts";
 import { exampleOf } from "../../example.ts";
 import type { CompiledEndpoint } from "../../route.ts";
-import { Components, pascalCase } from "./components.ts";
+import { Components, type OperationParts, pascalCase } from "./components.ts";
 import { templateOf } from "./parameters.ts";
 
 /** What both documents begin with. */
@@ -39,6 +39,7 @@ export function documentJson(about: JsonObject, securitySchemes: JsonObject, ope
     paths[template] ??= {};
     paths[template][method.toLowerCase()] = describe(components);
   }
+  components.share(Object.values(paths).flatMap((each) => Object.values(each)) as unknown as OperationParts[]);
   return JSON.stringify({ ...HEAD, ...about, paths, components: { ...components.all, securitySchemes } });
 }
 

@@ -30,7 +30,11 @@ export const HEADERS = {
     "With a rate limit: requests that remain (`r`), and seconds until all are available again (`t`).",
     '"key";r=99;t=1',
   ),
-  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" }, example: 1 },
+  "Retry-After": {
+    description: "Seconds to wait, of every 429 and 503, and of `idempotency_in_progress`.",
+    schema: { type: "integer" },
+    example: 1,
+  },
   "WWW-Authenticate": text("What authenticates a request here.", 'ApiKey realm="governd"'),
   ETag: text("The version in quotes.", '"v3"'),
   "Content-Disposition": text("The name of the file.", 'attachment; filename="audit-support-bot-2026-01-31.json"'),

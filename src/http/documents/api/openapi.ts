@@ -6,6 +6,7 @@ import type { Route } from "../../route.ts";
 import { object } from "../../shapes.ts";
 import type { Components } from "./components.ts";
 import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
+import { MCP_OPERATIONS } from "./mcp.ts";
 import { ACCOUNT_API_PATH } from "./page.ts";
 import { parametersOf } from "./parameters.ts";
 import { probeResponses, responsesOf } from "./responses.ts";
@@ -21,14 +22,13 @@ const TAGS = [
     name: "Tlog-tiles",
     description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",
   },
+  { name: "MCP", description: "The operations as tools of the Model Context Protocol." },
   { name: "Service", description: "Probes. They need no key." },
 ];
 
 const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
 
-Every request needs an API key in \`X-API-Key\`. \`Authorization: Bearer\` with the same key is equivalent. The dashboard sends its session and \`X-Workspace-Id\` instead; \`${ACCOUNT_API_PATH}\` describes that, and the routes for people.
-
-\`POST /v1/mcp\` and \`POST /v1/mcp/agents/{agent_id}\` serve these operations as tools of the Model Context Protocol, whose messages describe themselves (\`tools/list\`).`;
+Every request needs an API key in \`X-API-Key\`. \`Authorization: Bearer\` with the same key is equivalent. The dashboard sends its session and \`X-Workspace-Id\` instead; \`${ACCOUNT_API_PATH}\` describes that, and the routes for people.`;
 
 const API_KEY = {
   type: "apiKey",
@@ -48,7 +48,7 @@ export function openApiJson(routes: readonly Route[]): string {
     ...route,
     describe: (components: Components) => describeRoute(route, components),
   }));
-  return documentJson(about, { ApiKey: API_KEY }, [...described, ...PROBES]);
+  return documentJson(about, { ApiKey: API_KEY }, [...described, ...MCP_OPERATIONS, ...PROBES]);
 }
 
 function describeRoute(route: Route, components: Components): JsonObject {
@@ -65,7 +65,7 @@ function describeRoute(route: Route, components: Components): JsonObject {
     tags: [tagOfOperation(route.operation)],
     summary,
     description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
-    parameters: parametersOf(route, components),
+    parameters: parametersOf({ ...route, query: route.query?.schema }, components),
     ...requestBodyOf(route, name, components),
     responses: responsesOf(route, name, components),
   };

@@ -37,11 +37,11 @@ const IDS: readonly (readonly [path: string, example: string])[] = [
 export const templateOf = (routed: string): string => routed.replace(/:([a-z_]+)/g, "{$1}").replace("*", "{tile}");
 
 /** Describes the parameters of a path. */
-export function pathParameters(routed: string, components: Components): JsonObject[] {
+export function pathParameters(routed: string): JsonObject[] {
   return [...routed.matchAll(/:([a-z_]+)|\*/g)].map(([, name = "tile"]) => {
     const [, example] = IDS.find(([start]) => name === "id" && routed.startsWith(start)) ?? [];
     const own = example !== undefined && { example };
-    return components.parameter({ name, in: "path", required: true, ...PATH_PARAMETERS[name], ...own });
+    return { name, in: "path", required: true, ...PATH_PARAMETERS[name], ...own };
   });
 }
 
@@ -55,20 +55,23 @@ const RETRY_PARAMETER: JsonObject = {
   example: "5f0d1c9e-7a52-4d0f-9a55-7d1f1f6f4c11",
 };
 
+/** What the parameters of a route are made from. */
+type Parts = Pick<Route, "path" | "headers" | "retryable"> & { query: TObject | undefined };
+
 /** Describes the parameters of a route: of its path, its query and its headers. */
-export function parametersOf({ path: routed, query, headers, retryable }: Route, components: Components): JsonObject[] {
-  const inHeader = Object.entries(headers).map(([name, { description, example }]) =>
-    components.parameter({ name, in: "header", description, schema: { type: "string" }, example }),
-  );
-  if (retryable) inHeader.push(components.parameter(RETRY_PARAMETER));
-  return [...pathParameters(routed, components), ...queryParameters(query?.schema, components), ...inHeader];
+export function parametersOf({ path: routed, query, headers, retryable }: Parts, components: Components): JsonObject[] {
+  const inHeader: JsonObject[] = Object.entries(headers).map(([name, { description, example }]) => {
+    return { name, in: "header", description, schema: { type: "string" }, example };
+  });
+  if (retryable) inHeader.push(RETRY_PARAMETER);
+  return [...pathParameters(routed), ...queryParameters(query, components), ...inHeader];
 }
 
 function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
     const { description } = member as TSchema;
     const { description: _, examples: _examples, ...rest } = components.schema(member as TSchema);
-    return components.parameter({
+    return {
       name,
       in: "query",
       ...(schema?.required?.includes(name) && { required: true }),
@@ -77,6 +80,6 @@ function queryParameters(schema: TObject | undefined, components: Components): J
       ...(rest.type === "array" && { explode: false }),
       schema: rest,
       example: exampleOf(member as TSchema, `the parameter ${name}`),
-    });
+    };
   });
 }

@@ -1,49 +1,41 @@
 /** How the API's documents describe responses: success and every error. */
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
-import { leavesNoTrace } from "../../../operations.ts";
+import { isStream, leavesNoTrace } from "../../../operations.ts";
 import type { ProblemCode } from "../../../problem.ts";
 import type { Action } from "../../account/action.ts";
 import { exampleOf } from "../../example.ts";
-import type { CompiledEndpoint, Route } from "../../route.ts";
+import type { Route } from "../../route.ts";
 import { type Components, EVERYWHERE, pascalCase } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
 
-/** The problems of any request with a key. */
-const ALWAYS: readonly ProblemCode[] = [
-  "invalid_request",
+/** The problems of any request that can be repeated safely. */
+const OF_RETRIES: readonly ProblemCode[] = ["idempotency_in_progress", "idempotency_mismatch"];
+
+/** The problems of any request with a key, and of one with a body. */
+export const ALWAYS: readonly ProblemCode[] = [
   "unauthenticated",
   "forbidden",
   "workspace_mismatch",
   "https_required",
+  "request_timeout",
+  "payload_too_large",
+  "unsupported_media_type",
+  ...OF_RETRIES,
   "rate_limited",
   "internal",
   "unavailable",
   "outcome_unknown",
 ];
 
-/** The problems of any request under `/account`; `unauthenticated` only where a session is needed. */
-const ALWAYS_OF_ACTIONS: readonly ProblemCode[] = [
-  "invalid_request",
-  "forbidden",
-  "https_required",
-  "rate_limited",
-  "internal",
-  "unavailable",
-];
-
-/** The problems of a probe. */
-const OF_PROBES: readonly ProblemCode[] = ["https_required", "internal", "unavailable"];
-
-/** Further problems of a request with a body. */
-const WITH_BODY: readonly ProblemCode[] = ["request_timeout", "payload_too_large", "unsupported_media_type"];
-
-const withBody = ({ body }: CompiledEndpoint, usual: readonly ProblemCode[]): readonly ProblemCode[] =>
-  body === null ? usual : [...usual, ...WITH_BODY];
+/** The same under `/account`. */
+const ALWAYS_OF_ACTIONS = ALWAYS.filter(
+  (code) => code !== "workspace_mismatch" && code !== "outcome_unknown" && !OF_RETRIES.includes(code),
+);
 
 /** Returns the `responses` of a route. Its answer is called after `name`, unless it has a name of its own. */
 export function responsesOf(route: Route, name: string, components: Components): JsonObject {
-  const { response, status, headers, problems } = route;
+  const { response, status, headers } = route;
   const sent: HeaderName[] = [...EVERYWHERE];
   if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
@@ -59,13 +51,20 @@ export function responsesOf(route: Route, name: string, components: Components):
     [status]: good,
     ...(route.method === "GET" &&
       headers["If-None-Match"] !== undefined && { 304: components.response("NotModified", notModified) }),
-    ...components.problems(problems, withBody(route, ALWAYS)),
+    ...components.problems(ownProblems(route), ALWAYS),
   };
+}
+
+/** The problems that a reader looks for at the operation. */
+function ownProblems({ operation, problems }: Route): readonly ProblemCode[] {
+  // A stream that is recorded may not start.
+  const own = problems.filter((code) => !OF_RETRIES.includes(code));
+  return ["invalid_request", ...own, ...(isStream(operation) ? (["unavailable"] as const) : [])];
 }
 
 /** Returns the `responses` of a route of `/account`. */
 export function actionResponses(action: Action, name: string, components: Components): JsonObject {
-  const { response, status, recordedAs, isPublic, setsCookies, problems } = action;
+  const { response, status, recordedAs, setsCookies, problems } = action;
   const sent: HeaderName[] = [...EVERYWHERE];
   if (recordedAs !== undefined) sent.push("X-Audit-Id");
   if (setsCookies) sent.push("Set-Cookie");
@@ -80,8 +79,7 @@ export function actionResponses(action: Action, name: string, components: Compon
             content: { "application/json": answer(response.schema, name, components) },
           },
         };
-  const usual: readonly ProblemCode[] = isPublic ? ALWAYS_OF_ACTIONS : [...ALWAYS_OF_ACTIONS, "unauthenticated"];
-  return { ...good, ...components.problems(problems, withBody(action, usual)) };
+  return { ...good, ...components.problems(["invalid_request", ...problems], ALWAYS_OF_ACTIONS) };
 }
 
 /** Returns the `responses` of a probe. */
@@ -89,7 +87,7 @@ export function probeResponses(schema: TSchema, name: string, components: Compon
   const headers = components.headers(EVERYWHERE);
   return {
     200: { description: "Yes.", headers, content: { "application/json": answer(schema, name, components) } },
-    ...components.problems([], OF_PROBES),
+    ...components.problems(["https_required", "unavailable"], ["internal"]),
   };
 }
 
