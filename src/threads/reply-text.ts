@@ -2,7 +2,7 @@
  * How a group of replies travels between threads: as text. A JSON body stands in it as it will be sent, behind one
  * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
  */
-import type { AuditResult, Reply } from "../workspace/contract.ts";
+import type { AuditResult, PartResult, Reply } from "../workspace/contract.ts";
 
 /** What such a text begins with; every other message begins with `{`. */
 export const REPLIES = "R";
@@ -39,12 +39,13 @@ export function readReplies(text: string): { id: number; reply: Reply }[] {
 }
 
 function writeReply(reply: Reply): string {
-  const { answer, auditId, result, blockedBy = "", firstRequestId } = reply;
+  const { answer, auditId, result, blockedBy = "", firstRequestId, parts } = reply;
   if (answer.kind !== "json" || auditId === null || result === undefined) return JSON.stringify(reply);
   if (firstRequestId !== undefined) return JSON.stringify(reply);
   const { status, etag = "", body } = answer;
   if (body.includes(LINE_END)) return JSON.stringify(reply);
-  return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${body}`;
+  const partsText = parts === undefined ? "" : JSON.stringify(parts);
+  return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${partsText}${TAB}${body}`;
 }
 
 function readReply(text: string, at: number, end: number): Reply {
@@ -55,11 +56,13 @@ function readReply(text: string, at: number, end: number): Reply {
   const afterBlockedBy = text.indexOf(TAB, afterResult + 1);
   const afterStatus = text.indexOf(TAB, afterBlockedBy + 1);
   const afterTag = text.indexOf(TAB, afterStatus + 1);
+  const afterParts = text.indexOf(TAB, afterTag + 1);
   const status = Number(text.slice(afterBlockedBy + 1, afterStatus));
-  const answer: Reply["answer"] = { kind: "json", status, body: text.slice(afterTag + 1, end) };
+  const answer: Reply["answer"] = { kind: "json", status, body: text.slice(afterParts + 1, end) };
   if (afterTag > afterStatus + 1) answer.etag = text.slice(afterStatus + 1, afterTag);
   const result = text.slice(afterAuditId + 1, afterResult) as AuditResult;
   const reply: Reply = { answer, auditId: text.slice(at, afterAuditId), result };
   if (afterBlockedBy > afterResult + 1) reply.blockedBy = text.slice(afterResult + 1, afterBlockedBy);
+  if (afterParts > afterTag + 1) reply.parts = JSON.parse(text.slice(afterTag + 1, afterParts)) as PartResult[];
   return reply;
 }

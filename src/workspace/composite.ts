@@ -5,7 +5,7 @@
 import type { CompositeName } from "../operations.ts";
 import { Problem } from "../problem.ts";
 import { AgentDirectory, type AgentState } from "../state/agents.ts";
-import type { Answer, Reply, Retry } from "./contract.ts";
+import type { Answer, PartResult, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import type { Recorder } from "./recorder.ts";
@@ -115,15 +115,30 @@ class Run {
     const last = this.#replies.findLast((reply) => reply !== null);
     const body = this.job.answer(results, applied);
     const { result = "ok", blockedBy } = (applied ? undefined : this.#replies.find((reply) => reply !== null)) ?? {};
-    const reply: Reply = { answer: { kind: "json", status: 200, body }, auditId: last?.auditId ?? null, result };
+    const answer = { kind: "json", status: 200, body } as const;
+    const reply: Reply = { answer, auditId: last?.auditId ?? null, result, parts: this.#results() };
     if (blockedBy !== undefined) reply.blockedBy = blockedBy;
     return reply;
   }
 
+  #results(): PartResult[] {
+    const counted = new Map<string, PartResult>();
+    for (const [index, reply] of this.#replies.entries()) {
+      if (reply?.result === undefined) continue;
+      const { operation } = this.job.parts[index] as Job;
+      const { result, blockedBy } = reply;
+      const one: PartResult = { operation, result, blockedBy, count: 0 };
+      counted.getOrInsert(`${operation} ${result} ${blockedBy}`, one).count++;
+    }
+    return [...counted.values()];
+  }
+
   /** Records a part after everything was undone. */
   async recordAlone(decided: Decided): Promise<Reply> {
-    const { job, context, outcome } = await this.#again(decided);
-    return this.around.recorder.record(job, context, outcome);
+    const { index, job, context, outcome } = await this.#again(decided);
+    this.#replies.fill(null);
+    await this.#record({ index, job, context, outcome });
+    return { ...(this.#replies[index] as Reply), parts: this.#results() };
   }
 
   async #record({ index, job, context, outcome }: Decided): Promise<void> {

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
-import type { AccountEventName, OperationInputs, OperationName } from "../operations.ts";
+import type { AccountEventName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { RetryId } from "../state/answers.ts";
@@ -132,8 +132,18 @@ export interface Reply<Body = StreamPlan> {
   result?: AuditResult;
   /** `policy:…`, when a policy refused it. */
   blockedBy?: string;
+  /** What the events of a composite operation say of its parts. */
+  parts?: readonly PartResult[];
   /** Set when this is a stored answer: the id of the request that it was first given to. Nothing was done now. */
   firstRequestId?: string;
+}
+
+/** A result of parts of a composite operation, and how many have it. */
+export interface PartResult {
+  operation: EventName;
+  result: AuditResult;
+  blockedBy?: string | undefined;
+  count: number;
 }
 
 /** The bytes of a streamed body. */

@@ -46,7 +46,7 @@ export async function once(tx: Transaction, retry: Retry, place: Place, perform:
   const reply = await perform();
   // What is refused for now may be accepted later.
   if (reply.auditId === null || reply.result === "denied") return reply;
-  const { answer, ...rest } = reply;
+  const { answer, parts: _, ...rest } = reply;
   const [head, body] = split(answer);
   if (Buffer.byteLength(body) > MAX_STORED_BODY) throw new JobFailed(TOO_LARGE);
   const text = JSON.stringify({ ...rest, firstRequestId: retry.requestId, answer: head });

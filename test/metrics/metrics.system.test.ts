@@ -62,6 +62,42 @@ describe("what is counted", () => {
     expect(rose("governd_group_size_sum")).toBeGreaterThanOrEqual(8);
   });
 
+  test("the parts of a batch, as if each were a request of its own", async () => {
+    const { client } = workspace;
+    await client.configure("parts", { policies: { block_pii: true, block_secrets: true } });
+    const write = (value: string) => ({ op: "write", key: "k", value });
+    const mail = write("write to jo@example.org");
+    const operations = [write("plain"), mail, mail, { op: "read", key: "k" }, { op: "delete", key: "none" }];
+    const rise = async (atomic: boolean) => {
+      const before = await scrape();
+      await client.post("/v1/data/batch", { agent_id: "parts", atomic, operations });
+      const after = await scrape();
+      const names = after.names.filter((name) => /^governd_(operations|policy_decisions)_total/.test(name));
+      const rises = names.map((name) => [
+        name,
+        after.value(name) - (before.names.includes(name) ? before.value(name) : 0),
+      ]);
+      return Object.fromEntries(rises.filter(([, by]) => by !== 0));
+    };
+    const blocked = {
+      'governd_policy_decisions_total{decision="blocked",policy="block_pii"}': 2,
+      'governd_operations_total{operation="data.write",result="blocked"}': 2,
+    };
+    expect(await rise(true)).toEqual(blocked);
+    expect(await rise(false)).toEqual({
+      ...blocked,
+      'governd_policy_decisions_total{decision="allowed",policy="none"}': 1,
+      'governd_operations_total{operation="data.write",result="allowed"}': 1,
+      'governd_operations_total{operation="data.read",result="ok"}': 1,
+      'governd_operations_total{operation="data.delete",result="not_found"}': 1,
+    });
+    await client.post("/v1/agents/parts/suspend", {});
+    expect(await rise(true)).toEqual({
+      'governd_policy_decisions_total{decision="denied",policy="suspension"}': 1,
+      'governd_operations_total{operation="data.write",result="denied"}': 1,
+    });
+  });
+
   test("what is denied, by each thing that denies", async () => {
     await using small = await TestDaemon.start({ flags: { metrics_listen: "127.0.0.1:0", quota_entries: "1" } });
     const { client } = await small.workspace();

@@ -54,6 +54,7 @@ const found = (key: string) => ({
   value: `value of ${key}`,
   metadata: { of: key },
   audit_id: AUDIT_ID,
+  created_at: TIME,
   updated_at: TIME,
   expires_at: null,
 });

@@ -14,7 +14,7 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
   }
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
-    `"audit_id":"${entry.version}","updated_at":"${showTime(entry.updatedAt)}",` +
+    `"audit_id":"${entry.version}","created_at":"${showTime(entry.createdAt)}","updated_at":"${showTime(entry.updatedAt)}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}}`;
   return answered(agent, { key }, body);
 };

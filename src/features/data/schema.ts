@@ -202,11 +202,10 @@ export const EntryList = component(
 );
 
 const Found = shape("SearchHit", {
-  key: Key,
-  value: Value,
-  metadata: Metadata,
+  ...stored,
   similarity: t.Number({ minimum: 0, maximum: 1, examples: [0.858678] }),
-  updated_at: Time,
+  audit_id: EntryVersion,
+  expires_at: nullable(Time),
 });
 
 export const SearchResult = shape("SearchResult", {
@@ -296,15 +295,7 @@ const RESULTS = [
   Stored,
   WriteBlocked,
   shape("BatchDeleted", { deleted: countOf("1, or 0 when there is no such entry."), audit_id: AuditId }),
-  shape("BatchFound", {
-    found: t.Literal(true),
-    key: Key,
-    value: Value,
-    metadata: Metadata,
-    audit_id: EventId,
-    updated_at: Time,
-    expires_at: nullable(Time),
-  }),
+  shape("BatchFound", { found: t.Literal(true), ...stored, audit_id: EntryVersion, expires_at: nullable(Time) }),
   shape("BatchNotFound", { found: t.Literal(false), key: Key }, "There is no such entry."),
   shape(
     "BatchConflict",

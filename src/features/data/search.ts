@@ -1,15 +1,15 @@
 /** Searches an agent's data by words and meaning. */
-import { showTime } from "../../ids.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
-import { type Freshness, freshAt } from "../../policy/retention.ts";
+import { endOf, type Freshness, freshAt } from "../../policy/retention.ts";
 import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
-import { WITH_IDS_OF_AGENT } from "../../state/entries.ts";
+import { stated, VERSION, WITH_IDS_OF_AGENT } from "../../state/entries.ts";
 import { countExpired, FRESH, freshBounds } from "../../state/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../state/listing/filter.ts";
 import { searchAgent } from "../../state/search.ts";
@@ -21,7 +21,17 @@ const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
 
 type SearchInput = OperationInputs["data.search"];
-type HitRow = [id: number, key: string, value: string, metadata: string, updatedAt: number];
+const COLUMNS = `id, key, value, metadata, created_at, updated_at, expires_at, ${VERSION}`;
+type HitRow = [
+  id: number,
+  key: string,
+  value: string,
+  metadata: string,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number | null,
+  version: string | null,
+];
 
 /** Returns the results, each as JSON text, and the model whose vectors ranked them. */
 async function query(reader: Reader, context: QueryContext, input: SearchInput) {
@@ -58,7 +68,7 @@ async function showHits(
   bounds: { freshness: Freshness; limit: number; filter: EntryFilter },
 ): Promise<string[]> {
   const rows = await reader.all<HitRow>(
-    `SELECT id, key, value, metadata, updated_at FROM entries
+    `SELECT ${COLUMNS} FROM entries
      WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`,
     [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, ...freshBounds(bounds.freshness)],
   );
@@ -68,15 +78,18 @@ async function showHits(
     const row = byId.get(id);
     if (row === undefined || shown.length === bounds.limit) continue;
     // The index may have been behind the entry.
-    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(row, similarity));
+    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, similarity));
   }
   return shown;
 }
 
-function showHit([, key, value, metadata, updatedAt]: HitRow, similarity: number): string {
+function showHit({ policies }: AgentState, row: HitRow, similarity: number): string {
+  const [, key, value, metadata, createdAt, updatedAt, expiresAt, version] = row;
   return (
     `{"key":${JSON.stringify(key)},"value":${value},"metadata":${metadata},` +
-    `"similarity":${Number(similarity.toFixed(6))},"updated_at":"${showTime(updatedAt)}"}`
+    `"similarity":${Number(similarity.toFixed(6))},"created_at":"${showTime(createdAt)}",` +
+    `"updated_at":"${showTime(updatedAt)}","audit_id":"${stated(version)}",` +
+    `"expires_at":${JSON.stringify(showTimeOrNull(endOf(policies, { updatedAt, expiresAt })))}}`
   );
 }
 

@@ -1,5 +1,5 @@
 /** One request and what becomes known about it, for the headers of its response and for the log. */
-import type { AuditResult, Principal, Via } from "../../workspace/contract.ts";
+import type { AuditResult, PartResult, Principal, Via } from "../../workspace/contract.ts";
 import { isAgentId } from "../fields.ts";
 import type { RateLimitHeaders } from "./rate-limits.ts";
 
@@ -16,6 +16,8 @@ export class Exchange {
   agentId: string | null = null;
   /** The recorded result of the operation. */
   decision: AuditResult | null = null;
+  /** The recorded results of the parts of a composite operation; null for any other. */
+  parts: readonly PartResult[] | null = null;
   /** `policy:…`, when a policy refused it. */
   blockedBy: string | null = null;
   auditId: string | null = null;

@@ -141,6 +141,7 @@ export async function perform(
   if (!exchange.replayed) {
     exchange.decision = reply.result ?? null;
     exchange.blockedBy = reply.blockedBy ?? null;
+    exchange.parts = reply.parts ?? null;
   }
   if (reply.answer.kind === "problem") exchange.problem = reply.answer.code;
   return reply;

@@ -49,8 +49,12 @@ export class RequestMeter {
     const counted = this.#route(exchange.route ?? NO_ROUTE, exchange.method);
     counted.byStatus.set(status, (counted.byStatus.get(status) ?? 0) + 1);
     counted.durations.observe(durationMs / 1_000);
-    const { decision, operation, problem } = exchange;
-    if (decision !== null && operation !== null) this.#decide(operation, decision, refusalOf(exchange));
+    const { decision, operation, problem, parts } = exchange;
+    if (parts !== null) {
+      for (const part of parts) this.#decide(part.operation, part.result, refusalOf(part, problem), part.count);
+    } else if (decision !== null && operation !== null) {
+      this.#decide(operation, decision, refusalOf({ result: decision, blockedBy: exchange.blockedBy }, problem), 1);
+    }
     if (problem !== null) this.#problems.set(problem, (this.#problems.get(problem) ?? 0) + 1);
   }
 
@@ -84,19 +88,19 @@ export class RequestMeter {
     return counted;
   }
 
-  #decide(operation: string, result: string, refusedBy: string | null): void {
+  #decide(operation: string, result: string, refusedBy: string | null, times: number): void {
     const byResult = this.#decisions.getOrInsertComputed(operation, newMap<MeteredDecision>);
     const name = refusedBy ?? result;
     const known = byResult.get(name);
-    if (known !== undefined) known.count++;
-    else byResult.set(name, { operation, result, refusedBy, count: 1 });
+    if (known !== undefined) known.count += times;
+    else byResult.set(name, { operation, result, refusedBy, count: times });
   }
 }
 
 const newMap = <Value>() => new Map<string, Value>();
 
-/** Returns what refused an operation, for example `block_pii` for `policy:block_pii`; null for nothing. */
-function refusalOf({ blockedBy, decision, problem }: Exchange): string | null {
-  if (blockedBy !== null) return blockedBy.slice(blockedBy.indexOf(":") + 1);
-  return decision === "denied" ? problem : null;
+/** Returns what refused an operation, `block_pii` for `policy:block_pii`, or the code of a problem; null for nothing. */
+function refusalOf(of: { result: string; blockedBy?: string | null | undefined }, problem: string | null) {
+  if (of.blockedBy != null) return of.blockedBy.slice(of.blockedBy.indexOf(":") + 1);
+  return of.result === "denied" ? problem : null;
 }
