@@ -42,6 +42,8 @@ Checking what is installed:
 Instead of installing:
   --rollback          put back the binary that was there before the last upgrade
   --uninstall         remove the program and the service; data and settings stay
+  --print unit        print the unit of the service, for the program under --prefix
+  --print settings    print the settings that a new service starts with
   --help              print this
 END
 }
@@ -53,6 +55,7 @@ main() {
   case $action in
     install) install_all ;;
     rollback) roll_back ;;
+    print) print_file ;;
     uninstall) uninstall ;;
   esac
 }
@@ -79,13 +82,13 @@ read_options() {
         shift
         set -- "$option" "$value" "$@"
         case $option in
-          --binary | --prefix | --url | --public-key | --sha256) ;;
+          --binary | --prefix | --url | --public-key | --sha256 | --print) ;;
           *) misused "$option takes no value, or is not an option" ;;
         esac
         ;;
     esac
     case $option in
-      --binary | --prefix | --url | --public-key | --sha256)
+      --binary | --prefix | --url | --public-key | --sha256 | --print)
         if [ $# -lt 2 ] || [ -z "$2" ]; then misused "$option needs a value"; fi
         ;;
     esac
@@ -100,6 +103,7 @@ read_options() {
       --service) service=1 ;;
       --no-start) start="" ;;
       --rollback) action=rollback ;;
+      --print) action=print what=$2 && shift ;;
       --uninstall) action=uninstall ;;
       --help | -h)
         usage
@@ -483,6 +487,14 @@ show_link() {
   say "Another link: runuser -u $SERVICE_USER -- $program account link --config $CONFIG_DIR/governd.toml"
 }
 
+print_file() {
+  case $what in
+    unit) write_unit ;;
+    settings) write_settings ;;
+    *) misused "--print takes unit or settings" ;;
+  esac
+}
+
 write_settings() {
   cat <<END
 # Settings of the governd service. All of them, with their values and sources:
@@ -497,8 +509,7 @@ END
 
 write_unit() {
   cat <<END
-# Written by install.sh, which overwrites it: changes belong into governd.service.d/*.conf
-# (systemctl edit governd).
+# An upgrade overwrites this file: changes belong into governd.service.d/*.conf (systemctl edit governd).
 [Unit]
 Description=governd, a governance daemon for software agents
 Documentation=man:governd(1)

@@ -5,12 +5,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { packagesOf } from "./build/packages.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const SOURCE = join(ROOT, "src/web");
 const ASSETS = join(SOURCE, "assets");
 const STAMP = join(ASSETS, "inputs.txt");
-const OUTPUTS = ["dashboard.js", "dashboard.css"] as const;
+const BUNDLED = ["dashboard.js", "dashboard.css"] as const;
+/** The packages whose code is in the bundle, a line each. */
+const PACKAGES = "packages.txt";
 
 /** Returns one digest of all inputs of the bundle, cheap enough to compute at every start. */
 function inputsDigest(): string {
@@ -36,17 +39,20 @@ async function bundle(): Promise<void> {
     target: "browser",
     format: "esm",
     minify: true,
+    metafile: true,
     jsx: { runtime: "automatic", importSource: "preact" },
     define: { "process.env.NODE_ENV": '"production"' },
     naming: { entry: "dashboard.[ext]", asset: "[name].[ext]" },
   });
   for (const message of result.logs) console.warn(String(message));
   if (!result.success) throw new Error("the dashboard could not be bundled");
-  for (const name of OUTPUTS) {
+  if (result.metafile === undefined) throw new Error("the bundler does not say what it has read");
+  for (const name of BUNDLED) {
     const made = result.outputs.find((output) => output.path.endsWith(name));
     if (made === undefined) throw new Error(`the bundle has no ${name}`);
     put(name, new Uint8Array(await made.arrayBuffer()));
   }
+  put(PACKAGES, `${packagesOf(Object.keys(result.metafile.inputs)).join("\n")}\n`);
 }
 
 /** Renames the file into place, since a daemon may be starting from the same directory. */
@@ -60,7 +66,7 @@ const digest = inputsDigest();
 const current =
   existsSync(STAMP) &&
   readFileSync(STAMP, "utf8") === digest &&
-  OUTPUTS.every((name) => existsSync(join(ASSETS, name)));
+  [...BUNDLED, PACKAGES].every((name) => existsSync(join(ASSETS, name)));
 if (!current || process.argv.includes("--force")) {
   mkdirSync(ASSETS, { recursive: true });
   await bundle();

@@ -1,13 +1,15 @@
 /**
  * `bun run build [--target NAME]… [--outfile FILE]`: builds the binary for this machine's platform or for
  * the named ones (`--target all` for every one). Without `--outfile` this machine's is `dist/governd`, and another's
- * is `dist/governd-<target>`.
+ * is `dist/governd-<target>`. Beside each binary is its bill of materials, `<binary>.cdx.json`.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json" with { type: "json" };
+import { billOfMaterials } from "./build/bill-of-materials.ts";
 import { libsqlPlugin } from "./build/libsql-plugin.ts";
+import { packagesOf } from "./build/packages.ts";
 import { hostTarget, TARGETS, type Target, targetFiles } from "./build/targets.ts";
 
 const ROOT = join(import.meta.dir, "..");
@@ -31,7 +33,8 @@ async function build(name: string, outfile: string): Promise<void> {
   const aside = mkdtempSync(join(dirname(outfile), ".build-"));
   try {
     const made = join(aside, "governd");
-    await compile(name, target, made);
+    const bill = await compile(name, target, made);
+    writeFileSync(`${outfile}.cdx.json`, bill);
     renameSync(made, outfile);
   } finally {
     rmSync(aside, { recursive: true, force: true });
@@ -39,7 +42,8 @@ async function build(name: string, outfile: string): Promise<void> {
   console.log(`${outfile}  ${name}  ${(Bun.file(outfile).size / 1024 / 1024).toFixed(0)} MiB`);
 }
 
-async function compile(name: string, target: Target, outfile: string): Promise<void> {
+/** Writes the binary and returns its bill of materials. */
+async function compile(name: string, target: Target, outfile: string): Promise<string> {
   const files = targetFiles(target);
   const { plugin, embedded } = libsqlPlugin(files.native);
   const result = await Bun.build({
@@ -53,6 +57,7 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
     splitting: true,
     minify: { whitespace: true, syntax: true, identifiers: false },
     sourcemap: "inline",
+    metafile: true,
     define: { "process.env.NODE_ENV": '"production"' },
     plugins: [plugin],
     compile: {
@@ -71,6 +76,10 @@ async function compile(name: string, target: Target, outfile: string): Promise<v
   const program = Buffer.from(await Bun.file(outfile).arrayBuffer());
   const native = Buffer.from(await Bun.file(files.native).slice(0, PROBE_BYTES).arrayBuffer());
   if (!embedded() || !program.includes(native)) throw new Error(`libSQL's native file is not in ${outfile}`);
+  if (result.metafile === undefined) throw new Error("the bundler does not say what it has read");
+  const ofDashboard = readFileSync(join(SOURCE, "web/assets/packages.txt"), "utf8").trimEnd().split("\n");
+  const read = packagesOf([...Object.keys(result.metafile.inputs), ...ofDashboard]);
+  return billOfMaterials(target, files, read);
 }
 
 const { values } = parseArgs({ options: { target: { type: "string", multiple: true }, outfile: { type: "string" } } });

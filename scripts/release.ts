@@ -1,18 +1,34 @@
 /**
- * `bun run release --key FILE [--url URL] [--target NAME]… [--from DIR] [--out DIR]`: copies the
+ * `bun run release --key FILE [--url URL] [--target NAME]… [--from DIR] [--out DIR] [--no-packages]`: copies the
  * results of `bun run build` into one directory, in the layout of a published release, which `install.sh` reads:
  *
- *   governd-<target>…  install.sh  LICENSE  NOTICE  SHA256SUMS  SHA256SUMS.sig
+ *   governd-<target>…  governd-<target>.cdx.json…  install.sh  LICENSE  NOTICE  SHA256SUMS  SHA256SUMS.sig
+ *   governd_<version>_<architecture>.deb…  governd-<version>-1.<architecture>.rpm…
  *
+ * The packages are made for Linux with glibc, by dpkg-deb and rpmbuild (Debian's packages dpkg and rpm);
+ * `--no-packages` leaves them out. Packages of the same commit and the same binary are the same bytes.
  * The key is an Ed25519 private key in PEM (`openssl genpkey -algorithm ed25519`). The signature is the plain
  * one over the bytes of SHA256SUMS (RFC 8032), which `openssl pkeyutl -verify -rawin` checks. The
  * public key and the URL are written into install.sh.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { hostTarget, TARGETS } from "./build/targets.ts";
+import { hostTarget, TARGETS, type Target } from "./build/targets.ts";
+import { makeDeb } from "./packages/deb.ts";
+import { makeRpm } from "./packages/rpm.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const DIST = join(ROOT, "dist");
@@ -26,6 +42,7 @@ const { values } = parseArgs({
     target: { type: "string", multiple: true },
     from: { type: "string", default: DIST },
     out: { type: "string", default: join(DIST, "release") },
+    "no-packages": { type: "boolean", default: false },
   },
 });
 if (!values.key) throw new Error("--key is needed: the private key that the release is signed with");
@@ -57,8 +74,26 @@ function addProgram(target: string): void {
   if (!(target in TARGETS)) throw new Error(`no target ${target}: choose among ${Object.keys(TARGETS).join(", ")}`);
   const built = join(resolve(values.from), target === hostTarget() ? "governd" : `governd-${target}`);
   if (!existsSync(built)) throw new Error(`there is no ${built}: bun run build --target ${target}`);
-  copyFileSync(built, join(out, `governd-${target}`));
-  chmodSync(join(out, `governd-${target}`), PROGRAM_MODE);
+  const program = join(out, `governd-${target}`);
+  copyFileSync(built, program);
+  chmodSync(program, PROGRAM_MODE);
+  copyFileSync(`${built}.cdx.json`, `${program}.cdx.json`);
+  if (!values["no-packages"] && isPackaged(target)) addPackages(program, TARGETS[target] as Target);
+}
+
+/** Whether a platform has packages: those of distributions that use glibc. */
+function isPackaged(target: string): boolean {
+  return target.startsWith("linux-") && !target.endsWith("-musl");
+}
+
+function addPackages(program: string, { cpu }: Target): void {
+  const scratch = mkdtempSync(join(tmpdir(), "governd-packages-"));
+  try {
+    makeDeb(program, cpu, scratch, out);
+    makeRpm(program, cpu, scratch, out);
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
 }
 
 /** Returns install.sh with the release's URL and key in their two lines. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Version } from "@cyclonedx/cyclonedx-library/Spec";
+import { JsonStrictValidator } from "@cyclonedx/cyclonedx-library/Validation";
+import manifest from "../../package.json" with { type: "json" };
 import { replaceLoader } from "../../scripts/build/libsql-plugin.ts";
 import { hostTarget, lockedFiles, TARGETS } from "../../scripts/build/targets.ts";
 import { governdProcess, startGovernd } from "../cli/governd-process.ts";
@@ -33,6 +36,8 @@ describe("the binary, in an empty directory with an empty environment", () => {
   const home = temporary.join("elsewhere");
   const binary = join(home, "renamed");
   const program = [binary];
+  const bill =
+    TESTED_BINARY === undefined ? temporary.join("governd.cdx.json") : join(ROOT, `${TESTED_BINARY}.cdx.json`);
 
   beforeAll(async () => {
     mkdirSync(home);
@@ -42,8 +47,24 @@ describe("the binary, in an empty directory with an empty environment", () => {
   }, PROCESS_TEST_MS);
 
   test("is one file", () => {
-    expect(readdirSync(temporary.path)).toEqual(["elsewhere"]);
+    expect(readdirSync(temporary.path).filter((name) => join(temporary.path, name) !== bill)).toEqual(["elsewhere"]);
     expect(readdirSync(home)).toEqual(["renamed"]);
+  });
+
+  test("has a bill of materials that is CycloneDX, and lists every dependency of the program", async () => {
+    const text = readFileSync(bill, "utf8");
+    expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
+    const { components } = JSON.parse(text) as { components: { purl: string; licenses: unknown[] }[] };
+    const purls = components.map(({ purl }) => purl);
+    for (const [name, version] of Object.entries(manifest.dependencies)) {
+      expect(purls).toContain(`pkg:npm/${name.replace("@", "%40")}@${version}`);
+    }
+    expect(purls.filter((purl) => purl.startsWith("pkg:npm/%40oven/"))).toHaveLength(1);
+    expect(components.filter(({ licenses }) => licenses === undefined)).toEqual([]);
+    expect(text).toMatch(/"cpe": "cpe:2\.3:a:sqlite:sqlite:3\.\d+\.\d+:/);
+    for (const name of Object.keys(manifest.devDependencies).filter((one) => one.includes("playwright"))) {
+      expect(text).not.toContain(name);
+    }
   });
 
   test.skipIf(!hasChromium)("serves the dashboard, from the one-time link to the workspace", async () => {

@@ -3,9 +3,14 @@
  * ids and no network but the loopback. Nothing of them is left when the script ends, and nothing of the
  * machine that runs the tests is changed.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { generateKeyPairSync } from "node:crypto";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hostTarget } from "../../scripts/build/targets.ts";
 import { type Ended, ended } from "../ended.ts";
+import type { TemporaryDirectory } from "../temporary.ts";
+
+const ROOT = join(import.meta.dir, "../..");
 
 /** The built binary that these tests install; without it they are left out. */
 export const BINARY = process.env.GOVERND_TEST_BINARY;
@@ -25,13 +30,40 @@ const SUITE = "bookworm";
 const PACKAGES = ["systemd", "passwd", "openssl", "wget", "busybox"];
 const DEVICES = ["null", "zero", "random", "urandom"];
 
-/** Makes a bare Debian in a directory; takes about ten seconds and a mirror. */
-export function makeDebian(directory: string): void {
+/** Makes a bare Debian in a directory, with further packages; takes about ten seconds and a mirror. */
+export function makeDebian(directory: string, ...more: string[]): void {
   const { exitCode, stderr } = Bun.spawnSync(
-    ["mmdebstrap", "--mode=root", "--variant=essential", `--include=${PACKAGES.join(",")}`, SUITE, directory],
+    [
+      "mmdebstrap",
+      "--mode=root",
+      "--variant=essential",
+      `--include=${[...PACKAGES, ...more].join(",")}`,
+      SUITE,
+      directory,
+    ],
     { stdout: "ignore", stderr: "pipe" },
   );
   if (exitCode !== 0) throw new Error(`no Debian could be made:\n${stderr.toString()}`);
+}
+
+/** Makes a release of a binary in `release`, signed by a new key that is written to the file `release.pem`. */
+export function makeRelease(binary: string, temporary: TemporaryDirectory, ...words: string[]): void {
+  const [release, key, built] = ["release", "release.pem", "built"].map((name) => temporary.join(name)) as [
+    string,
+    string,
+    string,
+  ];
+  const { privateKey } = generateKeyPairSync("ed25519");
+  writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }));
+  mkdirSync(built);
+  for (const end of ["", ".cdx.json"]) copyFileSync(`${binary}${end}`, join(built, `governd${end}`));
+  const asked = ["--key", key, "--target", hostTarget(), "--from", built, "--out", release, ...words];
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, "scripts/release.ts", ...asked], {
+    cwd: ROOT,
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  if (exitCode !== 0) throw new Error(stderr.toString());
 }
 
 export interface System {

@@ -174,6 +174,7 @@ describe.skipIf(!canCheckSignatures)("a release", () => {
     const out = temporary.join(name);
     mkdirSync(built);
     program(join(built, "governd"), name);
+    writeFileSync(join(built, "governd.cdx.json"), "{}\n");
     const { exitCode, stderr } = Bun.spawnSync(
       [
         process.execPath,
@@ -186,6 +187,7 @@ describe.skipIf(!canCheckSignatures)("a release", () => {
         built,
         "--out",
         out,
+        "--no-packages",
         ...words,
       ],
       { cwd: ROOT, stdout: "ignore", stderr: "pipe" },

@@ -1,16 +1,13 @@
 /** install.sh as root, in a bare Debian without a network. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { generateKeyPairSync } from "node:crypto";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
 import type { Ended } from "../ended.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { BINARY, boot, canBoot, hasDebian, makeDebian, runIn } from "./root.ts";
+import { BINARY, boot, canBoot, hasDebian, makeDebian, makeRelease, runIn } from "./root.ts";
 
 setDefaultTimeout(120_000);
 
-const ROOT = join(import.meta.dir, "../..");
 /** systemd's own rating of a unit's hardening, times ten: 0 is locked in, 100 is not hardened at all. */
 const EXPOSURE_AT_MOST = 15;
 /** Ten seconds, but for a slow mirror. */
@@ -21,22 +18,10 @@ const SETTINGS = "/etc/governd/governd.toml";
 describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
   const temporary = temporaryDirectory();
   const release = temporary.join("release");
-  const key = temporary.join("release.pem");
 
   beforeAll(() => {
     makeDebian(temporary.join("debian"));
-    const { privateKey } = generateKeyPairSync("ed25519");
-    writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }));
-    const built = temporary.join("built");
-    mkdirSync(built);
-    copyFileSync(BINARY as string, join(built, "governd"));
-    const words = ["--key", key, "--target", hostTarget(), "--from", built, "--out", release];
-    const { exitCode, stderr } = Bun.spawnSync([process.execPath, "scripts/release.ts", ...words], {
-      cwd: ROOT,
-      stdout: "ignore",
-      stderr: "pipe",
-    });
-    if (exitCode !== 0) throw new Error(stderr.toString());
+    makeRelease(BINARY as string, temporary, "--no-packages");
   }, DEBIAN_WITHIN_MS);
   afterAll(() => temporary[Symbol.dispose]());
 
@@ -179,7 +164,7 @@ describe.skipIf(!hasDebian)("install.sh in a bare Debian", () => {
       `ask /data/search '{"agent_id":"a","query":"hello"}'`,
       "systemctl reload governd && sleep 1 && systemctl is-active governd",
       "echo --- upgraded",
-      "mv /release/governd-* /usr/local/lib/governd-next",
+      `mv /release/governd-${hostTarget()} /usr/local/lib/governd-next`,
       `printf '#!/bin/sh\\nexec /usr/local/lib/governd-next "$@"\\n' >/tmp/next`,
       "sh /release/install.sh --binary /tmp/next",
       "sh /release/install.sh --rollback",
