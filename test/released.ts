@@ -1,6 +1,6 @@
 /** Files of closed databases. */
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
-import { releaseClosed } from "../src/store/connection.ts";
+import { releaseClosed, releaseKept } from "../src/store/closing.ts";
 import { eventually } from "./eventually.ts";
 
 /** Where Linux lists the files that this process has open. */
@@ -13,6 +13,7 @@ const OPEN_FILES = "/proc/self/fd";
  * moment, even after the daemon that wrote it was killed.
  */
 export async function filesReleased(below?: string): Promise<void> {
+  releaseKept();
   if (releaseClosed()) await new Promise((resolve) => setImmediate(resolve));
   if (below === undefined || !existsSync(OPEN_FILES)) return;
   await eventually(`nothing below ${below} is open`, () => {

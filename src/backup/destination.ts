@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { holdLock } from "../datadir/lock.ts";
+import { holdLock } from "../datadir/file-lock.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
 import { asFailure, Failure } from "../failure.ts";
 import { syncPath } from "../store/sync.ts";

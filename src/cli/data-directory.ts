@@ -3,6 +3,7 @@ import type { ActParts } from "../control/acts.ts";
 import { Administration, type AdministrationOptions } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
+import { haveLogsEmptied } from "../datadir/empty-logs.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { existingDataDirectory, openDataDirectory } from "../datadir/open.ts";
@@ -70,6 +71,10 @@ export async function writeWorkspace<T>(
   requireWorkspaceFile(directory, workspaceId);
   return await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work);
 }
+
+/** Has nothing of what a command removed from a workspace stay in its write-ahead log. */
+export const scrubLog = (options: object, workspaceId: string): Promise<void> =>
+  haveLogsEmptied(dataDirectoryOf(options).directory, [workspaceId]);
 
 /** Performs an operation as the command line, and seals the log, or warns that it could not be sealed. */
 export async function performSealed(

@@ -6,13 +6,13 @@ import pendingActs from "../../sql/control/003-pending-acts.sql" with { type: "t
 import keyNetworks from "../../sql/control/004-key-networks.sql" with { type: "text" };
 import secondFactor from "../../sql/control/005-second-factor-requirement.sql" with { type: "text" };
 import commits from "../../sql/control/006-commits.sql" with { type: "text" };
+import { holdLock } from "../datadir/file-lock.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
-import { holdLock } from "../datadir/lock.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
-import { type Connection, type OpenFile, openConnection } from "../store/connection.ts";
+import type { Connection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
@@ -41,8 +41,6 @@ export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
   #isReported = false;
   #dataVersion = -1;
-  /** The number of commits when the file was last known to be the one that was opened. */
-  #commits: string;
 
   private constructor(
     readonly connection: Connection,
@@ -51,8 +49,7 @@ export class ControlDatabase implements Disposable {
     /** Which file was opened. */
     private readonly identity: string | null,
   ) {
-    this.#commits = numberOfCommits(connection);
-    connection.own?.watch("commits", this.#commits);
+    connection.own?.watch("commits", numberOfCommits(connection));
   }
 
   /**
@@ -89,25 +86,14 @@ export class ControlDatabase implements Disposable {
     if (file === null || own === null) return false;
     if (identityOf(file.path) !== this.identity || own.isDisowned) return true;
     if (this.dataVersion === this.#dataVersion && own.isAsNoted()) return false;
-    // Within a transaction, no other process commits or copies the log back.
+    // Within a transaction, no other process commits.
     transact(this.connection, () => {
       const version = this.dataVersion;
-      if (own.foreignChange(version !== this.#dataVersion) === "replaced" && !this.#isEmptiedLog(file)) own.disown();
+      if (own.foreignChange(version !== this.#dataVersion) === "replaced") own.disown();
       else own.note();
-      if (version !== this.#dataVersion) this.#commits = numberOfCommits(this.connection);
       this.#dataVersion = version;
     });
     return own.isDisowned;
-  }
-
-  /**
-   * Whether another process of governd copied the log back and emptied it, some time after its last commit: then the
-   * file alone holds what this connection reads.
-   */
-  #isEmptiedLog(file: OpenFile): boolean {
-    if ((statSync(`${file.path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return false;
-    using fresh = openConnection(file.path, { ...file.options, readOnly: true, keyFits: true });
-    return numberOfCommits(fresh) === this.#commits;
   }
 
   /** A number that changes when another process commits. */
@@ -134,7 +120,6 @@ export class ControlDatabase implements Disposable {
       ]);
       return work(this.connection);
     });
-    this.#commits = numberOfCommits(this.connection);
     this.connection.own?.noteLog();
     return result;
   }
@@ -204,7 +189,8 @@ function requireContent(directory: DataDirectory): void {
 function openUpToDate(directory: DataDirectory): Connection {
   const path = directory.control;
   try {
-    return openMigrated(path, CONTROL_MIGRATIONS, { encryptionKey: directory.encryptionKey });
+    const { encryptionKey, takeLogRight } = directory;
+    return openMigrated(path, CONTROL_MIGRATIONS, { encryptionKey, takeLogRight });
   } catch (error) {
     if (error instanceof EncryptionMismatch || !isDamage(error)) throw migrationFailure(path, error);
     throw new Failure(

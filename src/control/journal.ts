@@ -81,6 +81,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
         systemClock,
         undefined,
         directory.encryptionKey,
+        directory.takeLogRight,
       );
       // A rotation that ended meanwhile has not seen the file.
       const { publicBytes } = readSealKey(key);
@@ -136,9 +137,9 @@ export async function withWriter<T>(
   }
 }
 
-function openExplained(path: string, { encryptionKey }: DataDirectory): Connection {
+function openExplained(path: string, { encryptionKey, takeLogRight }: DataDirectory): Connection {
   try {
-    return openWorkspaceFile(path, encryptionKey);
+    return openWorkspaceFile(path, encryptionKey, takeLogRight);
   } catch (error) {
     throw migrationFailure(path, error);
   }

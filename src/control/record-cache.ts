@@ -28,6 +28,9 @@ export interface KeeperOptions extends Pick<RecordCacheOptions, "onError"> {
   clock: Clock;
 }
 
+/** The log of the control database is copied back when it is this long; commands beside the daemon only add to it. */
+const LONG_LOG_BYTES = 1024 * 1024;
+
 export abstract class RecordCache<T> implements Disposable {
   readonly #known = new Map<string, T>();
   readonly #lastUse = new Map<string, number>();
@@ -44,7 +47,7 @@ export abstract class RecordCache<T> implements Disposable {
     this.#timers = [
       this.#every(BACKSTOP_INTERVAL_MS, () => this.checkDatabase()),
       this.#every(LAST_USE_INTERVAL_MS, () => this.writeLastUse()),
-      this.#every(LAST_USE_INTERVAL_MS, () => control.connection.checkpointIfDue()),
+      this.#every(LAST_USE_INTERVAL_MS, () => control.connection.checkpointIfDue(LONG_LOG_BYTES)),
     ];
   }
 

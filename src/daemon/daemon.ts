@@ -5,7 +5,7 @@ import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
-import { lockDataDirectory } from "../datadir/lock.ts";
+import { ownDataDirectory } from "../datadir/lock.ts";
 import { openDataDirectory } from "../datadir/open.ts";
 import { isInterrupted, readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
@@ -17,6 +17,7 @@ import { CertificateWatch } from "./certificate-watch.ts";
 import { CompactRequests, ScheduledCompaction } from "./compaction.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
+import { serveLogRequests } from "./log-requests.ts";
 import type { Logger } from "./logger.ts";
 import type { Monitoring } from "./monitoring.ts";
 import { openService } from "./service.ts";
@@ -49,10 +50,10 @@ export interface Daemon extends AsyncDisposable {
  */
 export async function startDaemon(settings: Settings, clock: Clock, logger: Logger): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
-  const directory = openDataDirectory(settings);
+  const found = openDataDirectory(settings);
   // Reports an unreadable key now instead of at the first seal.
-  readSealKey(sealKeySource(directory, settings.seal_key));
-  stack.use(lockDataDirectory(directory));
+  readSealKey(sealKeySource(found, settings.seal_key));
+  const { directory } = stack.use(ownDataDirectory(found));
   const control = stack.use(ControlDatabase.open(directory));
   const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
   const authenticator = stack.use(new Authenticator(control, { clock, onError }));
@@ -75,6 +76,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     const { scheduledBackups } = await import("./scheduled-backups.ts");
     backups = stack.use(scheduledBackups(settings, clock, logger));
   }
+  stack.defer(serveLogRequests(directory, service.monitored.pool, logger));
   stack.use(new CompactRequests(directory, service.monitored.pool, logger));
   if (settings.compact_every !== null) stack.use(new ScheduledCompaction(settings, settings.compact_every, logger));
   if (settings.seal_key === null && (settings.seal_key_lifetime !== null || isInterrupted(directory))) {

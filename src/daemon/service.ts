@@ -31,7 +31,7 @@ import { sealingOptions } from "../seals/options.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
-import { limitUnreleased } from "../store/connection.ts";
+import { limitUnreleased } from "../store/closing.ts";
 import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
 import { WorkspacePool } from "../threads/pool.ts";

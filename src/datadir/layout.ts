@@ -3,17 +3,21 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../ids.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import type { TakeLogRight } from "../store/log-right.ts";
+import { tryLock } from "./file-lock.ts";
 
 /** The file extension of workspace databases. */
 const DATABASE_SUFFIX = ".db";
 
-/** The paths of one data directory, and the key of its databases. */
+/** The paths of one data directory, the key of its databases, and the right to copy their logs back. */
 export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>;
 
 /** @param encryptionKey the key of the databases; null when they are not encrypted */
 export function dataDirectory(root: string, encryptionKey: EncryptionKey | null = null) {
   const keys = join(root, "keys");
   const tls = join(root, "tls");
+  const logLock = join(root, "log.lock");
+  const takeLogRight: TakeLogRight = () => tryLock(logLock);
   return {
     root,
     /** Accounts, workspaces, API keys. */
@@ -26,6 +30,10 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     controlLock: join(root, "control.lock"),
     /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */
     actsLock: join(root, "acts.lock"),
+    /** Held by the process that may copy write-ahead logs back (`src/store/log-right.ts`). */
+    logLock,
+    /** What a command asks of the running daemon: to empty the write-ahead logs of workspaces. */
+    emptyLogs: join(root, "empty-logs.request"),
     /** Disk space reserved for when the disk is full. */
     reserve: join(root, "disk.reserve"),
     /** What `governd compact` asks of the running daemon, and what the daemon did. */
@@ -51,6 +59,7 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     serverCertificate: join(tls, "server.crt"),
     serverKey: join(tls, "server.key"),
     encryptionKey,
+    takeLogRight,
   };
 }
 

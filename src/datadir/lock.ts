@@ -1,49 +1,52 @@
 /**
- * Locks between processes: an exclusive transaction on a SQLite file. The operating system releases such a lock when
- * the process ends, however it ends, and it works the same on every platform. One of them keeps a second daemon off a
- * data directory. Commands beside the daemon do not take that one.
- *
- * A lock belongs to the process. It is lost when the process closes any other handle of the file (POSIX advisory
- * locks), so nothing else may open the file.
+ * The locks on a data directory. One of them keeps a second daemon off it; commands beside the daemon do not take that
+ * one. The other is the right to copy write-ahead logs back.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
+import { ALWAYS } from "../store/log-right.ts";
+import { holdLock } from "./file-lock.ts";
 import type { DataDirectory } from "./layout.ts";
-import { createPrivateFile } from "./private-files.ts";
 
 /** How long to wait for processes that only check the lock. A daemon holds it for longer. */
 const CHECK_PATIENCE_MS = 1_000;
+/** How long to wait for a command that copies a write-ahead log back. */
+const COPY_PATIENCE_MS = 60_000;
 
 /**
  * Takes the daemon's lock until the returned object is disposed of.
  * @throws {Failure} `data_directory_in_use` when another daemon holds it
  */
-export function lockDataDirectory(directory: DataDirectory): Disposable {
-  const message = `The data directory ${directory.root} is in use by another running governd. Stop that process, or choose another --data-dir.`;
-  const inUse = (cause: unknown) => new Failure("data_directory_in_use", message, { cause });
-  return holdLock(directory.lock, inUse, CHECK_PATIENCE_MS);
+export const lockDataDirectory = (directory: DataDirectory): Disposable =>
+  holdLock(directory.lock, inUse(directory), CHECK_PATIENCE_MS);
+
+/** A data directory whose files belong to this process until it is disposed of. */
+export interface OwnDirectory extends Disposable {
+  /** The same directory for connections that copy write-ahead logs back. */
+  directory: DataDirectory;
 }
 
 /**
- * Takes the lock on this file, which is created if missing. Waits at most `patienceMs` milliseconds.
- * @throws the result of `inUse` when another process holds the lock
+ * Takes the daemon's lock, and the right to copy write-ahead logs back.
+ * @throws {Failure} `data_directory_in_use` when another daemon holds it
  */
-export function holdLock(path: string, inUse: (cause: unknown) => Failure, patienceMs = 0): Disposable {
-  if (!existsSync(path)) createPrivateFile(path, "");
-  const file = new Database(path);
-  try {
-    file.run(`PRAGMA busy_timeout = ${patienceMs}`);
-    // Nothing is written, so no rollback journal is needed.
-    file.run("PRAGMA journal_mode = MEMORY");
-    file.run("BEGIN EXCLUSIVE");
-  } catch (error) {
-    file.close();
-    if (!(error instanceof SQLiteError) || !error.code?.startsWith("SQLITE_BUSY")) throw error;
-    throw inUse(error);
-  }
-  return { [Symbol.dispose]: () => file.close() };
+export function ownDataDirectory(directory: DataDirectory): OwnDirectory {
+  using locks = new DisposableStack();
+  locks.use(lockDataDirectory(directory));
+  locks.use(holdLock(directory.logLock, inUse(directory), COPY_PATIENCE_MS));
+  const held = locks.move();
+  return { directory: { ...directory, takeLogRight: ALWAYS }, [Symbol.dispose]: () => held.dispose() };
 }
+
+const inUse =
+  ({ root }: DataDirectory) =>
+  (cause: unknown) =>
+    new Failure(
+      "data_directory_in_use",
+      `The data directory ${root} is in use by another running governd. Stop that process, or choose another --data-dir.`,
+      { cause },
+    );
 
 /** Reports whether a daemon holds the lock. Does not create or change a file. */
 export function isLocked({ lock }: DataDirectory): boolean {

@@ -109,7 +109,8 @@ export function draftCopy(
   const state = fileState(path, nowMs);
   if (state === null) return "written_to";
   try {
-    using connection = openConnection(path, { encryptionKey });
+    // The mode of the copy can also be set on a connection that only reads.
+    using connection = openConnection(path, { encryptionKey, readOnly: true });
     const { total, free } = spaceOf(connection);
     if (!hasSpace(path, total - free)) return "no_space";
     // The copy gets this mode; the file itself cannot.

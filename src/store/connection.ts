@@ -8,10 +8,12 @@
 import { statSync } from "node:fs";
 import Database from "libsql";
 import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
-import { isDriverError } from "./damage.ts";
+import { isLogEmpty, keepOpen, noteClosed } from "./closing.ts";
+import { isDriverError, sqliteCode } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedOnce, isSelect } from "./guarded-select.ts";
+import { ALWAYS, type TakeLogRight } from "./log-right.ts";
 import { OwnFiles } from "./own-files.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
@@ -40,6 +42,8 @@ export interface OpenOptions {
   /** The caller has just opened the file with this key, so the key need not be checked. */
   keyFits?: boolean;
   anySchema?: boolean; // read also a schema that SQLite does not accept
+  /** The right to copy the write-ahead log back. Without this, the process has it as long as the connection is open. */
+  takeLogRight?: TakeLogRight | undefined;
 }
 
 /** How a connection opened its file, so that another thread can open it the same way. */
@@ -57,34 +61,8 @@ interface Prepared {
   decode: GuardedSelect["decode"] | null;
 }
 
-/** Connections to files that another program replaced: kept from the garbage collector, so they are never quite closed. */
-const replaced: (Driver | Prepared)[] = [];
-
 /** The descriptors of a connection: of the database, its write-ahead log, and the index of that. */
 export const DESCRIPTORS_OF_CONNECTION = 3;
-
-let maxUnreleased = 64;
-let unreleased = 0;
-
-/**
- * Sets how many closed connections of this thread may wait for the garbage collector. The driver closes a connection's
- * file descriptors only when its statements are collected, and they look too small to trigger a collection: thousands of
- * workspaces used in turn would run out of descriptors first.
- */
-export function limitUnreleased(count: number): void {
-  maxUnreleased = count;
-}
-
-/**
- * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
- * event loop later. Does nothing when none was closed since the last call. Reports whether any was.
- */
-export function releaseClosed(): boolean {
-  if (unreleased === 0) return false;
-  unreleased = 0;
-  Bun.gc(true);
-  return true;
-}
 
 export class Connection implements Transaction, Disposable {
   readonly #statements = new Map<string, Prepared>();
@@ -105,6 +83,7 @@ export class Connection implements Transaction, Disposable {
   constructor(
     private readonly driver: Driver,
     readonly file: OpenFile | null,
+    private readonly takeLogRight: TakeLogRight = ALWAYS,
   ) {
     this.#log = new WriteAheadLog(file?.path ?? IN_MEMORY);
     this.own = file === null ? null : new OwnFiles(file.path, this, this.#log);
@@ -159,6 +138,8 @@ export class Connection implements Transaction, Disposable {
     const left = Math.max(0, most - (frames - this.#framesBefore));
     this.#planLook(frames, left);
     if (left > 0) return;
+    using right = this.takeLogRight();
+    if (right === null) return;
     const done = this.#checkpoint(this.file.path);
     this.#framesBefore = done.frames;
     if (!done.fits) this.#onNoSpace();
@@ -174,11 +155,13 @@ export class Connection implements Transaction, Disposable {
     this.#lastLook = { writes: this.#writes, frames, starts };
   }
 
+  /** To be called with the right to copy the log back. */
   #checkpoint(path: string): Checkpointed {
+    proveCopies(path);
     if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0, fits: true };
-    const options = { ...this.file?.options, readOnly: false, keyFits: true };
+    const key = this.file?.options.encryptionKey ?? null;
     try {
-      const done = checkpoint(this, path, this.#log, () => openConnection(path, options));
+      const done = checkpoint(this, path, this.#log, () => openDriver(path, key));
       this.own.copied(done.copied);
       return done;
     } finally {
@@ -188,11 +171,13 @@ export class Connection implements Transaction, Disposable {
 
   /**
    * Copies everything in the write-ahead log into the database and empties the log. Returns false when readers still
-   * need it; it does not wait for them.
+   * need it, for which it does not wait, and when another process has the right to do this.
    * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
     if (this.file === null) return true;
+    using right = this.takeLogRight();
+    if (right === null) return false;
     const { frames, copied } = this.#checkpoint(this.file.path);
     if (copied < frames) return false;
     this.exec("PRAGMA busy_timeout = 0");
@@ -213,13 +198,23 @@ export class Connection implements Transaction, Disposable {
     this.#onNoSpace = onNoSpace;
   }
 
-  /** What cannot be copied back now stays in the log, which is read when the file is next opened. */
-  #tryToTruncateLog(): void {
-    if (this.#writes === 0 || this.inTransaction || this.own?.isDisowned) return;
+  /**
+   * Whether SQLite would copy a log back with the last connection to the file. What cannot be copied now stays in the log,
+   * which is read when the file is next opened.
+   */
+  #leavesLog(): boolean {
+    if (this.file === null || this.file.options.readOnly) return false;
+    // SQLite would copy the log even into a database that another program overwrote in place, and one that vanished.
+    if (this.own?.isReplaced()) this.own.disown();
+    if (this.own?.isDisowned) return true;
+    if (isLogEmpty(this.file.path)) return false;
     try {
-      this.truncateLog();
+      if (this.inTransaction) this.exec("ROLLBACK");
+      return !this.truncateLog();
     } catch (error) {
       if (!isDriverError(error)) throw error;
+      // A file that could not be written when it was opened stays so until nobody has it open.
+      return !sqliteCode(error).startsWith("SQLITE_READONLY");
     }
   }
 
@@ -233,18 +228,20 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Closes the file. Its write-ahead log is copied back and emptied first, so that a closed database is one file: the
-   * driver itself leaves its log behind while statements live, and has no way to end them.
+   * Closes the file. Its write-ahead log is copied back and emptied first, so that a closed database is one file, unless
+   * another process has the right to do this: the driver itself leaves its log behind while statements live, and has no
+   * way to end them.
    */
   close(): void {
+    let leavesLog = true;
     try {
-      this.#tryToTruncateLog();
+      leavesLog = this.#leavesLog();
     } finally {
-      // SQLite would copy the log into a database that another program overwrote in place.
-      if (this.own?.isDisowned) replaced.push(this.driver, ...this.#statements.values());
+      if (leavesLog)
+        keepOpen([this.driver, ...this.#statements.values()], this.own?.isDisowned ? null : (this.file?.path ?? null));
       this.#statements.clear();
       this.driver.close();
-      if (++unreleased >= maxUnreleased) releaseClosed();
+      noteClosed();
     }
   }
 
@@ -312,7 +309,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const identity = identityOf(path);
   const isNew = !readOnly && path !== IN_MEMORY && !statSync(path, { throwIfNoEntry: false })?.size;
   const driver = openDriver(readOnly ? fileUri(path, query) : path, key);
-  const { readOnly: _, keyFits: __, anySchema: ___, ...kept } = options;
+  const { readOnly: _, keyFits: __, anySchema: ___, takeLogRight, ...kept } = options;
   const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
   checked(driver, () => {
     driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA writable_schema = ${options.anySchema ? 1 : 0}`);
@@ -325,5 +322,5 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
     // Another process may have replaced the file while this one waited for its lock (compaction.ts).
     if (identity !== null && identityOf(path) !== identity) throw new CannotOpen("the file was replaced meanwhile");
   });
-  return new Connection(driver, file);
+  return new Connection(driver, file, takeLogRight);
 }

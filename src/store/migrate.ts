@@ -52,8 +52,7 @@ export function copiesBeforeMigration(path: string): string[] {
     .map((name) => join(dirname(path), name));
 }
 
-interface OpenMigratedOptions {
-  encryptionKey?: EncryptionKey | null;
+interface OpenMigratedOptions extends Pick<OpenOptions, "encryptionKey" | "takeLogRight"> {
   /** Returns what to throw for an empty file or one without our schema. Without it, the schema is created. */
   whenEmpty?: () => Error;
 }
@@ -67,14 +66,14 @@ interface OpenMigratedOptions {
 export function openMigrated(
   path: string,
   migrations: readonly Migration[],
-  { encryptionKey = null, whenEmpty }: OpenMigratedOptions = {},
+  { encryptionKey = null, takeLogRight, whenEmpty }: OpenMigratedOptions = {},
 ): Connection {
   const keyFits = existsSync(path);
   // Read-only: opening for writing would change the header, and closing write the log back.
   const found = keyFits ? versionOf(path, { readOnly: true, encryptionKey }) : 0;
   if (found === 0 && whenEmpty !== undefined) throw whenEmpty();
   if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
-  return checked(openConnection(path, { encryptionKey, keyFits }), (connection) => {
+  return checked(openConnection(path, { encryptionKey, keyFits, takeLogRight }), (connection) => {
     if (found === 0 || found === migrations.length) migrate(connection, migrations);
     else migrateAfterCopy(connection, path, migrations, encryptionKey);
   });

@@ -3,7 +3,8 @@
  * clients are refused at once; then it is opened and its log checked again, by the next request or by a probe.
  */
 import type { Clock } from "../ids.ts";
-import { type Connection, releaseClosed } from "../store/connection.ts";
+import { releaseClosed } from "../store/closing.ts";
+import type { Connection } from "../store/connection.ts";
 import { nextTurn } from "../timer.ts";
 import { rewriteHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
@@ -69,6 +70,23 @@ export class CircuitBreaker {
         this.#look(workspaceId, open.writer.failure);
       }
     });
+  }
+
+  /** Works on workspaces one by one, and lets others have their turn between two. What fails is noted as `what`. */
+  async each(
+    workspaceIds: readonly string[],
+    what: string,
+    giveWay: () => Promise<void>,
+    work: (open: OpenWriter, workspaceId: string) => Promise<void>,
+  ): Promise<void> {
+    for (const workspaceId of workspaceIds) {
+      try {
+        await this.use(workspaceId, (open) => work(open, workspaceId));
+      } catch (error) {
+        this.fail(workspaceId, `${what} ${workspaceId}`, error);
+      }
+      await giveWay();
+    }
   }
 
   /** Acts on how the last transaction of a workspace ended. */

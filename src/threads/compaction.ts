@@ -1,8 +1,8 @@
 /** Compaction of workspaces on the thread that owns them: in steps between groups of operations, so that none waits long. */
 import { statSync } from "node:fs";
 import type { SerialQueue } from "../serial-queue.ts";
+import { releaseClosed } from "../store/closing.ts";
 import { adoptDraft, afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
-import { releaseClosed } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { nextTurn, type Timer } from "../timer.ts";
 import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";

@@ -111,6 +111,7 @@ export type ToWriter =
   /** `depth`: how many operations this thread is asked for and has not answered, these included. */
   | { kind: "operations"; depth: number; operations: (OperationMessage | EventMessage)[] }
   | { kind: "sweep"; workspaceIds: string[] }
+  | { kind: "empty_logs"; workspaceIds: string[] }
   | CompactMessage
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
   | { kind: "close" };

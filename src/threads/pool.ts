@@ -190,6 +190,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     }
   }
 
+  /** Empties the write-ahead logs of these workspaces soon, or as soon as their readers allow. */
+  emptyLogs(workspaceIds: readonly string[]): void {
+    for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
+      this.#writers[index]?.tell({ kind: "empty_logs", workspaceIds: ids });
+    }
+  }
+
   /** Gives the free pages of a workspace back to the file system, or has the copy replace a file in this state. */
   compact(workspaceId: string, state: string | null): Promise<Compacted> {
     // A file that a reader has open cannot be replaced.

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../ids.ts";
 import { buildScreeningTables } from "../policy/decide.ts";
-import { limitUnreleased } from "../store/connection.ts";
+import { limitUnreleased } from "../store/closing.ts";
 import { nextTurn, systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
 import { collectWhenIdle } from "./idle-collection.ts";

@@ -244,9 +244,18 @@ export class WorkspaceThread {
   }
 
   async #handle(message: Exclude<ToWriter, CompactMessage | { kind: "operations" }>): Promise<void> {
+    const giveWay = () => this.#giveWay();
     switch (message.kind) {
       case "sweep":
-        return this.#sweep(message.workspaceIds);
+        return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
+          await sweepWorkspace(open.connection, open.writer);
+          // This also covers events that a crash or another process left unsealed.
+          this.#sealing.note(workspaceId, open);
+        });
+      case "empty_logs":
+        return this.#breaker.each(message.workspaceIds, "emptying the log of", giveWay, async ({ writer }) =>
+          writer.emptyLog(),
+        );
       case "cosigned":
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
@@ -289,21 +298,6 @@ export class WorkspaceThread {
     const job = jobOf(message, message.found, { quota: this.options.quota, space: this.#space });
     const before = expiryBefore(message);
     return before === null ? [job] : [before, job];
-  }
-
-  async #sweep(workspaceIds: readonly string[]): Promise<void> {
-    for (const workspaceId of workspaceIds) {
-      try {
-        await this.#breaker.use(workspaceId, async (open) => {
-          await sweepWorkspace(open.connection, open.writer);
-          // This also covers events that a crash or another process left unsealed.
-          this.#sealing.note(workspaceId, open);
-        });
-      } catch (error) {
-        this.#breaker.fail(workspaceId, `sweeping ${workspaceId}`, error);
-      }
-      await this.#giveWay();
-    }
   }
 
   async #upkeep(): Promise<void> {

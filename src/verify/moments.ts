@@ -8,7 +8,8 @@
  */
 import { constants, copyFileSync, mkdirSync, mkdtempSync, readSync, rmSync, truncateSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type OpenOptions, openConnection, releaseClosed } from "../store/connection.ts";
+import { releaseClosed } from "../store/closing.ts";
+import { type OpenOptions, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
 import { withFile } from "../store/sync.ts";
 import type { ProblemCode } from "./codes.ts";

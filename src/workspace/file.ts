@@ -14,6 +14,7 @@ import { AgentDirectory } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { NEVER, type TakeLogRight } from "../store/log-right.ts";
 import { type Migration, openMigrated, schemaVersion } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
@@ -44,12 +45,16 @@ export interface Genesis {
  * @throws {DamagedWorkspace} when it holds no workspace, or its log does not end as it says
  * @throws {NewerDatabase} {MigrationFailed} the file is as it was then
  */
-export function openWorkspaceFile(path: string, encryptionKey: EncryptionKey | null = null): Connection {
+export function openWorkspaceFile(
+  path: string,
+  encryptionKey: EncryptionKey | null = null,
+  takeLogRight?: TakeLogRight,
+): Connection {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) throw new MissingWorkspace("the workspace's file is missing");
   if (size === 0) throw new DamagedWorkspace("the workspace's file is empty");
   const whenEmpty = () => new DamagedWorkspace("the file holds no workspace");
-  return checked(openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, whenEmpty }), checkTail);
+  return checked(openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight, whenEmpty }), checkTail);
 }
 
 /**
@@ -64,7 +69,8 @@ export function openWorkspaceReader(
   const opened = openConnection(path, { readOnly: true, encryptionKey });
   if (schemaVersion(opened) < WORKSPACE_MIGRATIONS.length) {
     opened.close();
-    openWorkspaceFile(path, encryptionKey).close();
+    // The thread that writes the workspace copies the log back.
+    openWorkspaceFile(path, encryptionKey, NEVER).close();
     return openWorkspaceReader(path, workspaceId, encryptionKey);
   }
   return checked(opened, (connection) => {
@@ -80,8 +86,9 @@ export async function createWorkspaceFile(
   clock: Clock = systemClock,
   random = new RandomPool(),
   encryptionKey: EncryptionKey | null = null,
+  takeLogRight?: TakeLogRight,
 ): Promise<void> {
-  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
+  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight });
   try {
     connection.exec("BEGIN IMMEDIATE");
     const { agentSeq, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {

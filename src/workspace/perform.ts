@@ -81,6 +81,11 @@ export class WorkspaceWriter {
     return this.#log.head.seq;
   }
 
+  /** Empties the write-ahead log, now or behind a later transaction: while readers need it, it cannot be emptied. */
+  emptyLog(): void {
+    this.#log.scrub();
+  }
+
   /**
    * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the others: if it
    * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable`, and

@@ -105,6 +105,12 @@ export class Transactions {
     return done;
   }
 
+  /** Empties the write-ahead log as after an erasure. */
+  scrub(): void {
+    this.toScrub = true;
+    this.#afterCommit();
+  }
+
   /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
   #afterCommit(): void {
     this.report("file of seals", () => this.options.sealer?.committed());

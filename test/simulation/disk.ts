@@ -13,7 +13,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type Connection, releaseClosed } from "../../src/store/connection.ts";
+import { releaseClosed } from "../../src/store/closing.ts";
+import type { Connection } from "../../src/store/connection.ts";
 import { KnownHeads } from "../../src/threads/known-heads.ts";
 import { openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Seeded } from "../seeded.ts";

@@ -9,9 +9,10 @@ import { requireWorkspaceFile } from "../../control/journal.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { type CompactRequest, dropRequest, leaveRequest, takeAnswer } from "../../datadir/compact-request.ts";
 import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
-import { isLocked, lockDataDirectory } from "../../datadir/lock.ts";
+import { isLocked, ownDataDirectory } from "../../datadir/lock.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { RandomPool, systemClock } from "../../ids.ts";
+import { releaseClosed } from "../../store/closing.ts";
 import {
   adoptDraft,
   afterStep,
@@ -22,7 +23,7 @@ import {
   shrinkStep,
   spaceOf,
 } from "../../store/compaction.ts";
-import { type Connection, openConnection, releaseClosed } from "../../store/connection.ts";
+import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDriverError } from "../../store/damage.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { transact } from "../../store/transaction.ts";
@@ -92,7 +93,7 @@ async function runCompact(session: Session, ids: string[], options: CompactOptio
   const { directory } = dataDirectoryOf(options);
   for (const id of ids) requireWorkspaceFile(directory, id);
   const beside = isLocked(directory);
-  using _lock = beside ? null : lockDataDirectory(directory);
+  using _lock = beside ? null : ownDataDirectory(directory);
   const compact: Compact = beside
     ? (workspaceId, state) => askDaemon(directory, workspaceId, state)
     : async (workspaceId, state) => compactFile(directory, workspaceId, state);

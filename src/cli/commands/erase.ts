@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
-import { performSealed, writeWorkspace } from "../data-directory.ts";
+import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 
 interface EraseOptions {
@@ -43,6 +43,7 @@ async function runErase(session: Session, options: EraseOptions): Promise<void> 
   if (answer?.kind === "problem") {
     throw new Failure(answer.code === "entry_not_found" ? "not_found" : "busy", answer.detail);
   }
+  await scrubLog(options, options.workspace);
   const body = JSON.parse(answer?.kind === "json" ? answer.body : "{}") as Record<string, unknown>;
   await session.print(body, [
     `Erased ${body.deleted} entries and the details of ${body.erased_events} events. Recorded as ${body.audit_id}.`,

@@ -17,7 +17,7 @@ import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
 import { answered } from "../../workspace/operation.ts";
-import { performSealed, writeWorkspace } from "../data-directory.ts";
+import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session } from "../session.ts";
 
 interface PruneOptions {
@@ -85,6 +85,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
       `Keep the export: SHA-256 ${digest}`,
     ]);
   });
+  await scrubLog(options, options.workspace);
 }
 
 /**

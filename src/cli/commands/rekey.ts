@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
-import { lockDataDirectory } from "../../datadir/lock.ts";
+import { ownDataDirectory } from "../../datadir/lock.ts";
 import { existingDataDirectory } from "../../datadir/open.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
@@ -41,7 +41,7 @@ async function rekeyAll(session: Session, options: RekeyOptions): Promise<void> 
   const directory = existingDataDirectory(settings.data_dir);
   const present = readEncryptionKey(settings.encryption_key_file);
   const wanted = readEncryptionKey(options.newKey ?? null);
-  using _lock = lockDataDirectory(directory);
+  using _lock = ownDataDirectory(directory);
   const { rewritten, already, failed } = rekeyDatabases(directory, present === null ? [] : [present], wanted);
   if (failed.length > 0) session.exitCode = EXIT.trouble;
   const state = wanted === null ? "decrypted" : "encrypted with the new key";

@@ -16,6 +16,7 @@ import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
 import { cliPrincipal, withWriter } from "../../control/journal.ts";
 import { listLogs } from "../../control/workspaces.ts";
+import { haveLogsEmptied } from "../../datadir/empty-logs.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
 import { createPrivateFile, destroyFile, replaceFile } from "../../datadir/private-files.ts";
 import {
@@ -35,9 +36,13 @@ import { sameHash } from "../../log/merkle.ts";
 import { parseVerifierKey, verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
 import { sealingKey } from "../../state/seals.ts";
+import { releaseClosed } from "../../store/closing.ts";
 import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
+
+/** After so many workspaces, their write-ahead logs are emptied. */
+const LOGS_AT_ONCE = 64;
 
 type RotateOptions = { newKey?: string };
 
@@ -158,6 +163,7 @@ async function announceEverywhere(
   options: object,
 ): Promise<number> {
   let announced = 0;
+  let written: string[] = [];
   // The file of a new workspace is there before its row.
   const ids = new Set([...workspaceIds(options), ...presentWorkspaces(directory)]);
   for (const id of ids) {
@@ -168,7 +174,13 @@ async function announceEverywhere(
       const rotation = { operation: ROTATE_SEAL_KEY, principal: cliPrincipal(id) } as const;
       await writer.announceSealKey(rotation, verifierKey(named.name, next.publicBytes), {});
       announced += 1;
+      written.push(id);
     });
+    // Each file stays open until its log is empty (src/store/closing.ts).
+    if (written.length < LOGS_AT_ONCE) continue;
+    await haveLogsEmptied(directory, written);
+    releaseClosed();
+    written = [];
   }
   return announced;
 }

@@ -1,0 +1,28 @@
+/** Empties the write-ahead logs that commands ask for. */
+
+import { takeRequest } from "../datadir/empty-logs.ts";
+import type { DataDirectory } from "../datadir/layout.ts";
+import { messageOf } from "../failure.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
+import { repeat, systemTimer, type Timer } from "../timer.ts";
+import type { Logger } from "./logger.ts";
+
+/** How often the daemon looks for a request, ms. */
+const LOOK_EVERY_MS = 200;
+
+/** Passes the requests on to the threads that own the workspaces, until the returned function is called. */
+export function serveLogRequests(
+  directory: DataDirectory,
+  pool: Pick<WorkspacePool, "emptyLogs">,
+  logger: Logger,
+  timer: Timer = systemTimer,
+): () => void {
+  return repeat(timer, LOOK_EVERY_MS, () => {
+    try {
+      const ids = takeRequest(directory);
+      if (ids !== null) pool.emptyLogs(ids);
+    } catch (error) {
+      logger.error("a request to empty write-ahead logs cannot be read", { reason: messageOf(error) });
+    }
+  });
+}

@@ -1,0 +1,44 @@
+/**
+ * Locks between processes: an exclusive transaction on a SQLite file. The operating system releases such a lock when
+ * the process ends, however it ends, and it works the same on every platform.
+ *
+ * A lock belongs to the process. It is lost when the process closes any other handle of the file (POSIX advisory
+ * locks), so nothing else may open the file.
+ */
+import { Database, SQLiteError } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import type { Failure } from "../failure.ts";
+import { createPrivateFile } from "./private-files.ts";
+
+/**
+ * Takes the lock on this file, which is created if missing. Waits at most `patienceMs` milliseconds.
+ * @throws the result of `inUse` when another process holds the lock
+ */
+export function holdLock(path: string, inUse: (cause: unknown) => Failure, patienceMs = 0): Disposable {
+  const held = take(path, patienceMs);
+  if (held instanceof SQLiteError) throw inUse(held);
+  return held;
+}
+
+/** Takes the lock on this file like {@link holdLock}. Returns null when another process, or a part of this one, holds it. */
+export function tryLock(path: string): Disposable | null {
+  const held = take(path, 0);
+  return held instanceof SQLiteError ? null : held;
+}
+
+/** Returns the lock, or why it is not to be had now. */
+function take(path: string, patienceMs: number): Disposable | SQLiteError {
+  if (!existsSync(path)) createPrivateFile(path, "");
+  const file = new Database(path);
+  try {
+    file.run(`PRAGMA busy_timeout = ${patienceMs}`);
+    // Nothing is written, so no rollback journal is needed.
+    file.run("PRAGMA journal_mode = MEMORY");
+    file.run("BEGIN EXCLUSIVE");
+  } catch (error) {
+    file.close();
+    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY")) return error;
+    throw error;
+  }
+  return { [Symbol.dispose]: () => file.close() };
+}

@@ -1,0 +1,62 @@
+/**
+ * Closed connections, which the driver keeps until the garbage collector takes their statements.
+ *
+ * SQLite copies the write-ahead log back when the last connection to a file closes. That copy is not proved
+ * (checkpoint.ts), and may not be this process's to make (log-right.ts). So a connection is kept as long as the log holds
+ * anything. When the process ends, the system closes its files, and nothing is copied.
+ */
+import { statSync } from "node:fs";
+
+/** A closed connection with its statements. */
+interface Kept {
+  held: readonly object[];
+  /** The path of its file; null when it must never be quite closed. */
+  path: string | null;
+}
+
+let kept: Kept[] = [];
+let maxUnreleased = 64;
+let unreleased = 0;
+
+/** Whether the write-ahead log of the database at `path` holds nothing, or is absent. */
+export const isLogEmpty = (path: string): boolean =>
+  (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+
+/**
+ * Sets how many closed connections of this thread may wait for the garbage collector. The driver closes a connection's
+ * file descriptors only when its statements are collected, and they look too small to trigger a collection: thousands of
+ * workspaces used in turn would run out of descriptors first.
+ */
+export function limitUnreleased(count: number): void {
+  maxUnreleased = count;
+}
+
+/** Keeps a connection until the log of the file at `path` is empty; with null, until the process ends. */
+export function keepOpen(held: readonly object[], path: string | null): void {
+  kept.push({ held, path });
+}
+
+/** To be called with each connection that was closed. */
+export function noteClosed(): void {
+  if (++unreleased >= maxUnreleased) releaseClosed();
+}
+
+/**
+ * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
+ * event loop later. Does nothing when none was closed since the last call. Reports whether any was.
+ */
+export function releaseClosed(): boolean {
+  const before = kept.length;
+  kept = kept.filter(({ path }) => path === null || !isLogEmpty(path));
+  if (unreleased === 0 && kept.length === before) return false;
+  unreleased = 0;
+  Bun.gc(true);
+  return true;
+}
+
+/** Releases as well what was kept because of a log, as if another process had emptied it. For tests. */
+export function releaseKept(): void {
+  if (kept.length === 0) return;
+  kept = kept.filter(({ path }) => path === null);
+  unreleased++;
+}

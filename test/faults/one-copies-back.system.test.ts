@@ -1,0 +1,169 @@
+/**
+ * Beside a daemon, no command copies a write-ahead log back into its database, empties it, or lets SQLite do so when it
+ * closes the file: two processes that do lose commits (src/store/log-right.ts). The daemon is stopped while a command
+ * runs, so whatever changes in a database was changed by the command.
+ */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isLogEmpty } from "../../src/store/closing.ts";
+import { governd, type MadeWorkspace } from "../cli/governd.ts";
+import { GOVERND, startGovernd } from "../cli/governd-process.ts";
+import { ended } from "../ended.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(2 * PROCESS_TEST_MS);
+
+/** The length of a log's header: its salts change when the log starts over. */
+const HEADER_BYTES = 32;
+/** How long a command may wait for the stopped daemon. */
+const WAITS_MS = 1_500;
+
+/** Where the commands run: one workspace that the daemon has open, and one that only commands have used. */
+interface Scene {
+  data: string;
+  open: MadeWorkspace;
+  closed: MadeWorkspace;
+  keyId: string;
+  temporary(name: string): string;
+}
+
+type Words = (scene: Scene) => string[][];
+
+/** It does its work while the daemon is stopped. */
+const works = (words: Words) => ({ words, waits: false });
+/** It waits for an answer of the daemon, and is killed. */
+const waits = (words: Words) => ({ words, waits: true });
+/** It refuses to work beside a daemon, or what it was told: it fails. */
+const refuses = (words: Words) => ({ words, waits: null });
+
+const both = ({ open, closed }: Scene, words: (workspace: string) => string[]) =>
+  [open, closed].map(({ workspace_id }) => words(workspace_id));
+
+const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>> = {
+  serve: refuses(() => [["--listen", "127.0.0.1:0"]]),
+  health: waits(() => [[]]),
+  verify: works(({ data }) => [[data]]),
+  receipt: refuses(({ temporary }) => [[temporary("none"), "--data-dir", temporary("none")]]),
+  scan: refuses(() => [["--no-such-option"]]),
+  "workspace create": works(() => [["--name", "third"]]),
+  "workspace list": works(() => [[]]),
+  "key create": works((scene) => both(scene, (id) => ["--workspace", id])),
+  "key list": works((scene) => both(scene, (id) => ["--workspace", id])),
+  "key limit": works(({ keyId }) => [[keyId, "--network", "127.0.0.1"]]),
+  "key rotate": works(({ keyId }) => [[keyId]]),
+  "key revoke": works(({ keyId }) => [[keyId]]),
+  "key-info": works(() => [[]]),
+  "data export": refuses(({ temporary }) => [[temporary("x.jsonl"), "--agent", "a"]]),
+  "data import": refuses(({ temporary }) => [[temporary("none.jsonl"), "--agent", "a"]]),
+  erase: waits((scene) => both(scene, (id) => ["--workspace", id, "--agent", "a", "--key", "k"])),
+  "account link": works(({ open }) => [["--workspace", open.workspace_id, "--role", "owner"]]),
+  "account list": works(() => [[]]),
+  "account operator": refuses(() => [["--email", "nobody@example.com"]]),
+  audit: works(() => [["--installation"]]),
+  prune: works((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
+  compact: waits(() => [[]]),
+  rekey: refuses(() => [["--decrypt"]]),
+  backup: works(({ temporary }) => [[temporary("backups")]]),
+  restore: refuses(({ temporary }) => [[temporary("none")]]),
+  check: works(() => [[]]),
+  version: works(() => [[]]),
+  completions: works(() => [["bash"]]),
+  man: works(() => [[]]),
+  "rotate-seal-key": works(() => [[]]),
+};
+
+/** Those that do not open the data directory have no option for it. */
+const WITHOUT_DIRECTORY = new Set(["verify", "scan", "receipt", "version", "completions", "man"]);
+
+async function everyCommand(): Promise<string[]> {
+  const { out } = await governd(["man"]);
+  return Array.from(out.matchAll(/^\.SS "(.*)"$/gm), ([, name]) => (name as string).replaceAll("\\", ""));
+}
+
+/** What a checkpoint changes, by file: the databases, and the beginnings of their logs. */
+function states(data: string): Map<string, Buffer> {
+  const files = ["control.db", ...readdirSync(join(data, "workspaces")).map((name) => join("workspaces", name))];
+  const databases = files.filter((name) => name.endsWith(".db"));
+  return new Map(
+    databases.flatMap((name) => {
+      const log = isLogEmpty(join(data, name)) ? null : readFileSync(join(data, `${name}-wal`));
+      const database: [string, Buffer][] = [[name, readFileSync(join(data, name))]];
+      return log === null ? database : [...database, [`${name}-wal`, log.subarray(0, HEADER_BYTES)]];
+    }),
+  );
+}
+
+test("every command is in the table", async () => {
+  expect(Object.keys(COMMANDS).sort()).toEqual((await everyCommand()).sort());
+});
+
+test("no command copies a log back while a daemon runs", async () => {
+  using directory = temporaryDirectory();
+  const data = directory.join("data");
+  await using daemon = await startGovernd(data);
+  const create = async (name: string) => {
+    const child = spawn(["workspace", "create", "--name", name, "--json", "--data-dir", data]);
+    return JSON.parse((await ended(child)).out) as MadeWorkspace & { key_id: string };
+  };
+  const [open, closed] = [await create("open"), await create("closed")];
+  const write = (apiKey: string) =>
+    daemon.ask("/v1/data/write", { apiKey, method: "POST", body: '{"agent_id":"a","key":"k","value":"v"}' });
+  await daemon.ask("/v1/config/a", { apiKey: open.api_key, method: "PUT", body: "{}" });
+  expect((await write(open.api_key)).status).toBe(200);
+  const made = spawn(["key", "list", "--workspace", closed.workspace_id, "--json", "--data-dir", data]);
+  const [keyId = ""] = /key_\w{26}/.exec((await ended(made)).out) ?? [];
+  const scene: Scene = { data, open, closed, keyId, temporary: (name) => directory.join(name) };
+  for (const { workspace_id } of [open, closed])
+    expect(isLogEmpty(join(data, "workspaces", `${workspace_id}.db`))).toBe(false);
+
+  for (const [name, { words, waits: isWaiting }] of Object.entries(COMMANDS)) {
+    for (const own of words(scene)) {
+      const all = [...name.split(" "), ...own, ...(WITHOUT_DIRECTORY.has(name) ? [] : ["--data-dir", data])];
+      daemon.signal("SIGSTOP");
+      const before = states(data);
+      const child = spawn(all);
+      const late = isWaiting === true ? setTimeout(() => child.kill("SIGKILL"), WAITS_MS) : undefined;
+      const { code, err } = await ended(child);
+      clearTimeout(late);
+      const after = states(data);
+      daemon.signal("SIGCONT");
+      // When it has answered, it is not in the middle of a transaction.
+      expect((await daemon.ask("/readyz")).status).toBe(200);
+      if (isWaiting === null) expect([name, code, err]).toEqual([name, 2, expect.any(String)]);
+      if (isWaiting === false) expect([name, code, err]).toEqual([name, 0, ""]);
+      const changed = [...before].filter(([path, state]) => !after.get(path)?.equals(state)).map(([path]) => path);
+      expect([name, changed]).toEqual([name, []]);
+    }
+  }
+});
+
+test("what was erased beside a daemon is not in a log", async () => {
+  using directory = temporaryDirectory();
+  const data = directory.join("data");
+  await using daemon = await startGovernd(data);
+  const { workspace_id: id, api_key: apiKey } = JSON.parse(
+    (await ended(spawn(["workspace", "create", "--name", "W", "--json", "--data-dir", data]))).out,
+  ) as MadeWorkspace;
+  await daemon.ask("/v1/config/a", { apiKey, method: "PUT", body: "{}" });
+  const secret = "a text that is erased";
+  const body = JSON.stringify({ agent_id: "a", key: "k", value: secret });
+  expect((await daemon.ask("/v1/data/write", { apiKey, method: "POST", body })).status).toBe(200);
+  const erase = ["erase", "--workspace", id, "--agent", "a", "--key", "k", "--data-dir", data];
+  expect((await ended(spawn(erase))).code).toBe(0);
+  const file = join(data, "workspaces", `${id}.db`);
+  expect(isLogEmpty(file)).toBe(true);
+  expect(readFileSync(file).includes(secret)).toBe(false);
+});
+
+test("without a daemon, a command leaves whole files behind", async () => {
+  using directory = temporaryDirectory();
+  const data = directory.join("data");
+  const { code } = await ended(spawn(["workspace", "create", "--name", "W", "--data-dir", data]));
+  expect(code).toBe(0);
+  expect([...states(data).keys()].filter((name) => name.endsWith("-wal"))).toEqual([]);
+});
+
+function spawn(words: string[]): Bun.Subprocess<"ignore", "pipe", "pipe"> {
+  return Bun.spawn([...GOVERND, ...words], { env: {}, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+}
