@@ -140,7 +140,7 @@ function configFacts(version: Member, digest: Member, rolledBackFrom: Member = n
 }
 
 /** A time as events write it, ms; null when there is none, undefined when it is of another form. */
-function momentOf(text: Member): number | null | undefined {
+export function momentOf(text: Member): number | null | undefined {
   if (text === undefined) return null;
   const timeMs = isText(text) ? Date.parse(text) : Number.NaN;
   return Number.isFinite(timeMs) && new Date(timeMs).toISOString() === text ? timeMs : undefined;

@@ -21,14 +21,14 @@ import type { AgentHistory, BulkChange, Histories } from "./history.ts";
 import { KeyTable, partOf } from "./key-table.ts";
 import { ExpectedNames, MultisetPrint, nameOf, PresentVersions, type Version } from "./versions.ts";
 import {
-  digestStart,
   type KeyPlace,
-  keyEnd,
-  keyStart,
   NEVER,
   type PackedWrites,
   type PlainWrite,
+  packedEnd,
+  packedWrite,
   type StoredWrite,
+  UsualDetails,
 } from "./writes.ts";
 
 /** Keys that are followed at once, unless said otherwise. */
@@ -48,6 +48,7 @@ export class Replay {
   readonly #agents = new Map<string | null, AgentReplay>();
   readonly #byNumber: AgentReplay[] = [];
   readonly #keys = new KeyTable();
+  readonly #details = new UsualDetails();
   readonly #present = new PresentVersions();
   /** By slot, ended versions that a checkpoint may see, as far as the log is read. */
   readonly #past = new Map<number, Past[]>();
@@ -76,21 +77,19 @@ export class Replay {
   addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
     if (seq <= this.#histories.start) return;
     const { agent_id, config_version } = shape.event;
-    const write = { agent_id, config_version, seq, timeMs, expiresMs: NEVER };
-    const end = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
-    if (end < 0) this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
-    else this.#addPlain(write, text, keyStart(detailsAt), end, digestStart(detailsEnd));
+    const details = this.#details;
+    const isUsual = !foreign && details.read(text, detailsAt, detailsEnd);
+    const write = { agent_id, config_version, seq, timeMs, expiresMs: isUsual ? details.expiresMs : NEVER };
+    if (isUsual) this.#addPlain(write, text, details.keyAt, details.keyEnd, details.digestAt);
+    else this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
   }
 
   /** Takes the packed writes from number `from` to before number `to`. `text` are their bytes. */
-  addPacked({ numbers, places, kinds }: PackedWrites, text: Bytes, from: number, to: number): void {
-    let start = from === 0 ? 0 : (places[2 * from - 1] as number);
-    for (let at = 2 * from; at < 2 * to; at += 2) {
-      const { agent_id, config_version } = kinds[places[at] as number] as PackedWrites["kinds"][number];
-      const end = places[at + 1] as number;
-      const [seq, timeMs] = [numbers[at] as number, numbers[at + 1] as number];
-      const digestAt = end - HASH_CHARS;
-      this.#addPlain({ agent_id, config_version, seq, timeMs, expiresMs: NEVER }, text, start, digestAt, digestAt);
+  addPacked(writes: PackedWrites, text: Bytes, from: number, to: number): void {
+    let start = from === 0 ? 0 : packedEnd(writes, from - 1);
+    for (let index = from; index < to; index++) {
+      const end = packedEnd(writes, index);
+      this.#addPlain(packedWrite(writes, index), text, start, end - HASH_CHARS, end - HASH_CHARS);
       start = end;
     }
   }
@@ -104,7 +103,6 @@ export class Replay {
   #put(write: Omit<PlainWrite, "expiresMs">, effect: RecordedEffect): void {
     if (effect.kind !== "put") return;
     const key = bytesOf(effect.key);
-    if (effect.expiresAtMs !== null) this.#histories.of(write.agent_id).expiring = true;
     const slot = this.#write({ ...write, expiresMs: effect.expiresAtMs ?? NEVER }, key, 0, key.u8.length);
     if (slot < 0 || effect.digest.length !== HASH_CHARS) return;
     this.#present.setDigest(slot, write.seq, Bytes.of(effect.digest), 0);
@@ -191,6 +189,7 @@ export class Replay {
 
   /** Returns the slot of the key; -1 when the key is not followed. */
   #write(event: PlainWrite, text: Bytes, start: number, end: number): number {
+    if (event.expiresMs !== NEVER) this.#histories.of(event.agent_id).expiring = true;
     if (this.parts !== 1 && partOf(text.text(start, end), this.parts) !== this.#part) return -1;
     const agent = this.#agent(event.agent_id);
     const { history } = agent;
@@ -293,7 +292,7 @@ export class Replay {
 
   /** Counts a version that must be stored. */
   #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
-    if (version.timeMs < history.facts.sweptBeforeMs) return;
+    if (version.timeMs < history.facts.sweptBeforeMs || version.expiresMs <= history.sweptUntilMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
     expected.add(nameOf(history, this.#keys.keyOf(slot), version, to), version.expiresMs);
   }

@@ -3,8 +3,9 @@
  * writes of a part of a log, packed by the thread that verified it for the one that follows the keys.
  */
 import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
+import { momentOf } from "../../../log/effects.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
-import { HASH_CHARS, type Shape } from "../../events/fast/shape.ts";
+import { HASH_CHARS, type Shape, TIME_CHARS, TimeForm } from "../../events/fast/shape.ts";
 
 /** Stands for the end of an entry that does not end by itself. */
 export const NEVER = Number.POSITIVE_INFINITY;
@@ -36,33 +37,61 @@ export interface KeyPlace {
 }
 
 const QUOTE = 0x22;
-const KEY_START = '{"key":"';
-const KEY_END = '","value_digest":"';
+const KEY_START = Bytes.of('{"key":"');
+const EXPIRES_START = Bytes.of('{"expires_at":"');
+const KEY_START_AFTER_EXPIRES = Bytes.of('","key":"');
+const KEY_END = Bytes.of('","value_digest":"');
 /** Characters after {@link KEY_END}: the digest and the end of the object. */
 const REST = 66;
-const KEY_START_BYTES = Bytes.of(KEY_START);
-const KEY_END_BYTES = Bytes.of(KEY_END);
 
-/** Where the key begins in details of the usual form that begin at `start`. */
-export const keyStart = (start: number): number => start + KEY_START.length;
+/** Whether a piece stands at `at` of a text. */
+const has = (text: Bytes, at: number, piece: Bytes): boolean => same(text, at, piece, 0, piece.u8.length);
 
-/** Where the digest begins in details of the usual form that end at `end`. */
-export const digestStart = (end: number): number => end - REST;
+/** Where the parts of a write's details of the usual form stand: with a key in ASCII, and no member but those that prove. */
+export class UsualDetails {
+  keyAt = 0;
+  keyEnd = 0;
+  digestAt = 0;
+  /** When the entry ends by itself; {@link NEVER} for most. */
+  expiresMs = NEVER;
+  readonly #time = new TimeForm();
 
-/** The end of the key in ASCII that is canonical and has no escapes; -1 if it is of another form. */
-export function keyEnd(text: Bytes, start: number, end: number): number {
-  const last = digestStart(end) - KEY_END.length;
-  const first = keyStart(start);
-  if (last < first || !same(text, start, KEY_START_BYTES, 0, KEY_START.length)) return -1;
-  if (!same(text, last, KEY_END_BYTES, 0, KEY_END.length)) return -1;
-  // A quote is the end of the key, with another member between it and the digest.
-  for (let at = first; at < last; at++) if (text.u8[at] === QUOTE) return -1;
-  return last;
+  /** Reads canonical details without escapes. False when they are of another form. */
+  read(text: Bytes, start: number, end: number): boolean {
+    this.digestAt = end - REST;
+    this.keyEnd = this.digestAt - KEY_END.u8.length;
+    if (this.keyEnd < start || !has(text, this.keyEnd, KEY_END) || !this.#readStart(text, start)) return false;
+    // A quote is the end of the key, with another member between it and the digest.
+    for (let at = this.keyAt; at < this.keyEnd; at++) if (text.u8[at] === QUOTE) return false;
+    return this.keyEnd >= this.keyAt;
+  }
+
+  #readStart(text: Bytes, start: number): boolean {
+    if (has(text, start, KEY_START)) {
+      this.keyAt = start + KEY_START.u8.length;
+      this.expiresMs = NEVER;
+      return true;
+    }
+    const timeAt = start + EXPIRES_START.u8.length;
+    const timeEnd = timeAt + TIME_CHARS;
+    this.keyAt = timeEnd + KEY_START_AFTER_EXPIRES.u8.length;
+    if (!has(text, start, EXPIRES_START) || !has(text, timeEnd, KEY_START_AFTER_EXPIRES)) return false;
+    if (!this.#time.fits(text, timeAt)) {
+      const time = text.ascii(timeAt, timeEnd);
+      if (momentOf(time) === undefined) return false;
+      this.#time.learn(time);
+    }
+    this.expiresMs = this.#time.ms(text, timeAt);
+    return true;
+  }
 }
 
 const FIRST_BYTES = 64 * 1024;
 
-/** Two numbers for each write: in `numbers` seq and time (ms), in `places` its kind and the end of its text. */
+/** Numbers of a write in `numbers`: seq, its time and when its entry ends (ms). */
+const WRITE_NUMBERS = 3;
+
+/** {@link WRITE_NUMBERS} numbers for each write; in `places` two: its kind and the end of its text. */
 export interface PackedWrites {
   count: number;
   numbers: Float64Array<ArrayBuffer>;
@@ -71,6 +100,17 @@ export interface PackedWrites {
   bytes: Uint8Array<ArrayBuffer>;
   kinds: Pick<PlainWrite, "agent_id" | "config_version">[];
 }
+
+/** Packed write number `index`, without its key and digest. */
+export function packedWrite({ numbers, places, kinds }: PackedWrites, index: number): PlainWrite {
+  const { agent_id, config_version } = kinds[places[2 * index] as number] as PackedWrites["kinds"][number];
+  const at = WRITE_NUMBERS * index;
+  const [seq, timeMs, expiresMs] = [numbers[at] as number, numbers[at + 1] as number, numbers[at + 2] as number];
+  return { agent_id, config_version, seq, timeMs, expiresMs };
+}
+
+/** Where the key and digest of packed write number `index` end in the bytes. */
+export const packedEnd = ({ places }: PackedWrites, index: number): number => places[2 * index + 1] as number;
 
 /** Packs allowed writes that the fast path accepted. */
 export class WritePacker {
@@ -82,10 +122,11 @@ export class WritePacker {
   #end = 0;
   readonly #kinds: PackedWrites["kinds"] = [];
   readonly #kindOf = new Map<Shape, number>();
+  readonly #details = new UsualDetails();
 
   /** @param capacity how many there may be */
   constructor(capacity: number) {
-    this.#numbers = new Float64Array(2 * capacity);
+    this.#numbers = new Float64Array(WRITE_NUMBERS * capacity);
     this.#places = new Uint32Array(2 * capacity);
   }
 
@@ -95,19 +136,20 @@ export class WritePacker {
 
   /** Packs a write; false when its details do not have the usual form. */
   add({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): boolean {
-    const last = foreign ? -1 : keyEnd(text, detailsAt, detailsEnd);
-    if (last < 0) return false;
-    const first = keyStart(detailsAt);
-    const length = last - first;
+    const details = this.#details;
+    if (foreign || !details.read(text, detailsAt, detailsEnd)) return false;
+    const length = details.keyEnd - details.keyAt;
     if (this.#end + length + HASH_CHARS > this.#bytes.length) this.#grow(length + HASH_CHARS);
-    copy(this.#text, this.#end, text, first, length);
-    copy(this.#text, this.#end + length, text, digestStart(detailsEnd), HASH_CHARS);
+    copy(this.#text, this.#end, text, details.keyAt, length);
+    copy(this.#text, this.#end + length, text, details.digestAt, HASH_CHARS);
     this.#end += length + HASH_CHARS;
-    const at = 2 * this.#count++;
+    const at = WRITE_NUMBERS * this.#count;
     this.#numbers[at] = seq;
     this.#numbers[at + 1] = timeMs;
-    this.#places[at] = this.#kind(shape);
-    this.#places[at + 1] = this.#end;
+    this.#numbers[at + 2] = details.expiresMs;
+    this.#places[2 * this.#count] = this.#kind(shape);
+    this.#places[2 * this.#count + 1] = this.#end;
+    this.#count += 1;
     return true;
   }
 
