@@ -1474,6 +1474,9 @@ def copied(path):
             time.sleep(0.05)
         else:
             raise Undetermined("evidence_unreadable", "the file is written to so often that no consistent copy could be made: try again")
+        if target.stat().st_size > 0:  # SQLite overlooks the header of a database whose log holds another one
+            with opened(target, "immutable=1") as db:
+                db.execute("PRAGMA schema_version")
         with opened(target) as db:
             yield db
 
@@ -2725,10 +2728,13 @@ def check_control(db, logs, backup_time, again):
     known = "workspaces" in tables or db.execute("PRAGMA user_version").fetchone()[0] != 0
     require(known, "not_evidence", "this is not the control database of governd")
     check_pages(db, CONTROL_SCHEMAS)
-    check_schema(db, CONTROL_SCHEMAS)
-    findings, rows = Findings(), stored_rows(db)
+    findings = Findings()
     with findings.section():
         check_indexes(db)
+    if findings.problems and not findings.tampered:
+        findings.finish()  # it cannot be read, whatever else such a file seems to show
+    check_schema(db, CONTROL_SCHEMAS)
+    rows = stored_rows(db)
     acts = db.execute("SELECT workspace_id, event, changes FROM pending_acts").fetchall() if "pending_acts" in tables else ()
     for act in acts:
         with findings.section():

@@ -137,7 +137,8 @@ describe("generated", () => {
   });
 
   test("flips of single bits are found if events state what they change", async () => {
-    const root = copyOf(base.root);
+    // Without a log, whose pages would overrule those of the file.
+    const root = changed(() => {});
     const path = join(root, CONTROL_FILE);
     const good = stated(path);
     const bytes = readFileSync(path);
@@ -224,6 +225,8 @@ test("a control database that is another file, or a part of one, is refused", as
     ["garbage", (path) => writeFileSync(path, Buffer.alloc(40_000, 7)), 2],
     ["a workspace's", (path) => copyFileSync(workspaceFile(base.directory, base.workspaceId), path), 1],
     ["of another installation", (path) => copyFileSync(otherControl, path), 1],
+    ["with a damaged header that its log overrules", (path) => damaged(path, 23), 2],
+    ["with rows in another order", (path) => damaged(path, placeOfMember(path)), 2],
   ];
   mkdirSync(directory.join("another"));
   const other = await makeControlBase(directory.join("another"));
@@ -243,6 +246,24 @@ test("a control database that is another file, or a part of one, is refused", as
   const both = { form: "control", kind: "cut off", to: "the file, beside a changed log", exit: 1 } as const;
   expectRight([...wrong, await judge.wrong(both, root, { keys: [] }, true)]);
 });
+
+/** Flips a bit of a control database whose first page is in its log. */
+function damaged(path: string, at: number): void {
+  const connection = openConnection(path);
+  connection.exec("CREATE TABLE one (a); DROP TABLE one");
+  const log = readFileSync(`${path}-wal`);
+  connection.close();
+  writeFileSync(path, withFlipped(readFileSync(path), [at, 6]));
+  writeFileSync(`${path}-wal`, log);
+}
+
+/** Where the last row begins of a table that is in the order of its primary key. */
+function placeOfMember(path: string): number {
+  using connection = openConnection(path, { readOnly: true });
+  const [page = 0] = connection.get<[number]>("SELECT rootpage FROM sqlite_schema WHERE name = 'members'") ?? [];
+  const key = connection.value<string>("SELECT max(workspace_id || account_id) FROM members") ?? "";
+  return readFileSync(path).indexOf(key, (page - 1) * 4096);
+}
 
 /** What events state of a file; null when it cannot be read. */
 function stated(path: string): string | null {
