@@ -2,7 +2,7 @@
 import { hasFullText, startFullText, stepFullText } from "../state/full-text.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Timer } from "../timer.ts";
-import type { EventMessage, OperationMessage } from "./messages.ts";
+import type { Recorded } from "./messages.ts";
 
 type Work = (connection: Connection) => Promise<void>;
 type Queue = (workspaceId: string, work: Work) => void;
@@ -27,7 +27,7 @@ export class FullTextUpkeep {
   }
 
   /** Operations were performed: full text follows them, and begins where a search wants it. */
-  performed(workspaceId: string, group: readonly (OperationMessage | EventMessage)[]): void {
+  performed(workspaceId: string, group: readonly Recorded[]): void {
     for (const message of group) {
       const agentId = wanting(message);
       if (agentId !== null) this.#start(workspaceId, agentId);
@@ -67,7 +67,7 @@ export class FullTextUpkeep {
 }
 
 /** The agent for which a search asks for full text, or null. */
-function wanting(message: OperationMessage | EventMessage): string | null {
+function wanting(message: Recorded): string | null {
   if ("event" in message || message.name !== "data.search") return null;
   const { input, found } = message;
   const { wantsFullText } = (found ?? {}) as { wantsFullText?: boolean };

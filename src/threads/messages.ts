@@ -14,7 +14,6 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
-import { nextTurn } from "../timer.ts";
 import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
@@ -73,34 +72,19 @@ export interface EventMessage {
   event: WorkspaceEvent;
 }
 
+/** What a workspace thread is asked to record. */
+export type Recorded = OperationMessage | EventMessage;
+
 /** Returns about how much text a message brings, UTF-16 units. */
-export function charactersOf(message: OperationMessage | EventMessage): number {
+export function charactersOf(message: Recorded): number {
   if (!("input" in message)) return 0;
   if ("value" in message.input) return message.input.value.length;
   if (!("parts" in message.input)) return 0;
   return message.input.parts.reduce((sum, { input }) => sum + ("value" in input ? input.value.length : 0), 0);
 }
 
-/** A text of this length is made at once, UTF-16 units. */
-const PIECE = 256 * 1024;
-
-/** Returns the input of a composite operation as JSON. Others have their turn between the pieces of a long one. */
-export async function compositeText({ parts, ...rest }: OperationInputs[CompositeName]): Promise<string> {
-  const texts: string[] = [];
-  let length = 0;
-  for (const part of parts) {
-    const text = JSON.stringify(part);
-    texts.push(text);
-    length += text.length;
-    if (length < PIECE) continue;
-    await nextTurn();
-    length = 0;
-  }
-  return `${JSON.stringify(rest).slice(0, -1)},"parts":[${texts.join(",")}]}`;
-}
-
 /** Returns how many operations a message asks for. */
-export const countOf = (message: OperationMessage | EventMessage): number =>
+export const countOf = (message: Recorded): number =>
   "input" in message && "parts" in message.input ? message.input.parts.length : 1;
 
 /** `state`: of the file whose copy is to replace it; null to give free pages back in steps (compaction.ts). */
@@ -109,7 +93,9 @@ export type CompactMessage = { kind: "compact"; workspaceId: string; state: stri
 /** To a workspace thread. */
 export type ToWriter =
   /** `depth`: how many operations this thread is asked for and has not answered, these included. */
-  | { kind: "operations"; depth: number; operations: (OperationMessage | EventMessage)[] }
+  | { kind: "operations"; depth: number; operations: Recorded[] }
+  /** The next parts of the operation with this id, which follows them. */
+  | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
   | { kind: "sweep"; workspaceIds: string[] }
   | { kind: "empty_logs"; workspaceIds: string[] }
   | CompactMessage

@@ -21,7 +21,8 @@ import {
 import { isOfDisk, OUTCOME_UNKNOWN, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
-import { compositeText, type ThreadOptions } from "./messages.ts";
+import type { ThreadOptions } from "./messages.ts";
+import { partTexts } from "./parts.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { RunningRetries } from "./running-retries.ts";
 import { ScreeningThread } from "./screening-thread.ts";
@@ -232,9 +233,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   #record(request: OperationRequest, found: string | undefined): Promise<Reply<Bytes>> {
-    const { input, inputText, principal } = request;
-    if ("parts" in input && inputText === undefined)
-      return compositeText(input).then((text) => this.#record({ ...request, inputText: text }, found));
+    const { input, principal } = request;
+    if ("parts" in input && request.partTexts === undefined)
+      return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));
     const { workspaceId } = principal;
     return new Promise((resolve) => {
       const refused = this.#writer(workspaceId).submit(request, found, (reply) => {

@@ -34,14 +34,14 @@ import {
   type CompactMessage,
   charactersOf,
   countOf,
-  type EventMessage,
   type FromWriter,
   failureOf,
-  type OperationMessage,
+  type Recorded,
   type ThreadOptions,
   type ToWriter,
 } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
+import { PartsAhead } from "./parts.ts";
 import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
@@ -70,14 +70,13 @@ export interface Surroundings {
   onClosed(): void;
 }
 
-type Message = OperationMessage | EventMessage;
-
 export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
-  readonly #batches = new BatchQueue<Message>(charactersOf, countOf);
+  readonly #parts = new PartsAhead();
+  readonly #batches = new BatchQueue<Recorded>(charactersOf, countOf);
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */
@@ -138,9 +137,10 @@ export class WorkspaceThread {
   receive(text: string): void {
     const message = JSON.parse(text) as ToWriter;
     if (message.kind === "compact") void this.#compaction.receive(message);
+    else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
-      this.#batches.add(message.operations, message.depth);
+      this.#batches.add(this.#parts.complete(message.operations), message.depth);
       this.#enqueue(message.kind, () => this.#serve());
     }
   }
@@ -232,7 +232,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #serveBatch(workspaceId: string, group: readonly Message[]): Promise<void> {
+  async #serveBatch(workspaceId: string, group: readonly Recorded[]): Promise<void> {
     const beganMs = this.around.monotonicMs();
     const replies = await this.#runGroup(workspaceId, group);
     this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
@@ -265,7 +265,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #runGroup(workspaceId: string, group: readonly Message[]): Promise<Reply[]> {
+  async #runGroup(workspaceId: string, group: readonly Recorded[]): Promise<Reply[]> {
     try {
       return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
     } catch (error) {
@@ -274,7 +274,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Message[]): Promise<Reply[]> {
+  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Recorded[]): Promise<Reply[]> {
     const jobs = group.map((message) => this.#jobsOf(message));
     const beganMs = performance.now();
     const all = await open.writer.perform(jobs.flat());
@@ -293,7 +293,7 @@ export class WorkspaceThread {
   }
 
   /** Runs the operation after its preceding steps. */
-  #jobsOf(message: Message): AnyJob[] {
+  #jobsOf(message: Recorded): AnyJob[] {
     if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
     const job = jobOf(message, message.found, { quota: this.options.quota, space: this.#space });
     const before = expiryBefore(message);

@@ -8,6 +8,7 @@ import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type { FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
+import { inputText } from "./parts.ts";
 import { REPLIES, readReplies } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 
@@ -28,6 +29,10 @@ type Complete = (reply: Reply | Rejection) => void;
 interface Waiting {
   id: number;
   text: string;
+  /** Lists of its parts that do not stand in the text, as JSON. */
+  ahead: readonly string[];
+  /** The length of all that, UTF-16 units. */
+  characters: number;
   complete: Complete;
   isAbandoned: (() => boolean) | undefined;
   /** From this turn of the event loop on it is known whether the runtime closed its connection. */
@@ -106,12 +111,15 @@ export class WriterThread {
    * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
   submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
-    const { name, input, principal, via, retry } = request;
+    const { name, principal, via, retry, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
     if (found !== undefined) rest += `,"found":${found}`;
-    const text = `"name":"${name}","input":${request.inputText ?? JSON.stringify(input)},${principalText(principal)}${rest}`;
-    return this.#take(text, complete, request.isAbandoned);
+    const isLong = partTexts.length > 1;
+    const input =
+      partTexts.length === 0 ? JSON.stringify(request.input) : inputText(request.input, isLong ? "[]" : partTexts[0]);
+    const text = `"name":"${name}","input":${input},${principalText(principal)}${rest}`;
+    return this.#take(text, complete, request.isAbandoned, isLong ? partTexts : undefined);
   }
 
   /** Hands over an event of a workspace itself, in the way of {@link submit}. */
@@ -119,14 +127,23 @@ export class WriterThread {
     return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
   }
 
-  /** `members`: those of an operation or an event (messages.ts) as JSON, without the id. */
-  #take(members: string, complete: Complete, isAbandoned?: () => boolean): Rejection | null {
+  /**
+   * `members`: those of an operation or an event (messages.ts) as JSON, without the id. `ahead`: lists of parts that are
+   * sent before it, each as a message of its own, so that neither thread copies or reads all of them at once.
+   */
+  #take(
+    members: string,
+    complete: Complete,
+    isAbandoned?: () => boolean,
+    ahead: readonly string[] = [],
+  ): Rejection | null {
     if (this.#worker.isClosing) return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
-    this.#waitingCharacters += text.length;
-    this.#waiting.push({ id, text, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
+    const characters = ahead.reduce((sum, { length }) => sum + length, text.length);
+    this.#waitingCharacters += characters;
+    this.#waiting.push({ id, text, ahead, characters, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
     this.#countTurns();
     return null;
   }
@@ -180,13 +197,15 @@ export class WriterThread {
     if (!this.#worker.alive || this.#waiting.length === 0 || most <= 0) return;
     const { depth } = this;
     const handed = this.#waiting.splice(0, most).filter((one) => {
-      this.#waitingCharacters -= one.text.length;
+      this.#waitingCharacters -= one.characters;
       const isWanted = one.isAbandoned?.() !== true;
       if (isWanted) this.#sent.set(one.id, one.complete);
       else one.complete("abandoned");
       return isWanted;
     });
     if (handed.length === 0) return;
+    for (const { id, ahead } of handed)
+      for (const parts of ahead) this.#worker.post(`{"kind":"parts","id":${id},"parts":${parts}}`);
     const operations = handed.map((one) => one.text).join(",");
     this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
   }

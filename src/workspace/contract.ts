@@ -56,8 +56,8 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   input: OperationInputs[N];
   principal: Principal;
   via?: Via;
-  /** `input` as JSON, when that was made before. */
-  inputText?: string;
+  /** The parts of a composite operation, as several lists in JSON. */
+  partTexts?: readonly string[];
   /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
   isAbandoned?: () => boolean;
   /** Absent without an `Idempotency-Key`. */

@@ -20,7 +20,10 @@ async function outcome(parse: () => unknown): Promise<unknown> {
 /** Compares both ways. Returns what they come to. */
 async function both(text: string): Promise<unknown> {
   const bytes = encoder.encode(text);
-  const [whole, pieces] = [await outcome(() => parseStrictJson(bytes)), await outcome(() => parseLargeJson(bytes, 0))];
+  const [whole, pieces] = [
+    await outcome(() => parseStrictJson(bytes)),
+    await outcome(() => parseLargeJson(bytes, { piece: 0 })),
+  ];
   expect({ text, value: pieces }).toEqual({ text, value: whole });
   // In the same order, since an answer may repeat it.
   if (whole !== REFUSED) expect(JSON.stringify(pieces)).toBe(JSON.stringify(whole));
@@ -66,6 +69,39 @@ test("what is special about lists and their elements", async () => {
   ];
   for (const text of taken) expect([text, (await both(text)) !== REFUSED]).toEqual([text, true]);
   for (const text of refused) expect([text, await both(text)]).toEqual([text, REFUSED]);
+});
+
+const MIB = 1024 * 1024;
+
+test("no turn of the event loop has much of the work of the largest body", async () => {
+  const operations = Array.from({ length: 900 }, (_, i) => ({ key: `${i}`, value: "größe 日本 ".repeat(1_200) }));
+  const bytes = encoder.encode(JSON.stringify({ agent_id: "a", operations }));
+  expect(bytes.length).toBeGreaterThan(15 * MIB);
+  const turns: number[] = [];
+  let began = process.cpuUsage();
+  const next = () => {
+    const { user, system } = process.cpuUsage(began);
+    turns.push(user + system);
+    began = process.cpuUsage();
+  };
+  let ended = false;
+  const watch = () => {
+    next();
+    if (!ended) setImmediate(watch);
+  };
+  setImmediate(watch);
+  await parseLargeJson(bytes);
+  ended = true;
+  next();
+  const whole = turns.reduce((sum, used) => sum + used, 0);
+  expect(Math.max(...turns) / whole).toBeLessThan(0.2);
+});
+
+test("what is too long for one turn is refused", async () => {
+  const long = "x".repeat(8 * MIB);
+  for (const body of [{ agent_id: long, operations: [] }, { operations: [{ value: long }] }, { operations: long }]) {
+    expect(await outcome(() => parseLargeJson(encoder.encode(JSON.stringify(body))))).toBe(REFUSED);
+  }
 });
 
 test("any body, and any body with something changed", async () => {

@@ -1,6 +1,7 @@
 /** Reads a request's body: its media type, size and JSON. */
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
+import { measureMetadata } from "../fields.ts";
 import { parseLargeJson } from "./large-json.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
@@ -63,10 +64,10 @@ export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
   }
 }
 
-/** As {@link parseBody}, with other requests served between the parts of a long list. */
+/** As {@link parseBody}, with other requests served between the parts of a long list, whose elements have metadata. */
 export async function parseLargeBody(bytes: Uint8Array, headers: Headers): Promise<JsonObject> {
   try {
-    return await parseLargeJson(bytes);
+    return await parseLargeJson(bytes, { onElement: measureMetadata });
   } catch (error) {
     throw refused(error, headers);
   }

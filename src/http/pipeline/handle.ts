@@ -24,7 +24,7 @@ import { inPieces } from "./large-body.ts";
 import { watched } from "./live.ts";
 import { conditionOf } from "./precondition.ts";
 import { parseQuery, shortName } from "./query.ts";
-import { retryKey, retryOf } from "./retry.ts";
+import { retryKey, retryOf, retryOfLarge } from "./retry.ts";
 import { checkScope } from "./scopes.ts";
 
 const JSON_TYPE = "application/json";
@@ -87,7 +87,7 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const parsed = isBatch ? await parseLargeBody(bytes, request.headers) : undefined;
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   const query = readQuery(route, routed.queryText);
-  const retry = key === null ? null : retryOf(key, routed, bytes);
+  const retry = key === null ? null : isBatch ? await retryOfLarge(key, routed, bytes) : retryOf(key, routed, bytes);
   const { headers } = request;
   const { preconditions } = route;
   const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");

@@ -1,93 +1,136 @@
 /**
  * Parsing of large bodies in pieces, so that other requests are served between them. The elements of a list that is a
- * member of the body are parsed one by one, and the body itself with zeros in their place: both are JSON exactly when
- * the body is.
+ * member of the body are decoded and parsed one by one, and the body itself with zeros in their place: both are JSON
+ * exactly when the body is.
  */
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { stringEnd } from "../../log/json-scan.ts";
 import { nextTurn } from "../../timer.ts";
-import { decode, parseStrictJson, strictObject, strictValue } from "./strict-json.ts";
+import { decode, JsonProblem, parseStrictJson, strictObject, strictValue } from "./strict-json.ts";
 
-/** Bodies from this length on are parsed in pieces of about this length, bytes and UTF-16 units. */
-const PIECE = 256 * 1024;
+/** Bodies from this length on are parsed in pieces of about this length, bytes. */
+export const PIECE = 128 * 1024;
 
 /** A list of more elements is not divided: no body may have it. */
 const MAX_ELEMENTS = 10_000;
 
+/** The most bytes of an element: every byte of the longest value and metadata may be written with six characters. */
+const MAX_ELEMENT = 7 * 1024 * 1024;
+/** The most bytes of a body outside its list. */
+const MAX_REST = 1024 * 1024;
+
 /** The elements of the list are in the body, which is an object: level 1, and in the list: level 2. */
 const DEPTH_OF_ELEMENTS = 2;
 
-/** A list in a text: what follows its bracket, its closing bracket, and the commas between its elements. */
+/** A list in a body: what follows its bracket, its closing bracket, and the commas between its elements. */
 interface List {
   start: number;
   end: number;
   commas: number[];
 }
 
+interface Options {
+  /** The length from which on a body is divided. */
+  piece?: number;
+  /** Called with each element, for work that takes time too. */
+  onElement?: (element: JsonValue) => void;
+}
+
 /**
- * As {@link parseStrictJson}, of a body whose only list may be long. `piece`: the length from which on it is divided.
+ * As {@link parseStrictJson}, of a body whose only list may be long.
  * @throws {JsonProblem}
  */
-export async function parseLargeJson(bytes: Uint8Array, piece = PIECE): Promise<JsonObject> {
-  if (bytes.length < piece) return parseStrictJson(bytes);
-  const text = decode(bytes);
+export async function parseLargeJson(
+  body: Uint8Array,
+  { piece = PIECE, onElement }: Options = {},
+): Promise<JsonObject> {
+  if (body.length < piece) return parseStrictJson(body);
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
   await nextTurn();
-  const list = await findList(text);
-  if (list === null) return strictObject(text);
+  const list = await findList(bytes);
+  if (list === null) return strictObject(boundedText(bytes));
   const places = [...list.commas, list.end];
   const elements: JsonValue[] = [];
-  const isEmpty = list.commas.length === 0 && text.slice(list.start, list.end).trim() === "";
+  const isEmpty = list.commas.length === 0 && boundedText(bytes, list.start, list.end, MAX_ELEMENT).trim() === "";
   const zeros = isEmpty ? "" : places.map(() => "0").join(",");
-  const body = strictObject(text.slice(0, list.start) + zeros + text.slice(list.end));
+  const parsed = strictObject(boundedText(bytes, 0, list.start) + zeros + boundedText(bytes, list.end));
   let from = list.start;
-  let parsed = 0;
+  let length = 0;
   for (const place of isEmpty ? [] : places) {
-    elements.push(strictValue(text.slice(from, place), DEPTH_OF_ELEMENTS));
-    parsed += place - from;
+    const element = strictValue(boundedText(bytes, from, place, MAX_ELEMENT), DEPTH_OF_ELEMENTS);
+    onElement?.(element);
+    elements.push(element);
+    length += place - from;
     from = place + 1;
-    if (parsed < PIECE) continue;
+    if (length < PIECE) continue;
     await nextTurn();
-    parsed = 0;
+    length = 0;
   }
-  // Which of several lists comes first in the text, the object does not tell.
-  const [name, ...others] = Object.keys(body).filter((member) => Array.isArray(body[member]));
-  if (name === undefined || others.length > 0) return strictObject(text);
-  Object.defineProperty(body, name, { value: elements, enumerable: true, writable: true, configurable: true });
-  return body;
+  // Which of several lists comes first in the body, the object does not tell.
+  const [name, ...others] = Object.keys(parsed).filter((member) => Array.isArray(parsed[member]));
+  if (name === undefined || others.length > 0) return strictObject(boundedText(bytes));
+  Object.defineProperty(parsed, name, { value: elements, enumerable: true, writable: true, configurable: true });
+  return parsed;
+}
+
+/** Returns the text of a part of a body. @throws {JsonProblem} when it is too long for one piece, or not UTF-8 */
+function boundedText(bytes: Uint8Array, start = 0, end = bytes.length, most = MAX_REST): string {
+  if (end - start > most) throw new JsonProblem(`A part of the body has more than ${most} bytes. Send less at once.`);
+  return decode(bytes.subarray(start, end));
 }
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const LIST = 0x5b;
+const OBJECT = 0x7b;
+const LIST_END = 0x5d;
+const OBJECT_END = 0x7d;
 
-/** The first list that is a member of the object that a text is; null when there is none that is to be divided. */
-async function findList(text: string): Promise<List | null> {
+/** The first list that is a member of the object that a body is; null when there is none that is to be divided. */
+async function findList(bytes: Buffer): Promise<List | null> {
   let depth = 0;
   let list: List | null = null;
   let pause = PIECE;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      const end = stringEnd(text, at);
-      if (end < 0) return null;
-      at = end - 1;
-    } else if (code === COMMA) {
-      if (list === null || depth !== DEPTH_OF_ELEMENTS) continue;
-      if (list.commas.length === MAX_ELEMENTS) return null;
-      list.commas.push(at);
-    } else if (isOpening(code)) {
-      depth += 1;
-      if (list === null && depth === DEPTH_OF_ELEMENTS && code === LIST) list = { start: at + 1, end: -1, commas: [] };
-    } else if (isClosing(code)) {
-      if (list !== null && depth === DEPTH_OF_ELEMENTS) return { ...list, end: at };
-      depth -= 1;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    if (at >= pause) {
+      await nextTurn();
+      pause = at + PIECE;
     }
-    if (at < pause) continue;
-    await nextTurn();
-    pause = at + PIECE;
+    if (inString) {
+      at = bytes.indexOf(QUOTE, at);
+      if (at < 0) return null;
+      inString = isEscaped(bytes, at);
+      continue;
+    }
+    switch (bytes[at]) {
+      case QUOTE:
+        inString = true;
+        break;
+      case COMMA:
+        if (list === null || depth !== DEPTH_OF_ELEMENTS) break;
+        if (list.commas.length === MAX_ELEMENTS) return null;
+        list.commas.push(at);
+        break;
+      case LIST:
+      case OBJECT:
+        depth += 1;
+        if (list !== null || depth !== DEPTH_OF_ELEMENTS || bytes[at] === OBJECT) break;
+        list = { start: at + 1, end: -1, commas: [] };
+        break;
+      case LIST_END:
+      case OBJECT_END:
+        if (list !== null && depth === DEPTH_OF_ELEMENTS) return { ...list, end: at };
+        depth -= 1;
+        break;
+    }
   }
   return null;
 }
 
-const LIST = 0x5b;
-const isOpening = (code: number): boolean => code === LIST || code === 0x7b;
-const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
+/** Whether the quote at a position belongs to its string. */
+function isEscaped(bytes: Uint8Array, quote: number): boolean {
+  let backslashes = 0;
+  while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes += 1;
+  return backslashes % 2 === 1;
+}

@@ -1,9 +1,11 @@
 /** `Idempotency-Key`: what a request is called, so that its repetition is recognised. */
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { invalid } from "../../problem.ts";
+import { nextTurn } from "../../timer.ts";
 import type { Principal, Retry } from "../../workspace/contract.ts";
 import type { Route } from "../route.ts";
 import type { Exchange } from "./exchange.ts";
+import { PIECE } from "./large-json.ts";
 import { PRECONDITION_HEADERS } from "./precondition.ts";
 
 const HEADER = "Idempotency-Key";
@@ -33,24 +35,34 @@ export function retryKey(route: Pick<Route, "method" | "retryable">, headers: He
  * Returns what the workspace knows of a request with this key. The key itself is not stored, and its digest makes that of
  * the request say nothing about a body that somebody guesses.
  */
-export function retryOf(
-  key: string,
-  { request, exchange, principal }: { request: Request; exchange: Exchange; principal: Principal },
-  body: Uint8Array,
-): Retry {
-  const { headers, method, url } = request;
+export function retryOf(key: string, asked: Asked, body: Uint8Array): Retry {
+  return named(key, asked, begun(key, asked.request).update(body));
+}
+
+/** As {@link retryOf}, with other requests served between the pieces of a large body. */
+export async function retryOfLarge(key: string, asked: Asked, body: Uint8Array): Promise<Retry> {
+  const hash = begun(key, asked.request);
+  for (let at = 0; at < body.length; at += PIECE) {
+    if (at > 0) await nextTurn();
+    hash.update(body.subarray(at, at + PIECE));
+  }
+  return named(key, asked, hash);
+}
+
+interface Asked {
+  request: Request;
+  exchange: Exchange;
+  principal: Principal;
+}
+
+/** The digest of a request, without its body. */
+function begun(key: string, { headers, method, url }: Request): Hash {
   const preconditions = PRECONDITION_HEADERS.map((name) => headers.get(name) ?? "");
   const head = [key, method, url.slice(url.indexOf("/", url.indexOf("//") + 2)), ...preconditions];
-  return {
-    id: createHash("sha256")
-      .update(`${principal.actor}\n${key}`)
-      .digest()
-      .toHex()
-      .slice(0, 2 * ID_BYTES),
-    request: createHash("sha256")
-      .update(`${head.join("\n")}\n`)
-      .update(body)
-      .digest("hex"),
-    requestId: exchange.requestId,
-  };
+  return createHash("sha256").update(`${head.join("\n")}\n`);
+}
+
+function named(key: string, { exchange, principal }: Asked, request: Hash): Retry {
+  const id = createHash("sha256").update(`${principal.actor}\n${key}`).digest().toHex();
+  return { id: id.slice(0, 2 * ID_BYTES), request: request.digest("hex"), requestId: exchange.requestId };
 }

@@ -1,0 +1,57 @@
+/**
+ * The parts of a large composite operation on their way to the workspace's thread: in several messages before that of the
+ * operation, so that neither thread makes, copies or reads all of them at once.
+ */
+import type { CompositeName, OperationInputs } from "../operations.ts";
+import { nextTurn } from "../timer.ts";
+import type { OperationRequest } from "../workspace/contract.ts";
+import type { Recorded } from "./messages.ts";
+
+type Parts = OperationInputs[CompositeName]["parts"];
+
+/** A text of this length is made, sent and read at once, UTF-16 units. */
+const PIECE = 256 * 1024;
+
+/** Returns lists of parts as JSON, of about this length or of one part. Others have their turn between them. */
+export async function partTexts(parts: Parts): Promise<string[]> {
+  const lists: string[] = [];
+  let texts: string[] = [];
+  let length = 0;
+  for (const part of parts) {
+    const text = JSON.stringify(part);
+    texts.push(text);
+    length += text.length;
+    if (length < PIECE) continue;
+    lists.push(`[${texts.join(",")}]`);
+    await nextTurn();
+    texts = [];
+    length = 0;
+  }
+  if (texts.length > 0) lists.push(`[${texts.join(",")}]`);
+  return lists;
+}
+
+/** Returns the input of a composite operation as JSON, with these parts. */
+export const inputText = (input: OperationRequest["input"], parts = "[]"): string =>
+  `${JSON.stringify({ ...input, parts: undefined }).slice(0, -1)},"parts":${parts}}`;
+
+/** The parts that came before their operation. */
+export class PartsAhead {
+  readonly #parts = new Map<number, Parts[number][]>();
+
+  /** `id`: of the operation. */
+  add(id: number, parts: Parts): void {
+    this.#parts.getOrInsertComputed(id, (): Parts[number][] => []).push(...parts);
+  }
+
+  /** Gives the operations their parts, and returns them. */
+  complete<M extends Recorded>(operations: M[]): M[] {
+    for (const operation of this.#parts.size === 0 ? [] : operations) {
+      const parts = this.#parts.get(operation.id);
+      if (parts === undefined || !("input" in operation) || !("parts" in operation.input)) continue;
+      operation.input.parts = parts;
+      this.#parts.delete(operation.id);
+    }
+    return operations;
+  }
+}
