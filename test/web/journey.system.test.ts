@@ -149,6 +149,50 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     expect(await now.json()).toMatchObject({ value: "The report is late." });
   });
 
+  test("an entry gets an end, and what somebody else wrote meanwhile is shown, not overwritten", async () => {
+    await page.goto(room("/agents/bot/data?prefix=notes/&key=notes/1"));
+    await page.getByRole("button", { name: "Overwrite …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Ends").fill("2099-05-06T07:08");
+    await dialog.getByRole("textbox", { name: "Value" }).fill("The report is done.");
+    await write("notes/1", "The report is lost.");
+    // The page behind the dialog shows the new value before the user goes on.
+    await page.locator("article pre", { hasText: "The report is lost." }).waitFor();
+    await dialog.getByRole("button", { name: "Write" }).click();
+    await dialog.getByText("Nothing was overwritten").waitFor();
+    const sides = dialog.getByRole("region", { name: "Stored value and Your value side by side" });
+    expect(await sides.getByRole("row").allInnerTexts()).toEqual([
+      expect.stringMatching(/Stored value\s+Your value/),
+      expect.stringMatching(/The report is lost\.\s+added:\s+The report is done\./),
+    ]);
+    const stored = async () => {
+      const answered = await stage.daemon.ask("/v1/data/read-full?agent_id=bot&key=notes/1", { apiKey: kept.apiKey });
+      return (await answered.json()) as { value: string; expires_at: string | null };
+    };
+    expect(await stored()).toMatchObject({ value: "The report is lost.", expires_at: null });
+    await dialog.getByRole("button", { name: "Write mine over it" }).click();
+    await page.locator("article pre", { hasText: "The report is done." }).waitFor();
+    expect(await stored()).toMatchObject({ value: "The report is done." });
+    expect((await stored()).expires_at).toMatch(/^2099-05-0/);
+    await page.getByRole("link", { name: /^1/ }).filter({ hasText: "ends" }).waitFor();
+
+    // Overwritten without a change of its end, it keeps it.
+    await page.getByRole("button", { name: "Overwrite …" }).click();
+    await dialog.getByRole("textbox", { name: "Value" }).fill("The report is late.");
+    await dialog.getByRole("button", { name: "Write" }).click();
+    await page.locator("article pre", { hasText: "The report is late." }).waitFor();
+    expect((await stored()).expires_at).toMatch(/^2099-05-0/);
+
+    // A new entry does not replace one that has its key.
+    await page.getByRole("button", { name: "Write", exact: true }).click();
+    await dialog.getByLabel("Key", { exact: true }).fill("notes/1");
+    await dialog.getByRole("textbox", { name: "Value" }).fill("Another report.");
+    await dialog.getByRole("button", { name: "Write" }).click();
+    await dialog.getByText("Nothing was overwritten").waitFor();
+    await dialog.getByRole("button", { name: "Keep theirs, drop mine" }).click();
+    expect(await stored()).toMatchObject({ value: "The report is late." });
+  });
+
   test("erasing takes an entry from everywhere", async () => {
     await page.goto(room("/agents/bot/data?key=notes/2"));
     await page.getByRole("button", { name: "Delete …" }).click();

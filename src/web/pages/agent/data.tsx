@@ -10,7 +10,8 @@ import { Time } from "../../ui/inline.tsx";
 import { count, size } from "../../ui/numbers.ts";
 import { Empty, Show, ShowItems } from "../../ui/parts.tsx";
 import { steps, treeRows } from "./data-tree.ts";
-import { Delete, EntryView, WriteEntry } from "./entry.tsx";
+import { Delete, EntryView } from "./entry.tsx";
+import { WriteEntry } from "./write-entry.tsx";
 
 /** Entries per page. Pages are large, since groups are made of what is loaded. */
 const PAGE_SIZE = 500;
@@ -147,6 +148,12 @@ function Tree({ agentId, prefix, chosen, entries }: TreeProps & { entries: Loade
                     <span class="tree-name">{row.name}</span>
                     <span class="faint small nowrap">
                       {size(row.entry.size)} · <Time at={row.entry.updated_at} />
+                      {row.entry.expires_at !== null && (
+                        <>
+                          {" "}
+                          · ends <Time at={row.entry.expires_at} />
+                        </>
+                      )}
                     </span>
                   </a>
                 </li>

@@ -1,18 +1,18 @@
-/** One entry: its value, its facts, and how to write, delete and erase it. */
+/** One entry: its value, its facts, and how to delete and erase it. */
 import { useState } from "preact/hooks";
-import type { DeletedOrErased, FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
+import type { DeletedOrErased, FullEntry, JsonObject } from "../../api/types.ts";
 import { useAsk, useEvents } from "../../state/load.ts";
 import { paths, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
-import { Confirm, Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
-import { Check, Form, TextArea, TextField, useFields } from "../../ui/field.tsx";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
+import { Check } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
-import { Facts, Findings, Marked, policyName, Show } from "../../ui/parts.tsx";
-import { parseObject } from "./config-draft.ts";
+import { Facts, Show } from "../../ui/parts.tsx";
+import { WriteEntry } from "./write-entry.tsx";
 
 interface EntryProps {
   agentId: string;
@@ -86,66 +86,6 @@ export function MetadataText({ metadata }: { metadata: JsonObject }) {
 interface DialogProps {
   agentId: string;
   onChanged(): void;
-}
-
-interface WriteProps extends DialogProps {
-  initial: { key: string; value?: string; metadata?: JsonObject };
-}
-
-type Blocked = Extract<WriteResult, { allowed: false }>;
-
-export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
-  const close = useClose();
-  const { api } = useRoom();
-  const { key, value = "", metadata = {} } = initial;
-  const { field, values } = useFields({ key, value, metadata: JSON.stringify(metadata, null, 2) });
-  /** The refusal, with the text that it is about. */
-  const [blocked, setBlocked] = useState<{ result: Blocked; key: string; value: string } | null>(null);
-  const write = async () => {
-    setBlocked(null);
-    const metadata = parseObject("metadata", "The metadata", values.metadata, '{"source": "crm"}');
-    const result = await api.ask<WriteResult>("/v1/data/write", { body: { agent_id: agentId, ...values, metadata } });
-    if (!result.allowed) {
-      setBlocked({ result, ...values });
-      return;
-    }
-    say(result.message);
-    onChanged();
-    setQuery({ key: values.key, search: null });
-    close();
-  };
-  return (
-    <Dialog title={value === "" ? "Write an entry" : "Overwrite the entry"} wide>
-      <Form onSubmit={write} submit="Write" onCancel={close}>
-        <TextField
-          label="Key"
-          hint="Separate parts with / or : to make a tree."
-          {...field("key")}
-          required
-          spellcheck={false}
-          autocomplete="off"
-        />
-        <TextArea label="Value" rows={6} {...field("value")} />
-        <TextArea label="Metadata (JSON)" code rows={3} {...field("metadata")} />
-        {blocked !== null && <BlockedWrite {...blocked} />}
-      </Form>
-    </Dialog>
-  );
-}
-
-/** Says why nothing was stored: the detectors, and the places in the text that the user typed. */
-function BlockedWrite({ result, key, value }: { result: Blocked; key: string; value: string }) {
-  const inField = (field: string) => result.findings.filter((finding) => finding.field === field);
-  return (
-    <div class="callout tone-bad" role="alert">
-      <p>
-        <strong>Blocked by {policyName(result.blocked_by)}.</strong> {result.message}
-      </p>
-      <Findings findings={result.findings} />
-      {inField("key").length > 0 && <Marked text={key} findings={inField("key")} />}
-      {inField("value").length > 0 && <Marked text={value} findings={inField("value")} />}
-    </div>
-  );
 }
 
 interface DeleteProps extends DialogProps {

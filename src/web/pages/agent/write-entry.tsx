@@ -1,0 +1,141 @@
+/** Writing an entry: what the policies block, and what somebody else wrote in the meantime, is shown and nothing is lost. */
+import { useState } from "preact/hooks";
+import { isCode, orNull } from "../../api/client.ts";
+import type { FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
+import { setQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog, useClose } from "../../ui/dialog.tsx";
+import { Diff } from "../../ui/diff.tsx";
+import { Form, instant, localTime, Moment, TextArea, TextField, useFields } from "../../ui/field.tsx";
+import { Actor, Time } from "../../ui/inline.tsx";
+import { say } from "../../ui/notices.tsx";
+import { Findings, Marked, policyName } from "../../ui/parts.tsx";
+import { parseObject } from "./config-draft.ts";
+
+interface WriteProps {
+  agentId: string;
+  /** What is there: an entry to overwrite, or the beginning of a new key. */
+  initial: FullEntry | { key: string };
+  onChanged(): void;
+}
+
+type Blocked = Extract<WriteResult, { allowed: false }>;
+
+const shown = (metadata: JsonObject): string => JSON.stringify(metadata, null, 2);
+
+export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
+  const close = useClose();
+  const { api } = useRoom();
+  // The page reloads the entry while the dialog is open. What the user has seen is what may be overwritten.
+  const [base] = useState(() => ("audit_id" in initial ? initial : null));
+  const { field, values } = useFields({
+    key: initial.key,
+    value: base?.value ?? "",
+    metadata: shown(base?.metadata ?? {}),
+    expires_at: localTime(base?.expires_at ?? null),
+  });
+  /** The refusal, with the text that it is about. */
+  const [blocked, setBlocked] = useState<{ result: Blocked; key: string; value: string } | null>(null);
+  /** What another one wrote under this key; `entry` is null when it was deleted. */
+  const [theirs, setTheirs] = useState<{ key: string; entry: FullEntry | null } | null>(null);
+  const conflict = theirs?.key === values.key ? theirs : null;
+  const finish = (key: string) => {
+    onChanged();
+    setQuery({ key, search: null });
+    close();
+  };
+  const write = async () => {
+    setBlocked(null);
+    const { key, value } = values;
+    const metadata = parseObject("metadata", "The metadata", values.metadata, '{"source": "crm"}');
+    const seen = conflict === null ? (base?.key === key ? base : null) : conflict.entry;
+    const isSameEnd = base !== null && values.expires_at === localTime(base.expires_at);
+    const ends = isSameEnd ? base.expires_at : (instant(values.expires_at) ?? null);
+    const body = { agent_id: agentId, key, value, metadata, expires_at: ends, if_version: seen?.audit_id ?? null };
+    let result: WriteResult;
+    try {
+      result = await api.ask<WriteResult>("/v1/data/write", { body });
+    } catch (error) {
+      if (!isCode(error, "version_conflict")) throw error;
+      const query = { agent_id: agentId, key };
+      setTheirs({ key, entry: await orNull("entry_not_found", api.ask<FullEntry>("/v1/data/read-full", { query })) });
+      return;
+    }
+    if (!result.allowed) {
+      setBlocked({ result, key, value });
+      return;
+    }
+    say(result.message);
+    finish(key);
+  };
+  return (
+    <Dialog title={base === null ? "Write an entry" : "Overwrite the entry"} wide>
+      <Form onSubmit={write} submit={conflict === null ? "Write" : "Write mine over it"} onCancel={close}>
+        <TextField
+          label="Key"
+          hint="Separate parts with / or : to make a tree."
+          {...field("key")}
+          required
+          spellcheck={false}
+          autocomplete="off"
+        />
+        <TextArea label="Value" rows={6} {...field("value")} />
+        <TextArea label="Metadata (JSON)" code rows={3} {...field("metadata")} />
+        <Moment label="Ends" hint="Empty: only the retention of its policies ends it." {...field("expires_at")} />
+        {blocked !== null && <BlockedWrite {...blocked} />}
+        {conflict !== null && <Conflict entry={conflict.entry} mine={values} onTheirs={() => finish(conflict.key)} />}
+      </Form>
+    </Dialog>
+  );
+}
+
+interface ConflictProps {
+  entry: FullEntry | null;
+  mine: { value: string; metadata: string };
+  onTheirs(): void;
+}
+
+/** Shows both sides after 412. The user decides. */
+function Conflict({ entry, mine, onTheirs }: ConflictProps) {
+  if (entry === null) {
+    return (
+      <div class="callout tone-warn" role="alert">
+        <p>
+          <strong>The entry was deleted in the meantime.</strong> What you typed is still here.
+        </p>
+      </div>
+    );
+  }
+  const metadata = shown(entry.metadata);
+  return (
+    <div class="callout tone-warn stack" role="alert">
+      <p>
+        <strong>
+          <Actor id={entry.written_by} /> wrote this key <Time at={entry.updated_at} />.
+        </strong>{" "}
+        Nothing was overwritten, and what you typed is still here.
+      </p>
+      <Diff before={entry.value} after={mine.value} beforeName="Stored value" afterName="Your value" />
+      {metadata !== mine.metadata && (
+        <Diff before={metadata} after={mine.metadata} beforeName="Stored metadata" afterName="Your metadata" />
+      )}
+      <Button onClick={onTheirs}>Keep theirs, drop mine</Button>
+    </div>
+  );
+}
+
+/** Says why nothing was stored: the detectors, and the places in the text that the user typed. */
+function BlockedWrite({ result, key, value }: { result: Blocked; key: string; value: string }) {
+  const inField = (field: string) => result.findings.filter((finding) => finding.field === field);
+  return (
+    <div class="callout tone-bad" role="alert">
+      <p>
+        <strong>Blocked by {policyName(result.blocked_by)}.</strong> {result.message}
+      </p>
+      <Findings findings={result.findings} />
+      {inField("key").length > 0 && <Marked text={key} findings={inField("key")} />}
+      {inField("value").length > 0 && <Marked text={value} findings={inField("value")} />}
+    </div>
+  );
+}
