@@ -7,19 +7,21 @@ import { type Anchor, asName, asWord, spellings } from "./anchor.ts";
 import type { Check } from "./check.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
 import { addressAnchors } from "./pii/address.ts";
-import { dateOfBirth } from "./pii/birth.ts";
+import { born, dateOfBirth } from "./pii/birth.ts";
 import { email } from "./pii/email.ts";
 import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
+import { commandAnchors } from "./secrets/command.ts";
+import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
-import { announcedSecret } from "./secrets/keyed.ts";
+import { accountSecret, announcedSecret } from "./secrets/keyed.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
 import { connectionString } from "./secrets/url.ts";
-import { listsOf } from "./words/lists.ts";
+import { wordsOf } from "./words/lists.ts";
 import personWords from "./words/persons.txt" with { type: "text" };
 import secretWords from "./words/secrets.txt" with { type: "text" };
 
@@ -37,7 +39,11 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   vehicle_id: () => labelled("vehicle_id"),
   device_id: () => labelled("device_id"),
   phone: () => [...worded(personLists().phones, labelledPhone), { word: "+", check: internationalPhone }],
-  date_of_birth: () => worded(personLists().births, dateOfBirth),
+  date_of_birth: () => {
+    const { births, birthdays, born: verbs } = personLists();
+    const verb = (word: string) => ({ word, check: asWord(word, (text, start, end) => born(text, start, end, word)) });
+    return [...worded(births, dateOfBirth(false)), ...worded(birthdays, dateOfBirth(true)), ...verbs.map(verb)];
+  },
   postal_address: addressAnchors,
   email: () => [{ word: "@", check: email }],
   crypto_wallet: () => BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
@@ -48,19 +54,29 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
   // A password near a server and a user is a connection string.
   generic_credential: () => {
-    const { passwords, keys, ...others } = secretLists();
+    const { passwords, accounts, keys, ...others } = secretLists();
     const whole = new Set(others["whole parts"]);
     const named = (kind: "password" | "key") => (word: string) => ({
       word,
       check: asName(word, whole.has(word), announcedSecret(kind)),
     });
-    return [...passwords.map(named("password")), ...keys.map(named("key"))];
+    const account = (word: string) => ({ word, check: asWord(word, accountSecret) });
+    return [
+      ...passwords.map(named("password")),
+      ...keys.map(named("key")),
+      ...accounts.map(account),
+      ...commandAnchors(),
+      { word: "key", check: bareKey },
+      { word: "kind: secret", check: manifestSecret },
+      { word: 'kind": "secret', check: manifestSecret },
+    ];
   },
   auth_header: () => [
     { word: "authorization", check: authorizationHeader },
     { word: "basic", check: schemeCredential("basic") },
     { word: "bearer", check: schemeCredential("bearer") },
     { word: " -u", check: userOption },
+    { word: "auth", check: registryAuth },
     { word: "--user", check: userOption },
     { word: " -p", check: passwordOption },
     { word: " -pw", check: passwordOption },
@@ -89,5 +105,5 @@ const labelled = (detector: DetectorName): Anchor[] =>
     .filter((form) => form.detector === detector)
     .flatMap((form) => worded(form.words, labelledValue(form)));
 
-const personLists = () => listsOf(personWords, ["phones", "births"]);
-const secretLists = () => listsOf(secretWords, ["passwords", "keys", "whole parts", "services"]);
+const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);
+const secretLists = () => wordsOf(secretWords, ["passwords", "accounts", "keys", "whole parts", "services"]);

@@ -33,7 +33,7 @@ export const DETECTORS = {
   tax_id: { ...PERSON, words: "a tax number", readsTokens: true },
   medical_id: { ...PERSON, words: "a health insurance or patient number", readsTokens: true },
   date_of_birth: { ...PERSON, words: "a date of birth", readsTokens: false },
-  postal_address: { ...PERSON, words: "a postal address", readsTokens: false },
+  postal_address: { ...PERSON, words: "a postal address", readsTokens: true },
   ip_address: { ...DEVICE, words: "a public IP address", readsTokens: true },
   mac_address: { ...DEVICE, words: "a MAC address", readsTokens: true },
   crypto_wallet: { ...DEVICE, words: "a cryptocurrency wallet address", readsTokens: true },

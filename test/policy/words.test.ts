@@ -6,14 +6,23 @@ import { DETECTORS } from "../../src/policy/detectors.ts";
 import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/policy/pii/formats.ts";
 import { labelledForms } from "../../src/policy/pii/labelled.ts";
 import { tokenRows } from "../../src/policy/secrets/token-format.ts";
-import { columnsOf, linesOf, listsOf, readings, sectionsOf, stickyOf } from "../../src/policy/words/lists.ts";
+import {
+  columnsOf,
+  linesOf,
+  listsOf,
+  readings,
+  sectionsOf,
+  spelledOut,
+  stickyOf,
+  wordsOf,
+} from "../../src/policy/words/lists.ts";
 
 const FOLDER = join(import.meta.dir, "../../src/policy/words");
 const read = (name: string) => readFileSync(join(FOLDER, name), "utf8");
 const twice = (words: readonly string[]) => words.filter((word, at) => words.indexOf(word) !== at);
 
 /** Files whose rows have columns. */
-const TABLES = ["forms.txt", "patterns.txt", "tokens.txt"];
+const TABLES = ["commands.txt", "forms.txt", "patterns.txt", "places.txt", "tokens.txt"];
 const LISTS = readdirSync(FOLDER).filter((name) => name.endsWith(".txt") && !TABLES.includes(name));
 
 describe.each(LISTS)("%s", (name) => {
@@ -57,8 +66,13 @@ test("labels are of known detectors, and their lengths can be", () => {
 });
 
 test("every table's rows have the columns of their section, without duplicates", () => {
-  const columns = { separated: 5, tokens: 4, infixes: 5, webhooks: 2 };
-  const sections = ["forms.txt", "patterns.txt"].flatMap((name) => sectionsOf(read(name)));
+  const columns = {
+    ...{ separated: 5, tokens: 4, infixes: 5, webhooks: 2, places: 3 },
+    ...{ behind: 2, "in front": 2, calls: 1 },
+  };
+  const sections = ["forms.txt", "patterns.txt", "places.txt", "commands.txt"].flatMap((name) =>
+    sectionsOf(read(name)),
+  );
   expect(sections.map(({ heading }) => heading)).toEqual(Object.keys(columns));
   for (const { heading, lines } of sections) {
     const wrong = lines.filter((row) => columnsOf(row).length !== columns[heading as keyof typeof columns]);
@@ -93,6 +107,12 @@ test("token formats have three columns, a telling prefix, and no duplicates", ()
   expect(rows.filter((row) => row.trimEnd().split(/ {2,}/).length !== 3)).toEqual([]);
   expect(tokenRows().filter(([, prefix]) => prefix.length < 2)).toEqual([]);
   expect(twice(tokenRows().map(([, prefix, body]) => `${prefix} ${body}`))).toEqual([]);
+});
+
+test("alternatives of a word are spelled out", () => {
+  expect(spelledOut("hasł(o|a)")).toEqual(["hasło", "hasła"]);
+  expect(spelledOut("a(b|) c(d|e)")).toEqual(["ab cd", "ab ce", "a cd", "a ce"]);
+  expect(wordsOf("[one]\nx(y|)\nx", ["one"]).one).toEqual(["xy", "x"]);
 });
 
 test("a list with other headings is refused, and one without", () => {

@@ -7,7 +7,8 @@ import { type Anchor, asWord, continues, spellings } from "../anchor.ts";
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit } from "../text/ascii.ts";
 import addressWords from "../words/addresses.txt" with { type: "text" };
-import { listsOf } from "../words/lists.ts";
+import { wordsOf } from "../words/lists.ts";
+import { placeAnchors } from "./places.ts";
 
 const BEFORE = 72;
 const AFTER = 120;
@@ -19,7 +20,7 @@ const TOWN = new RegExp(
     String.raw`\b[A-Z]{1,2}\d[A-Z\d]?\s?\d{1,2}[A-Z]{1,2}\b`,
     String.raw`\b[ABCEGHJ-NPRSTVXY]\d[A-Z]\s?\d[A-Z]\d\b`,
     String.raw`(?<![\p{L}\p{N}.-])(?:[A-Z]{1,2}-)?(?:\d{4,6}|\d{3}\s\d{2}|\d{2}-\d{3}|\d{5}-\d{3}|\d{4}\s?[A-Z]{2})\s{1,3}\p{Lu}\p{L}{2,}`,
-    String.raw`\p{Lu}\p{L}{2,}[\s,]{1,3}(?:\d{5}(?:-\d{4})?|\d{4}|\d{5}-\d{3}|\d{3}-\d{4})(?![\p{L}\p{N}-])`,
+    String.raw`\p{Lu}\p{L}{2,}[\s,–-]{1,3}(?:\d{6}|\d{5}(?:-\d{4})?|\d{4}|\d{5}-\d{3}|\d{3}-\d{4})(?![\p{L}\p{N}-])`,
     String.raw`\b(?:USA|U\.S\.A|United States|United Kingdom|England|Scotland|Canada|Australia|Germany|Deutschland|France|Spain|España|Italy|Italia|Netherlands|Poland|Polska|Sweden|Norway|Denmark|Finland|Belgium|Austria|Switzerland|Portugal|Brazil|Brasil|Mexico|India|Japan|Ireland|Hungary|Czech Republic|Slovenia|Iceland|Cyprus|Greece|Turkey|Estonia)\b`,
   ].join("|"),
   "u",
@@ -31,11 +32,20 @@ const HOUSE_BEFORE = new RegExp(
 );
 const HOUSE_BEFORE_LOOSE =
   /(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?),?(?:\s{1,2}[\p{L}\p{N}'’.-]{1,24}){1,5}\s{1,2}$/u;
+/** What is written before a house number. */
+const MARK = String.raw`(?:(?:[Nn](?:[°ºr.]{0,2}|[oO][.:]{0,2}|úm\.?|úmero|umero|umber)|№|#|д\.|дом|буд\.|будинок|č\.\s?p\.|čp\.|αρ\.|bl\.|Hausnummer|house)\s{0,2})`;
+const NUMBER = String.raw`\d{1,5}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?`;
 const HOUSE_AFTER = new RegExp(
-  String.raw`^(?:\s{1,2}${NAME}){1,5},?\s{1,2}(?:n[°º.]?\s?)?(\d{1,5}[A-Za-z]?)(?![\p{L}\p{N}.:%])`,
+  String.raw`^(?:\s{0,2}${NAME}){1,5}(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
   "u",
 );
-const HOUSE_RIGHT_AFTER = /^\s{1,2}(\d{1,5}\s?[A-Za-z]?)(?![\p{L}\p{N}.:%])/u;
+const HOUSE_RIGHT_AFTER = new RegExp(
+  String.raw`^(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
+  "u",
+);
+/** What follows a house number when nothing is counted. */
+const NUMBER_ENDS =
+  /^\s{0,2}(?:[,.;)\]\n"'“”»<|]|$|кв|оф|apt|unit|suite|daire|kat|ap\.|sc\.|et\.|m\.|byt|lgh|tv\.|th\.|st\.)/iu;
 const UNIT_AFTER =
   /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|floor|room|appartamento|zimmer|daire|étage)\b\.?\s{0,2}#?\d{1,5}/iu;
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
@@ -88,6 +98,9 @@ function prefixedStreet(clear: boolean): Check {
       /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
     if (!numberAfter && !numberBefore) return null;
     const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
+    if (clear && numberAfter && (numberAfter[1] !== "" || NUMBER_ENDS.test(after.slice(numberAfter[0].length)))) {
+      return isNamed(after) ? hitOf("postal_address", start, townEnd(text, end + numberAfter[0].length, after)) : null;
+    }
     if (
       !strong &&
       !(isUpper(text, start) && (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))
@@ -97,25 +110,29 @@ function prefixedStreet(clear: boolean): Check {
   };
 }
 
+const isNamed = (after: string): boolean => /^\s{0,2}(?:\p{Ll}{1,4}\s){0,3}\p{Lu}\p{L}/u.test(after);
+
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
-function joinedStreet(text: string, start: number, end: number): Hit | null {
-  if (continues(text, end) || !/[ \t\u00a0]/.test(text[end] ?? "") || !hasDigit(text, end, end + 3)) return null;
-  let from = start;
-  while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
-  if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from)))
-    return null;
-  const { after } = around(text, start, end);
-  const number = HOUSE_RIGHT_AFTER.exec(after);
-  if (!number) return null;
-  const rest = after.slice(number[0].length);
-  if (
-    !TOWN.test(rest.slice(0, 80)) &&
-    !UNIT_AFTER.test(rest.slice(0, 40)) &&
-    !/^(?:stra[sß]+e|strasse|gatan|vägen|straat|utca|gasse)$/iu.test(text.slice(start, end))
-  )
-    return null;
-  return hitOf("postal_address", from, townEnd(text, end + number[0].length, after));
-}
+const joinedStreet =
+  (clear: boolean) =>
+  (text: string, start: number, end: number): Hit | null => {
+    if (continues(text, end) || !/[ \t\u00a0,]/.test(text[end] ?? "") || !hasDigit(text, end, end + 8)) return null;
+    let from = start;
+    while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
+    if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from)))
+      return null;
+    const { after } = around(text, start, end);
+    const number = HOUSE_RIGHT_AFTER.exec(after);
+    if (!number) return null;
+    const rest = after.slice(number[0].length);
+    if (
+      !(clear && (number[1] !== "" || NUMBER_ENDS.test(rest) || /^\s\p{Lu}\p{L}/u.test(rest))) &&
+      !TOWN.test(rest.slice(0, 80)) &&
+      !UNIT_AFTER.test(rest.slice(0, 40))
+    )
+      return null;
+    return hitOf("postal_address", from, townEnd(text, end + number[0].length, after));
+  };
 
 const UNIT_NUMBER = /^s?[.:]?\s{0,2}#?(\d{1,5})[A-Za-z]?(?![\p{L}\p{N}%])(?!\.\d)/u;
 
@@ -139,6 +156,31 @@ function unitAddress(strong: boolean): Check {
       townEnd(text, end + unit[0].length, after),
     );
   };
+}
+
+/** What is counted, so that the number before it is no house. */
+const COUNTED =
+  "(?:%|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minutes?|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
+const NUMBER_FIRST_HOME = new RegExp(
+  String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}.'’-]{2,}`,
+  "iu",
+);
+const NAME_FIRST_HOME = new RegExp(
+  String.raw`^(?:\s{1,2}[\p{L}][\p{L}.,'’-]{0,24}){1,6}?\s{1,2}${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
+  "iu",
+);
+const REACH_HOME = 72;
+
+/** "lives on Hickory Lane 20": in any order, since the words before say what it is. */
+function residence(text: string, _start: number, end: number): Hit | null {
+  if (!hasNumber(text, end, end)) return null;
+  const after = text.slice(end, end + REACH_HOME);
+  const numberFirst = NUMBER_FIRST_HOME.exec(after);
+  const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
+  if (match === null || (numberFirst === null && !/[^\p{L}]\p{Lu}\p{L}/u.test(match[0]))) return null;
+  // A year, as in "lived in Rome in 2004".
+  if (/\s(?:in|seit|since|en|em|nel|w|v|i|до|с|в|from|until)\s\d{4}$/iu.test(match[0])) return null;
+  return hitOf("postal_address", end + 1, townEnd(text, end + match[0].length, text.slice(end, end + AFTER)));
 }
 
 const MILITARY = /^\s{1,3}A[AEP]\s{1,3}\d{5}/;
@@ -206,24 +248,27 @@ const CHECKS = {
   "weak streets": streetAddress(true),
   "street prefixes": prefixedStreet(false),
   "clear street prefixes": prefixedStreet(true),
-  "street endings": joinedStreet,
+  "street endings": joinedStreet(false),
+  "clear street endings": joinedStreet(true),
   units: unitAddress(false),
   "strong units": unitAddress(true),
   labels: labelledAddress(true),
   "unclear labels": labelledAddress(false),
+  residences: residence,
   military: militaryAddress,
 } as const;
 
 /** Every word that may be part of an address, with its check. */
 export function addressAnchors(): Anchor[] {
   const headings = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
-  const lists = listsOf(addressWords, headings);
-  return headings.flatMap((heading) => {
+  const lists = wordsOf(addressWords, headings);
+  const anchors = headings.flatMap((heading) => {
     const check = CHECKS[heading];
     const words = lists[heading];
     // The ending of a name is no word of its own.
-    if (heading === "street endings") return words.map((word) => ({ word, check }));
+    if (heading.endsWith("street endings")) return words.map((word) => ({ word, check }));
     const spelt = heading.endsWith("labels") ? words.flatMap(spellings) : words;
     return spelt.map((word) => ({ word, check: asWord(word, check) }));
   });
+  return [...anchors, ...placeAnchors()];
 }

@@ -1,34 +1,126 @@
-/** Dates of birth: a date after a word for birth. */
-import { type Hit, hitOf, spend } from "../check.ts";
+/** Dates of birth: a date near a word for birth. */
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
+import { cellsBelow } from "../text/table.ts";
+import { wordsOf } from "../words/lists.ts";
+import personWords from "../words/persons.txt" with { type: "text" };
+import { datesIn, type WrittenDate } from "./dates.ts";
 import { BIRTH_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
-const CHECK_UNITS = 100;
+const CHECK_UNITS = 60;
+const SEARCH_UNITS = 500;
 
-const MONTH =
-  "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|janv|févr|fév|mars|avr|juin|juil|août|déc|ene|abr|ago|dic|set|out|gen|mag|giu|lug|ott|jún|júl)[\\p{L}]{0,8}\\.?";
-const DATE = new RegExp(
-  [
-    String.raw`(?:1[89]|20)\d{2}[-/.年 ]{1,2}(?:0?[1-9]|1[0-2])[-/.月 ]{1,2}(?:0?[1-9]|[12]\d|3[01])日?(?!\d)`,
-    String.raw`(?:0?[1-9]|[12]\d|3[01])[-/. ]{1,2}(?:0?[1-9]|1[0-2])[-/. ]{1,2}(?:(?:1[89]|20)\d{2}|\d{2})(?!\d)`,
-    String.raw`(?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])[-/.](?:(?:1[89]|20)\d{2}|\d{2})(?!\d)`,
-    String.raw`(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|\.|º)?(?:\s+(?:of|de))?[\s-]{1,2}${MONTH}(?:\s+(?:de|of))?[\s,-]{1,3}(?:(?:1[89]|20)\d{2}|'?\d{2})(?!\d)`,
-    String.raw`${MONTH}\s{1,2}(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?,?\s{1,2}(?:1[89]|20)\d{2}(?!\d)`,
-    String.raw`(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)`,
-    String.raw`(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?!\d)`,
-  ].join("|"),
-  "iuy",
-);
-const PLACE =
-  /(?:[^\S\n]?(?:in|at|near|à|a|en)\s\p{Lu}[\p{L}-]{1,24}(?:\s\p{Lu}[\p{L}-]{1,24}){0,2},?\s(?:on|le|el|am|il)\s)/uy;
+/** How far from its word a date is looked for. */
+const REACH = 88;
+const REACH_BEFORE = 56;
+/** A party or a card is for a birthday to come; nobody who is written about was born after this. */
+const LAST_YEAR_OF_BIRTH = 2019;
 
-/** Finds the date after the birth word that ends at `end`. */
-export function dateOfBirth(text: string, _start: number, end: number): Hit | null {
-  if (!hasDigit(text, end, end + 60)) return null;
-  spend(CHECK_UNITS);
-  PLACE.lastIndex = end;
-  const at = skipGlue(text, PLACE.test(text) ? PLACE.lastIndex : end, BIRTH_GLUE);
-  const last = matchEnd(DATE, text, at);
-  return last < 0 ? null : hitOf("date_of_birth", at, last);
+/** Without separators: only right behind its word. */
+const COMPACT =
+  /(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?!\d)|(?:0?[1-9]|[12]\d|3[01])[-/.](?:0?[1-9]|[12]\d|3[01])[-/.](?:(?:1[89]|20)\d{2}|\d{2})(?!\d)/y;
+/** A date that is said to be something else. */
+const OTHER_DATE =
+  /\b(?:expir\w*|issued?|order\w*|appointment|created|updated|valid\w*|since|visit\w*|flight|meeting|deliver\w*|due|party|released?|published|gültig|ausgestellt|termin|bestellt|expire|délivré\w*|caduca|válid\w*|scad\w*|geldig|ważn\w*|действ\w*)\b/iu;
+/** The end of a sentence or of a line, behind which something else is said. */
+const BREAK = /[!?;\n]|\.\s+\p{Lu}/u;
+const EMPTY = /^[\s\p{P}\p{S}]*$/u;
+
+const { things } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);
+const THING = new RegExp(`(?<![\\p{L}])(?:${things.join("|")})(?![\\p{Ll}])`, "iu");
+
+/** The date behind a word for a date of birth that spans `[start, end)`, in the cells below it, or in front of it. */
+export function dateOfBirth(isBirthday: boolean): Check {
+  return (text, start, end) => {
+    spend(CHECK_UNITS);
+    const adjacent = skipGlue(text, end, BIRTH_GLUE);
+    const compactEnd = matchEnd(COMPACT, text, adjacent);
+    if (compactEnd >= 0) return hitOf("date_of_birth", adjacent, compactEnd);
+    if (!mayHaveDate(text, end, end + REACH)) return inFront(text, start);
+    spend(SEARCH_UNITS);
+    const date = datesIn(text, end, end + REACH)[0];
+    if (date === undefined) return inFront(text, start);
+    const between = text.slice(end, date.start);
+    const isTable = /[,;|\t]/.test(between) && between.includes("\n");
+    if (isTable) return inColumn(text, start, end);
+    const near = date.start <= adjacent;
+    if (!near && OTHER_DATE.test(between)) return null;
+    if (isBirthday && !near && (date.year ?? 0) > LAST_YEAR_OF_BIRTH) return null;
+    // After a question comes one answer, after that something else.
+    if ((between.match(/[.!?;\n。？；؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS) return null;
+    return hitOf("date_of_birth", date.start, date.end);
+  };
 }
+
+const MOST_SENTENCE_ENDS = 3;
+
+function inColumn(text: string, start: number, end: number): Hit | null {
+  for (const cell of cellsBelow(text, start, end)) {
+    const date = datesIn(text, cell.start, cell.end)[0];
+    if (date !== undefined) return hitOf("date_of_birth", date.start, date.end);
+  }
+  return null;
+}
+
+/** "3.4.1980 (date of birth)", "1984-05-06 is my birthday". */
+const TIES = /^\s{0,2}(?:[(–—-]|(?:is|was|ist|est|es|è|é|to|är|er|on|as|это)\s)[^.!?\n]{0,16}$/u;
+
+function inFront(text: string, start: number): Hit | null {
+  const date = lastBefore(text, start);
+  return date !== undefined && TIES.test(text.slice(date.end, start))
+    ? hitOf("date_of_birth", date.start, date.end)
+    : null;
+}
+
+function lastBefore(text: string, start: number): WrittenDate | undefined {
+  if (!mayHaveDate(text, start - REACH_BEFORE, start)) return undefined;
+  spend(SEARCH_UNITS);
+  return datesIn(text, start - REACH_BEFORE, start).at(-1);
+}
+
+/** A date beside a word for being born that spans `[start, end)`, in the same sentence. */
+export function born(text: string, start: number, end: number, word: string): Hit | null {
+  if (word.endsWith(".") && (text[end - 1] !== "." || !/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2)))) return null;
+  if (word.length <= 2 && word.endsWith(".") && !/^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4)))
+    return null;
+  spend(CHECK_UNITS);
+  if (mayHaveDate(text, end, end + REACH)) {
+    spend(SEARCH_UNITS);
+    const date = datesIn(text, end, end + REACH)[0];
+    // "When were you born? On …"
+    const between = date && text.slice(end, date.start).replace(/^[^?;]{0,20}[?;？；؟]/u, "");
+    if (date !== undefined && between !== undefined && !BREAK.test(between) && !OTHER_DATE.test(between)) {
+      const isShort = word.length <= 3;
+      if ((!isShort || EMPTY.test(between)) && !isThing(text, start))
+        return hitOf("date_of_birth", date.start, date.end);
+    }
+  }
+  const before = lastBefore(text, start);
+  if (before === undefined || word.length <= 3) return onlyBehindDate(text, start, before);
+  const between = text.slice(before.end, start);
+  return BREAK.test(between) || OTHER_DATE.test(between) || isThing(text, before.start)
+    ? null
+    : hitOf("date_of_birth", before.start, before.end);
+}
+
+/** A short word right behind the date: 생, 생まれ, "г.р.". */
+function onlyBehindDate(text: string, start: number, date: WrittenDate | undefined): Hit | null {
+  if (date === undefined || !/^\s?[日일]?\s?(?:г\.|года|року)?\s?$/u.test(text.slice(date.end, start))) return null;
+  return hitOf("date_of_birth", date.start, date.end);
+}
+
+const REACH_THING = 40;
+const isThing = (text: string, at: number): boolean => THING.test(text.slice(Math.max(0, at - REACH_THING), at));
+
+const MONTH_OR_YEAR = /[年十百]/;
+
+/** A date has a digit, but for those in words. */
+function mayHaveDate(text: string, from: number, to: number): boolean {
+  return hasDigit(text, from, to) || MAY_BE_SPELT.test(text.slice(Math.max(0, from), to));
+}
+
+const MAY_BE_SPELT = new RegExp(
+  `${MONTH_OR_YEAR.source}|nineteen|twenty|hundert|tausend|cent|mil|duem|honderd|duizend|tysi|hundr|nitten|tuhat|dokuz|тыся|тися|cet|dva|tisíc`,
+  "i",
+);

@@ -5,6 +5,7 @@ import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
 import { luhn } from "./number.ts";
 import { nationalPhone } from "./phone.ts";
+import { townAddress } from "./town.ts";
 
 /** What a number of several groups costs. */
 const JOINED_UNITS = 30;
@@ -26,6 +27,10 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   if ((before === " " || before === "-" || before === "/") && isDigit(text.charCodeAt(start - 2))) return null;
   const length = end - start;
   const next = text[end];
+  if (length >= 2 && length <= 6 && (next === " " || next === "-" || next === ",")) {
+    const address = townAddress(text, start);
+    if (address) return address;
+  }
   if (!isJoiner(text, end)) {
     // A number alone: only a card or one with a date inside, and only of the usual lengths.
     if (length < SHORTEST_ALONE || length > LONGEST_ALONE) return null;

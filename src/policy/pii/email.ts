@@ -19,7 +19,7 @@ const EXAMPLE_DOMAIN =
  * and expect it to block.
  */
 const PLACEHOLDER =
-  /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname)$/i;
+  /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname|info|contact|sales|hello|team|office|demo|test|mail|recipient|sender|receiver|customer|client|member|employee|correo|usuario|nombre|nome|nom|prenom\.nom|vorname\.nachname|max\.mustermann|mustermann|imie\.nazwisko)$/i;
 /** Function mailboxes belong to no person in any domain. */
 const FUNCTION = /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
@@ -42,7 +42,7 @@ export function email(text: string, at: number): Hit | null {
   const domain = text.slice(at + 1, end);
   if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;
   if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
-  if (EXAMPLE_DOMAIN.test(domain) && PLACEHOLDER.test(local)) return null;
+  if (EXAMPLE_DOMAIN.test(domain) && (PLACEHOLDER.test(local) || isInstruction(text, start))) return null;
   // `name@1.2.3` is a package and its version; `func@plt` has no dot.
   return hitOf("email", start, end);
 }
@@ -51,6 +51,13 @@ function characterBefore(text: string, at: number): string {
   const code = text.charCodeAt(at - 1);
   return code >= 0xdc00 && code <= 0xdfff && at > 1 ? text.slice(at - 2, at) : (text[at - 1] as string);
 }
+
+/** Words of a manual or a form before an address in a domain for examples. */
+const INSTRUCTION =
+  /(?<!\p{L})(?:e\.g|i\.e|example|examples|such as|placeholder|format|sample|demo|z\. ?b|beispiel|p\. ?ej|ejemplo|par ex|exemple|por exemplo|p\. ?ex|exemplo|ad es|esempio|bijv|bijvoorbeeld|np|przykład|např|t\. ?ex|exempel|f\.eks|eksempel|esim|örn|örneğin|π\.χ|например|наприклад|приклад|例如|例えば|例|예|예를 들어|उदाहरण|مثال|לדוגמה|ví dụ|contoh|de exemplu|például)[\p{L}.]*[\s:=，、(<"'`]{0,4}$|[?&]\w{1,16}=$|placeholder\s?[=:]\s?["']$/iu;
+
+const isInstruction = (text: string, start: number): boolean =>
+  INSTRUCTION.test(text.slice(Math.max(0, start - 32), start));
 
 /** `scheme://user@host` and `scheme://user:secret@host` are no addresses. */
 function isUserinfo(text: string, start: number, end: number): boolean {

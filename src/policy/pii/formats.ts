@@ -40,6 +40,7 @@ const CHECKS: Readonly<Record<string, Validity>> = {
   "curp or date": (value) => by("mx.curp")(value) || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
   "16 characters": (value) => value.length === 16,
   medicare: validMedicare,
+  snils: validSnils,
   "sg.nric": validSingaporeId,
   kvnr: validKvnr,
   vin: validVin,
@@ -96,6 +97,12 @@ function weighted(text: string, weights: readonly number[]): number {
 function validMedicare(value: string): boolean {
   const digits = value.replace(/ /g, "");
   return weighted(digits, [1, 3, 7, 9, 1, 3, 7, 9]) % 10 === Number(digits[8]);
+}
+
+/** Weights 9 to 1 modulo 101, where 100 counts as 0. */
+function validSnils(value: string): boolean {
+  const digits = value.replace(/\D/g, "");
+  return (weighted(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101) % 100 === Number(digits.slice(9));
 }
 
 /** Of each series, the letters by the remainder, and what is added to the sum. */

@@ -5,16 +5,18 @@
  */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import type { DetectorName } from "../detectors.ts";
-import { hasDigit, isDigit, isLetter, isUpper } from "../text/ascii.ts";
+import { hasDigit, isDigit, isLetter, isUpper, matchEnd } from "../text/ascii.ts";
 import { isWordlike } from "../text/wordlike.ts";
 import labels from "../words/labels.txt" with { type: "text" };
-import { type Section, sectionsOf } from "../words/lists.ts";
+import { type Section, sectionsOf, spelledOut } from "../words/lists.ts";
 import { endOfWord, luhn, readNumber, skipGlue, type Written } from "./number.ts";
 
 /** How a labelled value is written. */
 export interface LabelledForm {
   detector: DetectorName;
   words: readonly string[];
+  /** What must follow the words, as in "Icelandic ID"; null for nothing. */
+  rest: RegExp | null;
   /** Length without separators. */
   min: number;
   max: number;
@@ -26,15 +28,18 @@ export interface LabelledForm {
   ambiguous: boolean;
 }
 
-const HEADING = /^(\w+) length=(\d+)(?:-(\d+))? digits=(\d+)( ambiguous)?(?: form=(\S+))?$/;
+const HEADING = /^(\w+) length=(\d+)(?:-(\d+))? digits=(\d+)( ambiguous)?(?: form=(\S+))?(?: of=(\w+))?$/;
 
-function formOf({ heading, lines }: Section): LabelledForm {
+function formOf({ heading, lines }: Section, sections: readonly Section[]): LabelledForm {
   const match = HEADING.exec(heading);
   if (match === null) throw new Error(`no heading of a label: ${heading}`);
-  const [, detector, min, max = min, digits, ambiguous, form] = match;
+  const [, detector, min, max = min, digits, ambiguous, form, of] = match;
+  const fronts = sections.find((section) => section.heading === of)?.lines ?? [];
+  const words = lines.flatMap(spelledOut);
   return {
     detector: detector as DetectorName,
-    words: lines,
+    words: of === undefined ? words : fronts,
+    rest: of === undefined ? null : anyWord(words),
     min: Number(min),
     max: Number(max),
     digits: Number(digits),
@@ -43,11 +48,17 @@ function formOf({ heading, lines }: Section): LabelledForm {
   };
 }
 
+const anyWord = (words: readonly string[]): RegExp =>
+  new RegExp(`\\s(?:${words.toSorted((a, b) => b.length - a.length).join("|")})(?![a-z])`, "iy");
+
 let forms: readonly LabelledForm[] | undefined;
 
 /** Every section of the file; read when the first table is built. */
 export function labelledForms(): readonly LabelledForm[] {
-  forms ??= sectionsOf(labels).map(formOf);
+  if (forms === undefined) {
+    const sections = sectionsOf(labels);
+    forms = sections.filter(({ heading }) => heading.includes("=")).map((section) => formOf(section, sections));
+  }
   return forms;
 }
 
@@ -59,21 +70,27 @@ const OTHER_NUMBER =
 
 /** Returns the check for one label: it searches after it, then before it, for a value of the label's form. */
 export function labelledValue(form: LabelledForm): Check {
-  return (text, start, end) => {
+  return (text, start, wordEnd) => {
+    const end = form.rest === null ? wordEnd : matchEnd(form.rest, text, wordEnd);
+    if (end < 0) return null;
     const behind = hasDigit(text, end, end + REACH);
     if (!behind)
       return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start) ? null : inFront(form, text, start);
     spend(LABEL_UNITS);
-    const adjacent = skipGlue(text, end);
+    const remark = matchEnd(REMARK, text, end);
+    const adjacent = skipGlue(text, remark < 0 ? end : remark);
     const direct = fitting(form, text, adjacent);
     if (direct) return hitOf(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
     return (
-      behindWords(form, text, end, adjacent) ??
+      behindWords(form, text, remark < 0 ? end : remark, adjacent) ??
       (hasDigit(text, start - LONGEST_FRONT, start) ? inFront(form, text, start) : null)
     );
   };
 }
+
+/** What is said of the label before its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
+const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
 
 /** The cost of searching after a label, and before it. */
 const LABEL_UNITS = 120;
@@ -148,7 +165,8 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   if (!isDigit(code) && !isLetter(code)) return null;
   if (at > 0 && isJoined(text, at)) return null;
   const written = readNumber(text, at);
-  if (!written || (form.detector === "vehicle_id" && hasLongWord(text, written))) return null;
+  if (!written || matchEnd(AMOUNT, text, at) >= 0 || (form.detector === "vehicle_id" && hasLongWord(text, written)))
+    return null;
   if (fits(form, written)) return written;
   // "4111111111111111 12/27": the later groups belong to something else.
   for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
@@ -158,6 +176,10 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   }
   return null;
 }
+
+/** Money. */
+const AMOUNT =
+  /\d{1,3}(?:[.,' ]?\d{3})*(?:[.,]\d{1,2})?\s?(?:€|\$|£|%|EUR|USD|GBP|CHF|PLN|SEK|NOK|DKK|CZK|HUF|RON|TRY|RUB|UAH|JPY|CNY|INR|BRL|руб|грн|zł|Kč|kr)(?!\p{L})/uy;
 
 function lastSeparator(text: string, from: number, end: number): number {
   let cut = end - 1;

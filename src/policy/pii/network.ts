@@ -42,11 +42,9 @@ function isPublicV4(address: string): boolean {
 
 const IPV6 = /(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){0,6}(?:::)?|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}/iy;
 
-/** A global unicast IPv6 address (RFC 4291, 2000::/3) whose first group begins at `at`. */
+/** An IPv6 address (RFC 4291) whose first group begins at `at`: of global unicast, or one that is written in full. */
 export function ipv6(text: string, at: number): Hit | null {
-  // Global unicast begins with 2 or 3 and has four digits in its first group.
-  const first = text.charCodeAt(at);
-  if ((first !== 0x32 && first !== 0x33) || text.charCodeAt(at + 4) !== 0x3a) return null;
+  if (text.charCodeAt(at + 4) !== 0x3a) return null;
   if (/[0-9A-Za-z:.]/.test(text[at - 1] ?? "")) return null;
   const end = matchEnd(IPV6, text, at);
   if (end < 0) return null;
@@ -55,10 +53,17 @@ export function ipv6(text: string, at: number): Hit | null {
   return hitOf("ip_address", at, end);
 }
 
+/** Elsewhere fewer groups than this may be anything, such as a time. */
+const MOST_SHORT_GROUPS = 5;
+
 function isGlobalV6(address: string): boolean {
   const groups = address.split(":");
   const first = Number.parseInt(groups[0] as string, 16);
-  if (!(first >= 0x2000 && first <= 0x3fff) || (groups[0] as string).length !== 4) return false;
+  const isUnicast = first >= 0x2000 && first <= 0x3fff;
+  // Unique local, link-local and multicast addresses are private.
+  if (!isUnicast && (groups.length < MOST_SHORT_GROUPS || first >= 0xfc00 || first < 0x100)) return false;
+  // Eight pairs of digits are bytes.
+  if (!isUnicast && groups.filter((group) => group.length > 2).length < 2) return false;
   const compressed = address.includes("::");
   if (address.indexOf("::") !== address.lastIndexOf("::")) return false;
   if (compressed ? groups.length > 9 || groups.length < 4 : groups.length !== 8) return false;

@@ -11,6 +11,9 @@ const CHECK_UNITS = 100;
 const NUMBER =
   /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
+const FEWEST_DIGITS_ABROAD = 10;
+const MOST_DIGITS_ABROAD = 14;
+const FEWEST_DIGITS_AMONG_WORDS = 8;
 /** E.164 allows 15; with a trunk prefix or an extension people write a few more. */
 const MOST_DIGITS = 17;
 const DATE_OR_TIME =
@@ -18,17 +21,50 @@ const DATE_OR_TIME =
 
 /** Finds the number after a word for telephone that ends at `end`. With the word, a possible number is enough. */
 export function labelledPhone(text: string, _start: number, end: number): Hit | null {
-  if (!hasDigit(text, end, end + 40)) return null;
+  if (!hasDigit(text, end, end + REACH)) return null;
   spend(CHECK_UNITS);
   let at = skipGlue(text, end, PHONE_GLUE);
   // The bracket and the plus belong to the number.
   while (at > end && /[+(]/.test(text[at - 1] as string)) at--;
+  const last = numberEnd(text, at);
+  if (last >= 0) return hitOf("phone", at, last);
+  return isDigit(text.charCodeAt(at)) ? null : amongWords(text, at);
+}
+
+/** How far from its word a number may be, with words between. */
+const REACH = 44;
+const SEARCH_UNITS = 60;
+const VALIDITY_UNITS = 1200;
+const OTHER_NUMBER =
+  /(?<![a-z])(?:order|invoice|ticket|version|error|code|port|line|page|ext|room|flight|id|isbn|ref\w*|amount|price|zip|postcode)\b|[$€£%#{}_=]|":/i;
+
+/** A number behind some words must be one of a country's. */
+function amongWords(text: string, from: number): Hit | null {
+  spend(SEARCH_UNITS);
+  const limit = Math.min(text.length, from + REACH);
+  for (let at = from; at < limit; at++) {
+    if (text[at] === "\n" && text[at + 1] === "\n") return null;
+    if (!isDigit(text.charCodeAt(at)) || isAlphanumeric(text.charCodeAt(at - 1))) continue;
+    let start = at;
+    while (start > from && /[+(]/.test(text[start - 1] as string)) start--;
+    const end = numberEnd(text, start);
+    if (end < 0 || OTHER_NUMBER.test(text.slice(from, start))) return null;
+    const written = text.slice(start, end);
+    if (countDigits(written) < FEWEST_DIGITS_AMONG_WORDS) return null;
+    spend(VALIDITY_UNITS);
+    return COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", start, end) : null;
+  }
+  return null;
+}
+
+/** Where the possible number at `at` ends; -1 for none. */
+function numberEnd(text: string, at: number): number {
   const last = matchEnd(NUMBER, text, at);
-  if (last < 0 || isAlphanumeric(text.charCodeAt(last)) || text[last] === "%") return null;
+  if (last < 0 || isAlphanumeric(text.charCodeAt(last)) || text[last] === "%") return -1;
   const written = text.slice(at, last);
   const digits = countDigits(written.replace(/(?:ext|x|#).*/i, ""));
-  if (digits < FEWEST_DIGITS || digits > MOST_DIGITS || DATE_OR_TIME.test(written)) return null;
-  return isOrdinaryNumber(text, at, last, written) ? null : hitOf("phone", at, last);
+  if (digits < FEWEST_DIGITS || digits > MOST_DIGITS || DATE_OR_TIME.test(written)) return -1;
+  return isOrdinaryNumber(text, at, last, written) ? -1 : last;
 }
 
 /** "call 10000 times", "mobile 1.25", a run of zeros. */
@@ -49,7 +85,29 @@ export function internationalPhone(text: string, at: number): Hit | null {
   if (text[at - 1] === "+" || isAlphanumeric(text.charCodeAt(at - 1))) return null;
   const end = matchEnd(NUMBER, text, at);
   if (end < 0 || isAlphanumeric(text.charCodeAt(end))) return null;
-  return parses(text.slice(at, end)) ? hitOf("phone", at, end) : null;
+  const written = text.slice(at, end);
+  if (parses(written)) return hitOf("phone", at, end);
+  return (isGrouped(written) || standsAlone(text, at, end)) && isPossible(written) ? hitOf("phone", at, end) : null;
+}
+
+/** Groups as in a telephone number: the country's code, then two groups or more. */
+const isGrouped = (written: string): boolean => /^\+\d{1,3}[ .-]\(?\d{1,4}\)?(?:[ .-]\d{2,6}){1,4}$/.test(written);
+
+/** Whether a number is all that stands between two separators, as in a table. */
+const standsAlone = (text: string, at: number, end: number): boolean =>
+  /(?:^|[|;,\t\n:])[ "']{0,2}$/.test(text.slice(Math.max(0, at - 3), at)) &&
+  /^[ "']{0,2}(?:$|[|;,\t\n])/.test(text.slice(end, end + 3));
+
+function isPossible(written: string): boolean {
+  const digits = countDigits(written);
+  if (digits < FEWEST_DIGITS_ABROAD || digits > MOST_DIGITS_ABROAD || /(\d)\1{5}|0{4}/.test(written.replace(/\D/g, "")))
+    return false;
+  try {
+    return parsePhoneNumberFromString(written)?.isPossible() ?? false;
+  } catch {
+    // The library throws on some malformed input; that is no number.
+    return false;
+  }
 }
 
 function parses(written: string, country?: CountryCode): boolean {
@@ -63,6 +121,8 @@ function parses(written: string, country?: CountryCode): boolean {
 
 const NORTH_AMERICAN =
   /\(?[2-9]\d{2}\)?[ ]?[-.]?[2-9]\d{2}[-.]\d{4}(?:\s{0,2}(?:ext\.?|x)\s{0,2}\d{1,6})?(?![\d-])|\([2-9]\d{2}\) ?[2-9]\d{2}[ ]\d{4}(?!\d)/iy;
+/** Pairs with stops between them are how France writes its numbers. */
+const FRENCH = /0[1-9](?:\.\d{2}){4}(?![.\d])/y;
 const NATIONAL = /\(?0\d{1,4}\)?[ /-]\(?\d{2,4}\)?(?:[ -]\d{2,4}){1,4}(?!\d)/y;
 
 /** A number in national form that begins at `at`, with the grouping that only telephone numbers have. */
@@ -71,6 +131,8 @@ export function nationalPhone(text: string, at: number): Hit | null {
   if (american >= 0 && parses(text.slice(at, american), "US") && !isDigit(text.charCodeAt(american))) {
     return hitOf("phone", at, american);
   }
+  const french = matchEnd(FRENCH, text, at);
+  if (french >= 0) return hitOf("phone", at, french);
   const end = matchEnd(NATIONAL, text, at);
   if (end < 0 || isGroupOfMore(text, at, end)) return null;
   const written = text.slice(at, end);
@@ -88,3 +150,9 @@ function isGroupOfMore(text: string, at: number, end: number): boolean {
 
 /** Countries whose national form begins with a trunk zero. */
 const HOME_COUNTRIES = "GB DE FR CH SE AU NL BE AT IT IN JP ZA BR".split(" ") as CountryCode[];
+
+/** Countries whose numbers are looked for behind a word for telephone with other words between. */
+const COUNTRIES =
+  "US GB DE FR ES IT PT BR MX AR CO CL PE NL BE PL CZ SK SE DK NO FI TR GR RU UA CN TW HK JP KR IN PK EG SA AE IL VN ID TH RO HU AT CH IE AU NZ ZA BG HR KE NG PH MY SG".split(
+    " ",
+  ) as CountryCode[];

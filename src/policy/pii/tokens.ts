@@ -14,6 +14,7 @@ const SPACED = TOKEN_FORMS.filter((form) => form.pattern.source.includes(" "));
 const FORM_UNITS = 3;
 const PAIR_UNITS = 40;
 const SHORTEST = 7;
+const GROUP = 4;
 const LONGEST_FORM = 18;
 const UNDERSCORE = 0x5f;
 const AT = 0x40;
@@ -42,7 +43,9 @@ function identify(text: string, start: number, end: number, length: number): Hit
   }
   const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
   if (account) return account;
-  return length <= LONGEST_FORM && (length >= SHORTEST || length === 4) ? lone(text, start, end) : null;
+  // A short token can only be the first of several groups.
+  if (length === GROUP) return lone(text, start, end, SPACED);
+  return length <= LONGEST_FORM && length >= SHORTEST ? lone(text, start, end) : null;
 }
 
 function lone(text: string, start: number, end: number, of?: readonly LoneForm[]): Hit | null {

@@ -13,6 +13,8 @@ export interface Assigned {
   end: number;
   link: Link;
   quoted: boolean;
+  /** A word for "is" stands before the value. */
+  copula: boolean;
 }
 
 const LONGEST_VALUE = 512;
@@ -22,6 +24,9 @@ const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
 const TYPE =
   /\s{0,4}(?::\s{0,2}[&*]?[A-Za-z]{1,12}(?:<[a-z]{1,12}>)?\s{0,4}(?==)|\s[*&]{0,1}(?:string|String|str|char|text)\s{1,4}(?==))/y;
 const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
+/** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
+const PAIR =
+  /["']?[\s,;]{0,24}(?:\/?>\s{0,24}<)?["'<]?(?:value|val|default|content|contents|stringvalue)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const SAID =
   /:?[ \t]{1,3}(?:is|was|are|be|equals|set to|changed to|reset to|now|ist|lautet|es|est|era|é|è|jest|är|er|on|это|är)\b[:]?\s{1,3}(?:now |set to |just |still )?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}/iy;
 const BESIDE = /[ \t]{1,24}/y;
@@ -32,25 +37,33 @@ const FILLER =
 const OPEN =
   /(?:[A-Za-z_.]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;
 const QUOTE = /\\{0,4}["'`]{1,3}/y;
+const EMPTY_VALUE = /^(?:""|''|``)$/;
 const LIST_OPEN = /[[({<]\s{0,2}/y;
 const BARE_END = /[\s"'`,;<>(){}[\]|]/;
 
 /** Returns the value that the name ending at `at` announces, or null. */
 export function valueAfter(text: string, at: number): Assigned | null {
   let position = skip(CLOSE, text, at);
+  const paired = skip(PAIR, text, position);
+  if (paired !== position) return valueAt(text, paired, "assigned");
   position = skip(TYPE, text, position);
   let next = skip(OPERATOR, text, position);
   let link: Link = "assigned";
+  let copula = false;
   if (text[position] === ">" && next !== position && text[next] === "@") return null;
   if (next === position) {
     next = skip(SAID, text, position);
     link = "said";
+    copula = next !== position;
   }
   if (next === position) {
     const filled = skip(FILLER, text, position);
     if (filled !== position) {
       next = skip(OPERATOR, text, filled);
-      if (next === filled) next = skip(SAID, text, filled);
+      if (next === filled) {
+        next = skip(SAID, text, filled);
+        copula = next !== filled;
+      }
       if (next === filled) return null;
     }
   }
@@ -59,7 +72,8 @@ export function valueAfter(text: string, at: number): Assigned | null {
     link = "beside";
   }
   if (next === position) return null;
-  return valueAt(text, next, link);
+  const value = valueAt(text, next, link);
+  return value && { ...value, copula };
 }
 
 /** Returns the value that begins at `at`: the quoted text, or the run up to a separator. */
@@ -67,18 +81,23 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   const opened = skip(OPEN, text, at);
   const inside = skip(QUOTE, text, opened);
   if (inside !== opened) {
+    if (EMPTY_VALUE.test(text.slice(opened, inside))) return null;
     const quote = text[inside - 1] as string;
     const limit = Math.min(text.length, inside + LONGEST_VALUE);
     let end = inside;
     while (end < limit && text[end] !== quote && text[end] !== "\n") end++;
     while (end > inside && text[end - 1] === "\\") end--;
-    return end > inside ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\" } : null;
+    return end > inside
+      ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\", copula: false }
+      : null;
   }
+  // Behind an operator that ends the line stands the next setting.
+  if (link === "assigned" && /=\s*\n\s*$/.test(text.slice(Math.max(0, at - 8), at))) return null;
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
   let run = at;
   while (run < limit && !/\s/.test(text[run] as string)) run++;
-  if (isMangled(text.slice(at, run))) return { start: at, end: run, link, quoted: false };
+  if (isMangled(text.slice(at, run))) return { start: at, end: run, link, quoted: false, copula: false };
   let end = start;
   while (end < limit && !BARE_END.test(text[end] as string)) end++;
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
@@ -86,7 +105,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   // The sentence's own punctuation, and an escape that ends a line.
   while (end > start && /[.,;:!?\\]/.test(text[end - 1] as string) && !(text[end - 1] === "!" && link !== "assigned"))
     end--;
-  return end > start ? { start, end, link, quoted: false } : null;
+  return end > start ? { start, end, link, quoted: false, copula: false } : null;
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {

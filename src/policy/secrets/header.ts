@@ -74,6 +74,7 @@ const isReference = (half: string): boolean => /^[$<{%`]|\$\{|\$\(|\{\{/.test(ha
 
 const PASSWORD_OPTION = /[ \t]{1,3}(?:"([^"\n]{3,128})"|'([^'\n]{3,128})'|([^\s"'<>|;&]{4,128}))/y;
 const USER_BEFORE = /\s-{1,2}(?:u|U|user|username|login)[ =\t]\s{0,2}["']?[^\s"']{1,128}["']?[^\n|;&]{0,80}$/;
+const MYSQL = /\b(?:mysql\w*|mariadb\S*)\s[^\n|;&]*$/;
 const LONGEST_COMMAND = 200;
 
 /** `-p password` of a command that was given a user: psexec, docker login, mysql. */
@@ -82,5 +83,7 @@ export function passwordOption(text: string, start: number, end: number): Hit | 
   const password = argumentAt(PASSWORD_OPTION, text, end);
   if (password === null || !USER_BEFORE.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
   if (isReference(password) || isPlaceholder(password) || /^[\d:./-]+$|^-/.test(password)) return null;
+  // The client asks for the password; what follows is the database.
+  if (text[end] === " " && MYSQL.test(text.slice(Math.max(0, start - LONGEST_COMMAND), start))) return null;
   return hitOf("auth_header", PASSWORD_OPTION.lastIndex - password.length, PASSWORD_OPTION.lastIndex);
 }

@@ -1,5 +1,7 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { isInResourceName } from "../text/identifier.ts";
+import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import {
   distinct,
@@ -11,6 +13,7 @@ import {
   looksRandom,
   wordShare,
 } from "./plausible.ts";
+import { saidSecret, saysRule } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -19,7 +22,7 @@ const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
 /** Endings that turn a secret's name into the name of something else. */
 const HARMLESS_REST =
-  /^(?:s(?![a-z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
+  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
@@ -27,6 +30,8 @@ const LONGEST_BEFORE = 16;
 /** What looking for a value costs, and what judging one costs. */
 const ASSIGNMENT_UNITS = 200;
 const VALUE_UNITS = 300;
+const SENTENCE_UNITS = 500;
+const LONGEST_ELEMENT = 400;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
@@ -44,20 +49,88 @@ export function announcedSecret(word: SecretWord): Check {
     if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
     if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
     spend(ASSIGNMENT_UNITS);
+    if (isInResourceName(text, start)) return null;
     const value = valueAfter(text, nameEnd);
     // An option takes its value without an operator.
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
-    if (value === null) return compared(text, word, start, nameEnd);
-    const secret = text.slice(value.start, value.end);
+    const found = value === null ? compared(text, word, start, nameEnd) : tied(text, word, start, end, value);
+    if (found !== null) return found;
+    // What is assigned is no secret; behind a comma the sentence goes on.
+    if (value?.link === "assigned" && text[nameEnd] !== ",")
+      return inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
     // "if you pass someOption": a verb.
-    if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
-    spend(VALUE_UNITS + 5 * secret.length);
-    if (word === "password" && isLogin(text, start, secret, value)) {
-      return hitOf("connection_string", value.start, value.end);
-    }
-    if (!isSecret(secret, word, value)) return null;
-    return hitOf("generic_credential", value.start, value.end);
+    if (text.slice(start, end).toLowerCase() === "pass") return inColumn(text, start, nameEnd, word);
+    spend(SENTENCE_UNITS);
+    const said = saidSecret(text, start, nameEnd, word);
+    return said === null ? inColumn(text, start, nameEnd, word) : hitOf("generic_credential", said.start, said.end);
   };
+}
+
+/** The check for words that come with a user's name: a password may follow somewhere behind them. */
+export function accountSecret(text: string, start: number, end: number): Hit | null {
+  spend(SENTENCE_UNITS);
+  const said = saidSecret(text, start, end, "account");
+  return said && hitOf("generic_credential", said.start, said.end);
+}
+
+function tied(text: string, word: SecretWord, start: number, end: number, value: Assigned): Hit | null {
+  const secret = text.slice(value.start, value.end);
+  if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
+  // A member of its own inside a call: the id of a secret that is stored elsewhere.
+  if (/id["']?\s{0,3}[:=]\s{0,3}["']?$/i.test(text.slice(Math.max(0, value.start - 12), value.start))) return null;
+  spend(VALUE_UNITS + 5 * secret.length);
+  if (word === "password" && isLogin(text, start, secret, value)) {
+    return hitOf("connection_string", value.start, value.end);
+  }
+  const isMeant = isCompared(text, end, value) || (word === "password" && isNetrc(text, start));
+  if (
+    isMeant &&
+    secret.length >= SHORTEST_PASSWORD &&
+    !/\s/.test(secret) &&
+    !isPlaceholder(secret) &&
+    !/^[A-Z_]+$/.test(secret)
+  )
+    return hitOf("generic_credential", value.start, value.end);
+  return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
+}
+
+/** `password == "logmein"`: a program that compares with a literal knows the secret. */
+const isCompared = (text: string, nameEnd: number, { start, quoted }: Assigned): boolean =>
+  quoted && /^["'`]?\)?\s{0,3}[!=]=/.test(text.slice(nameEnd, start)) && text.slice(start - 1, start) !== "=";
+
+/** `machine … login … password …`, the form of netrc. */
+const isNetrc = (text: string, start: number): boolean =>
+  /\bmachine\s+\S+\s+login\s+\S+\s+$/.test(text.slice(Math.max(0, start - LOGIN_REACH), start));
+
+/** The words in an element of XML: `<secret>{name AQAA 4AYm3wz7nfnX7Bqt}</secret>`. */
+function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | null {
+  const from = text.lastIndexOf(">", start);
+  if (word !== "key" || start - from > 3 || from < 0) return null;
+  const close = text.indexOf("<", start);
+  if (close < 0 || close - start > LONGEST_ELEMENT) return null;
+  for (const { 0: run, index } of text.slice(start, close).matchAll(/[^\s{}]{16,}/g)) {
+    if (isSecret(run, word, { start, end: close, link: "assigned", quoted: true, copula: false }))
+      return hitOf("generic_credential", start + index, start + index + run.length);
+  }
+  return null;
+}
+
+/** The first secret in the column of a table whose name the word is. */
+function inColumn(text: string, start: number, end: number, word: SecretWord): Hit | null {
+  for (const cell of cellsBelow(text, start, end)) {
+    const value = text.slice(cell.start, cell.end);
+    if (
+      !/\s/.test(value) &&
+      isSecret(value, word, {
+        ...cell,
+        link: "assigned",
+        quoted: /["'`]/.test(text[cell.start - 1] ?? ""),
+        copula: false,
+      })
+    )
+      return hitOf("generic_credential", cell.start, cell.end);
+  }
+  return null;
 }
 
 const LOGIN_REACH = 320;
@@ -84,27 +157,40 @@ function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
   return plausible && !isPlaceholder(value) && !PASSWORD_HASH.test(value);
 }
 
-function isPassword(value: string, { link, quoted }: Assigned): boolean {
+function isPassword(value: string, { link, quoted, copula }: Assigned): boolean {
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
-  // The next argument of a call.
+  // A selector; the next argument of a call.
+  if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
-  if (/\s/.test(value)) return quoted && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
+  if (/\s/.test(value))
+    return quoted && !saysRule(value) && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
+  if (copula && quoted && /^[\w!@#$%&*+-]{5,}$/.test(value) && !STATE.test(value)) return true;
   return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
 }
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
   if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
   if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
-  if (!/^[\w+/=.~:|*!@#$%^&-]+$/.test(value) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
+  if (!(quoted && value.length >= SHORTEST_KEY_BESIDE ? /^[\x21-\x7e]+$/ : /^[\w+/=.~:|*!@#$%^&-]+$/).test(value))
+    return false;
+  if ((JOINED_WORDS.test(value) && wordShare(value) > 0.4) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
   if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value))
     return false;
   if (isUuid(value)) return link === "assigned";
   return looksRandom(value) && !isCode(value, quoted);
 }
 
+/** A name of many parts: "my-plugin--access-key-2". */
+const JOINED_WORDS =
+  /^(?:[a-z]{2,}\d?|\d{1,2}|[a-z]\d?[a-z]+\d?)(?:[-_]{1,2}(?:[a-z]{2,}\d?|[a-z]\d|\d{1,2}|[a-z]\d?[a-z]+\d?)){3,}$/;
+
 /** A stored hash is not the password: bcrypt, crypt, argon2. */
 const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/;
+
+/** What is said of a password in a message. */
+const STATE =
+  /^(?:required|invalid|incorrect|wrong|weak|expired|empty|missing|correct|strong|hidden|valid|changed|reset|blank|encrypted|hashed|optional|secure|unsafe|short|long|secret|string|text|needed|provided|not[-_]\w+|password\w*|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane)$/i;
 
 /** In a sentence a password must show a digit or a sign, or be no word at all. */
 function strongPassword(value: string): boolean {

@@ -1,10 +1,13 @@
 /** Whether a string could be a real secret: not a placeholder, not a reference, not a word. */
 import { isWordlike } from "../text/wordlike.ts";
 
+/** "Insert your password here" in other languages, as it stands in the place of one. */
+const PLACEHOLDER_IN_WORDS =
+  /^(?:ihr|dein|euer|mein|votre|ton|mon|tu|su|mi|seu|sua|teu|tua|la[-_ ]tua|il[-_ ]tuo|jouw|uw|mijn|twoje|twoj|twój|moje|moj|vase|vaše|tvoje|ditt|din|mitt|min|oma|sinun|sizin|senin|το|ваш|твой|мой|мій|твій)[-_ ]?(?:[\p{L}_ -]*(?:pass|pwd|wort|contra|clave|senha|parola|wachtwoord|has[lł]o|heslo|l[oö]sen|kode|salasana|sifre|şifre|парол|κωδικ|key|token|schl|cl[eé])\p{L}*)\d{0,4}|^(?:sifreniz|şifreniz|parolanız|eintragen|einfügen|hier|aquí|aqui|ici|qui|tutaj|zde|här|tähän|buraya|здесь|сюда|тут|введите|введіть|entrez|ingrese|insira|inserisci|wpisz|zadejte|ange|indtast|skriv|syötä|girin)|[-_ ](?:hier|aquí|aqui|ici|qui|tutaj|zde|här|her|tähän|buraya|здесь|сюда|тут)$|^(?:你的|您的|请输入|此处|ここ|あなた|入力|여기|입력|यहाँ|अपना|هنا|كلمة|כאן|הסיסמה)/iu;
 const PLACEHOLDER_WORD =
   /example|placeholder|fake|change.?me|redacted|your[-_ .]|[-_ .]your|^your|yourkey|yourtoken|insert[-_ ]|dummy|sample|replace|notreal|undefined|lorem|ipsum|fill.?in|^my[-_](?:key|token|secret|pass)|(?:key|token|secret|password|value)[-_ ]?here|^(?:asdf\w{0,6}|foo|bar|baz|qux|test|testing|tests|abc|abcd|none|null|nil|true|false|yes|no|string|password|passwd|secret|token|hidden|masked|empty|default|unknown|invalid|user|username|admin|root|guest)$/i;
 const REFERENCE =
-  /^(?:\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
+  /^(?:&lt;|\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
 const REPEATED = /(.)\1{5,}/;
 /** A long body with fewer different characters than this is filler. */
 const FEWEST_DISTINCT = 6;
@@ -32,13 +35,22 @@ const LONG_VALUE = 40;
 
 /** Whether `value` refers to a secret elsewhere, or is a placeholder. */
 export function isPlaceholder(value: string): boolean {
-  if (PLACEHOLDER_WORD.test(value) || REFERENCE.test(value)) return true;
+  if (REFERENCE.test(value) || PLACEHOLDER_IN_WORDS.test(value)) return true;
+  if (PLACEHOLDER_WORD.test(value)) return !isLongRandom(value);
   if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
   if (distinct(value) <= 2 || (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)) {
     return true;
   }
   return value.length <= LONGEST_COUNTED_PLACEHOLDER && counted(value) >= value.length * 0.6;
 }
+
+/** In a long random value a short word may be chance, or an author's note in it. */
+const LONG_RANDOM = 28;
+const isLongRandom = (value: string): boolean =>
+  value.length >= LONG_RANDOM &&
+  /[A-Za-z0-9]{3}(?:fake|sample|replace|dummy|example)[A-Za-z0-9]{3}/i.test(value) &&
+  (value.match(/\d(?!\d)/g)?.length ?? 0) >= 3 &&
+  wordShare(value) <= 0.4;
 
 /** How many characters follow their predecessor in the alphabet or in the digits. */
 function counted(value: string): number {

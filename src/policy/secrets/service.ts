@@ -1,7 +1,7 @@
 /** Keys of services without a telling form: a random string after the service's name. */
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isDigit, isLetter, isLower } from "../text/ascii.ts";
-import { isInIdentifier } from "../text/identifier.ts";
+import { isInIdentifier, isInResourceName } from "../text/identifier.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
 /** The longest distance between a name and its key. */
@@ -48,6 +48,7 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
       if (found !== null) {
         // In one value, name and key are one token; in two values, the first may be an identifier.
         if (/["'`]/.test(text.slice(end, at)) && isInIdentifier(text, start, end)) return null;
+        if (isInResourceName(text, at)) return null;
         return hitOf("keyed_token", at + found.offset, at + found.offset + found.length);
       }
     }
@@ -99,7 +100,7 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
 function isKey(value: string, said: string): boolean {
   const named = KEY_WORD.test(said);
   const assigned = /[:=]\s{0,3}["'`]?$/.test(said);
-  if (isUuid(value)) return named || assigned;
+  if (isUuid(value)) return (named || assigned) && !/id["']?\s{0,3}[:=]\s{0,3}["']?$/i.test(said);
   if (!/[-_:=>"'\s,(]$/.test(said)) return false;
   if (named) {
     if (/^\d+$/.test(value)) return value.length >= 15 && assigned;
@@ -109,5 +110,5 @@ function isKey(value: string, said: string): boolean {
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
   return assigned
     ? value.length >= SHORTEST_TIED
-    : value.length >= SHORTEST_ALONE && /\d/.test(value) && /[A-Z]/.test(value);
+    : value.length >= SHORTEST_ALONE && /\d/.test(value) && (/[A-Z]/.test(value) || /["']$/.test(said));
 }

@@ -75,6 +75,8 @@ function compile([, prefix, body]: readonly [string, string, string]): TokenForm
 const NAMED_IDENTIFIER =
   /(?:^|[^A-Za-z0-9_-])(?!\w*(?:key|token|secret|access|api|pass|auth|pat_|sk_|pk_))[a-z]{2,10}_$/;
 const LONGEST_NAME = 16;
+/** What stands behind a fixed part in the middle may be too short to judge. */
+const SHORTEST_JUDGED = 12;
 
 /** Returns the end of the token whose prefix is `text[start, bodyStart)`, or -1 when there is none. */
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
@@ -99,7 +101,8 @@ export function infixAnchors(): Anchor[] {
       check: (text, start, end) => {
         const last = matchEnd(rest, text, end);
         const match = last < 0 ? null : front.exec(text.slice(Math.max(0, start - Number(longestBefore)), start));
-        return match && hitOf("provider_token", start - match[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last);
+        if (match === null || looksInvented(text.slice(end, last).padEnd(SHORTEST_JUDGED, "7Qw9"))) return null;
+        return hitOf("provider_token", start - match[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last);
       },
     };
   });

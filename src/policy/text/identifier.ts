@@ -44,3 +44,10 @@ export function isInPaddedBase64(text: string, start: number, end: number): bool
   const run = text.slice(from, to);
   return /[+/]/.test(run) && run.length % 4 === 0 && PADDED.test(run);
 }
+
+const RESOURCE_NAME = /(?:^|[^\w])(?:arn|urn|crn|ocid1|projects)[:./][\w:./@-]*$/;
+const LONGEST_RESOURCE_NAME = 120;
+
+/** Whether `at` lies in the name of a resource, such as `arn:aws:secretsmanager:…`, which says where a secret is. */
+export const isInResourceName = (text: string, at: number): boolean =>
+  RESOURCE_NAME.test(text.slice(Math.max(0, at - LONGEST_RESOURCE_NAME), at));

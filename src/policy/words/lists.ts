@@ -33,6 +33,20 @@ export function listsOf<const N extends string>(text: string, names: readonly N[
   return Object.fromEntries(sections.map(({ heading, lines }) => [heading, lines])) as Record<N, string[]>;
 }
 
+/** The words that a line with alternatives in brackets stands for: `hasł(o|a)` for `hasło` and `hasła`. */
+export function spelledOut(line: string): string[] {
+  const [, before = line, choice, after = ""] = /^([^(]*)\(([^)]*)\)(.*)$/.exec(line) ?? [];
+  if (choice === undefined) return [line];
+  return choice.split("|").flatMap((one) => spelledOut(before + one + after));
+}
+
+/** Like {@link listsOf}, with the alternatives of each line spelled out. */
+export function wordsOf<const N extends string>(text: string, names: readonly N[]): Record<N, readonly string[]> {
+  const lists = listsOf(text, names);
+  const spelled = names.map((name) => [name, [...new Set(lists[name].flatMap(spelledOut))]]);
+  return Object.fromEntries(spelled) as Record<N, string[]>;
+}
+
 /** What the characters of a section of characters.txt are read as. */
 export function readings(section: "look-alikes" | "signs" | "entities"): ReadonlyMap<string, string> {
   const plain = (word: string) =>

@@ -1,0 +1,89 @@
+/** Passwords among the arguments of commands and calls, where only their place tells what they are. */
+import type { Anchor } from "../anchor.ts";
+import { asWord } from "../anchor.ts";
+import { type Check, hitOf, spend } from "../check.ts";
+import { matchAt } from "../text/ascii.ts";
+import commands from "../words/commands.txt" with { type: "text" };
+import { columnsOf, listsOf } from "../words/lists.ts";
+import { isPlaceholder, looksLikePassword } from "./plausible.ts";
+import { looksChosen } from "./sentence.ts";
+
+/** What a check costs. */
+const COMMAND_UNITS = 200;
+const CALL_UNITS = 300;
+const REACH_BEFORE = 120;
+const SHORTEST = 4;
+
+const isReference = (value: string): boolean => /^[$<{%`-]|\$[{(\w]|\{\{|^\/|^\w+:\/\//.test(value);
+const bare = (value: string): string => value.replace(/^["']|["']$/g, "");
+
+function isPassword(written: string): boolean {
+  const value = bare(written);
+  if (value.length < SHORTEST || isReference(value) || isPlaceholder(value)) return false;
+  return !/^[\d:.,/]+$/.test(value) && (looksLikePassword(value) || value !== written);
+}
+
+const sections = listsOf(commands, ["behind", "in front", "calls"]);
+const rows = (section: "behind" | "in front", flags: string): [string, RegExp][] =>
+  sections[section].map((row) => {
+    const [command = "", pattern = ""] = columnsOf(row);
+    return [command, new RegExp(pattern.slice(1, -1), flags)];
+  });
+
+function behind(pattern: RegExp): Check {
+  return (text, _start, end) => {
+    spend(COMMAND_UNITS);
+    const password = matchAt(pattern, text, end)?.[1];
+    if (password === undefined || !isPassword(password)) return null;
+    return hitOf("generic_credential", pattern.lastIndex - password.length, pattern.lastIndex);
+  };
+}
+
+function inFront(pattern: RegExp): Check {
+  return (text, start) => {
+    spend(COMMAND_UNITS);
+    const from = Math.max(0, start - REACH_BEFORE);
+    const match = pattern.exec(text.slice(from, start));
+    const password = match?.[1];
+    if (match === null || password === undefined || !isPassword(password)) return null;
+    const at = from + match.index + match[0].indexOf(password);
+    return hitOf("generic_credential", at, at + password.length);
+  };
+}
+
+const ARGUMENT =
+  /\s{0,8}(?:\w{1,24}\s?=\s?)?(?:[bru]{0,2}"([^"\n]{1,128})"|[bru]{0,2}'([^'\n]{1,128})'|[\w.$[\]]{1,64}(?:\(\))?)\s{0,8}(,|\))/y;
+const MOST_ARGUMENTS = 5;
+
+/** The text behind the first argument that looks like a password. */
+function argument(isClear: boolean): Check {
+  return (text, _start, end) => {
+    spend(CALL_UNITS);
+    let at = end;
+    for (let index = 0; index < MOST_ARGUMENTS; index++) {
+      const match = matchAt(ARGUMENT, text, at);
+      if (match === null) return null;
+      const value = match[1] ?? match[2];
+      if (index > 0 && value !== undefined && !isReference(value) && !isPlaceholder(value)) {
+        const isPlausible = isClear ? looksLikePassword(value) || looksChosen(value) : looksChosen(value);
+        const from = text.indexOf(value, at);
+        if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
+      }
+      if (match[3] === ")") return null;
+      at = ARGUMENT.lastIndex;
+    }
+    return null;
+  };
+}
+
+/** An anchor for each command and call of words/commands.txt. */
+export function commandAnchors(): Anchor[] {
+  return [
+    ...rows("behind", "y").map(([word, pattern]) => ({
+      word,
+      check: word.endsWith(":") ? behind(pattern) : asWord(word, behind(pattern)),
+    })),
+    ...rows("in front", "").map(([word, pattern]) => ({ word, check: asWord(word, inFront(pattern)) })),
+    ...sections.calls.map((word) => ({ word, check: argument(/cred|basic|entry|authenticator/.test(word)) })),
+  ];
+}

@@ -1,0 +1,135 @@
+/**
+ * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password". The
+ * words between name and value are many, so the value must look the part, the more the farther it is from the name.
+ */
+import { wordsOf } from "../words/lists.ts";
+import sentenceWords from "../words/sentences.txt" with { type: "text" };
+import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
+
+interface Place {
+  start: number;
+  end: number;
+}
+
+/** How far from the name a value is looked for. */
+const REACH = 96;
+const REACH_BEFORE = 56;
+const MOST_SENTENCE_ENDS = 2;
+const SHORTEST = 6;
+const LONGEST = 128;
+const SHORTEST_KEY = 16;
+
+const lists = wordsOf(sentenceWords, ["joints", "attached joints", "joints in front", "rules"]);
+const anyOf = (words: readonly string[]): string =>
+  words
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => RegExp.escape(word))
+    .join("|");
+const JOINT = new RegExp(
+  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(lists.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(lists["attached joints"])})\\s?|[:=→—–>，,]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
+  "iu",
+);
+const JOINT_IN_FRONT = new RegExp(
+  `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(lists["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
+  "iu",
+);
+const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(lists.rules)})(?![\\p{Ll}])`, "iu");
+/** Whether a text speaks of rules for passwords, or of examples. */
+export const saysRule = (text: string): boolean => RULE.test(text);
+
+/** What a value is written with: Latin, Greek and Cyrillic letters, digits and signs, without the quotes around it. */
+const TOKEN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}0-9!#$%&*+./:=?@\\^_|~-]+/gu;
+const OPENED = /["'`“„«‘「『]$/;
+const CLOSED = /^["'`”“»’」』]/;
+
+/** How much a token looks like a password that somebody made up. */
+const NONE = 0;
+const MIXED = 1;
+const CLEAR = 2;
+
+/** Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`. */
+const OTHER =
+  /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]/i;
+const NUMBERED = /^(?:[\p{L}]+[-_.]?)+\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
+const SIGN = /[!#$%^&*+=?~|]/;
+
+function looksOf(token: string): 0 | 1 | 2 {
+  if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
+  if (!/\p{L}/u.test(token) || isPlaceholder(token)) return NONE;
+  const digit = /\d/.test(token);
+  const sign = SIGN.test(token.slice(0, -1)) || token.endsWith("!!");
+  if (digit && sign) return CLEAR;
+  // A digit in the place of a letter: "Tr4velling", "p0stgres".
+  const leet = /\p{Ll}[013457@]\p{Ll}/u.test(token) || /^\p{Lu}[013457]\p{Ll}/u.test(token);
+  const closed = /[!#$%*]$/.test(token);
+  if (digit && (leet || closed)) {
+    const inside = /\p{L}\d+\p{L}/u.test(token);
+    return (token.length >= 8 && leet) || (closed && inside) ? CLEAR : MIXED;
+  }
+  if (sign && /\p{Ll}/u.test(token) && /^[\p{L}-]+[#!$%*&+=?~]\p{L}+$/u.test(token)) return MIXED;
+  if (!digit) return NONE;
+  if (/\p{Ll}\d+\p{L}|\p{Lu}\p{Ll}+\p{Lu}.*\d/u.test(token) && wordShare(token) < 0.75) return MIXED;
+  if (NUMBERED.test(token))
+    return /^\p{L}+(?:-\p{L}+)*-\d{2,5}$/u.test(token) && !/^\p{Lu}+-/u.test(token) ? MIXED : NONE;
+  return MIXED;
+}
+
+/** Whether somebody seems to have made up a token as a password: no word, no name with a number, no version. */
+export const looksChosen = (token: string): boolean => looksOf(token) !== NONE;
+
+const looksLikeKey = (token: string): boolean =>
+  token.length >= SHORTEST_KEY &&
+  /\d/.test(token) &&
+  /[g-zG-Z]/.test(token) &&
+  !/[A-Z]_[A-Z]|=[^=]/.test(token) &&
+  !OTHER.test(token) &&
+  looksRandom(token) &&
+  !isPlaceholder(token);
+
+/** The tokens of `text[from, to)`, without the signs of the sentence around them. */
+function* tokensIn(text: string, from: number, to: number): Generator<Place> {
+  const stretch = text.slice(from, to);
+  for (const { 0: run, index } of stretch.matchAll(TOKEN)) {
+    const front = /^[.:/|=&*_-]*/.exec(run)?.[0].length ?? 0;
+    const back = /[.:/|,&_-]*\??$/.exec(run)?.[0].length ?? 0;
+    const end = run.length - back;
+    if (end - front >= SHORTEST) yield { start: from + index + front, end: from + index + end };
+  }
+}
+
+/** What may be a secret of a kind, behind a name that ends at `end` or in front of one that begins at `start`. */
+export function saidSecret(
+  text: string,
+  start: number,
+  end: number,
+  kind: "password" | "key" | "account",
+): Place | null {
+  const to = Math.min(text.length, end + REACH);
+  for (const { start: at, end: last } of tokensIn(text, end, to)) {
+    if (last === to && to < text.length) break;
+    const gap = text.slice(end, at);
+    if ((gap.match(/[.!?;\n।。？！؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS || gap.includes("\n\n")) break;
+    const token = text.slice(at, last);
+    if (kind === "key" ? !looksLikeKey(token) : looksOf(token) === NONE) continue;
+    if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
+    const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
+    const joined = JOINT.test(gap) || quoted || /[?？؟]\s{1,2}$/.test(gap);
+    if (kind === "account" ? isClear(token) && !gap.includes("\n") : joined || (kind === "password" && isClear(token)))
+      return { start: at, end: last };
+  }
+  return kind === "account" ? null : inFront(text, start, kind);
+}
+
+const isClear = (token: string): boolean => looksOf(token) === CLEAR;
+
+function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
+  const from = Math.max(0, start - REACH_BEFORE);
+  if (!/\d/.test(text.slice(from, start))) return null;
+  const token = Array.from(tokensIn(text, from, start)).at(-1);
+  if (token === undefined || (token.start === from && from > 0)) return null;
+  const written = text.slice(token.start, token.end);
+  const fits = kind === "key" ? looksLikeKey(written) : looksOf(written) !== NONE;
+  return fits && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
+    ? token
+    : null;
+}

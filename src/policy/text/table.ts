@@ -1,0 +1,90 @@
+/** Tables in text: lines whose cells are separated by the same sign (CSV, Markdown, text copied from a sheet). */
+
+export interface Cell {
+  start: number;
+  end: number;
+}
+
+const SEPARATORS = ",;|\t";
+const LONGEST_HEADER = 320;
+const LONGEST_LINE = 480;
+const LONGEST_NAME = 40;
+/** So many rows are read, which is enough to know what a column holds. */
+const MOST_ROWS = 3;
+/** The line below the header of a table in Markdown. */
+const RULE = /^[\s|:+=-]+$/;
+
+/**
+ * The cells below the name of a column, when the word `[start, end)` is or is part of one: of the next rows, without
+ * quotes and spaces around them. Bounded.
+ */
+export function cellsBelow(text: string, start: number, end: number): Cell[] {
+  const separator = separatorAt(text, start, end);
+  if (separator === null) return [];
+  const lineStart = text.lastIndexOf("\n", start - 1) + 1;
+  const headerEnd = text.indexOf("\n", end);
+  if (start - lineStart > LONGEST_HEADER || headerEnd < 0 || headerEnd - end > LONGEST_HEADER) return [];
+  const header = cells(text, lineStart, headerEnd, separator);
+  if (!isHeader(text, header)) return [];
+  const column = header.findIndex((cell) => cell.end >= start);
+  const found: Cell[] = [];
+  for (let at = headerEnd + 1; found.length < MOST_ROWS && at < text.length; ) {
+    const next = text.indexOf("\n", at);
+    const lineEnd = next < 0 ? text.length : next;
+    if (lineEnd === at || lineEnd - at > LONGEST_LINE) break;
+    if (!RULE.test(text.slice(at, lineEnd))) {
+      const row = cells(text, at, lineEnd, separator);
+      if (row.length !== header.length) break;
+      found.push(trimmed(text, row[column] as Cell));
+    }
+    at = lineEnd + 1;
+  }
+  return found;
+}
+
+/** Names of columns are short, and no sentence. */
+const NAME = /^[^.!?(){}=]{0,40}$/;
+
+const isHeader = (text: string, header: readonly Cell[]): boolean =>
+  header.every(({ start, end }, index) => {
+    const name = text.slice(start, end).trim();
+    return NAME.test(name) && (name !== "" || index === 0 || index === header.length - 1);
+  });
+
+/** The separator beside the name of a column; null when the word is in no line of cells. */
+function separatorAt(text: string, start: number, end: number): string | null {
+  let behind = end;
+  while (behind < text.length && behind - end < LONGEST_NAME && !isBoundary(text, behind)) behind++;
+  if (SEPARATORS.includes(text[behind] ?? "\n")) return text[behind] as string;
+  let before = start;
+  while (before > 0 && start - before < LONGEST_NAME && !isBoundary(text, before - 1)) before--;
+  const sign = text[before - 1];
+  return sign !== undefined && SEPARATORS.includes(sign) && (text[behind] === "\n" || text[behind] === "\r")
+    ? sign
+    : null;
+}
+
+const isBoundary = (text: string, at: number): boolean => text[at] === "\n" || SEPARATORS.includes(text[at] as string);
+
+/** The cells of the line `[from, to)`; separators in double quotes belong to the cell. */
+function cells(text: string, from: number, to: number, separator: string): Cell[] {
+  const found: Cell[] = [];
+  let start = from;
+  let quoted = false;
+  for (let at = from; at <= to; at++) {
+    if (at < to && text[at] === '"') quoted = !quoted;
+    else if (at === to || (text[at] === separator && !quoted)) {
+      found.push({ start, end: at });
+      start = at + 1;
+    }
+  }
+  return found;
+}
+
+function trimmed(text: string, { start, end }: Cell): Cell {
+  let from = start;
+  let to = end;
+  while (from < to && /[\s"'`]/.test(text[from] as string)) from++;
+  while (to > from && /[\s"'`]/.test(text[to - 1] as string)) to--;
+  return { start: from, end: to };
+}
