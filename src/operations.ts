@@ -310,6 +310,33 @@ export const OPERATIONS = {
     group: "data",
     did: "removed expired entries",
   },
+  "policies.read": {
+    ...CONFIG_READ,
+    scopes: ["full", "auditor"],
+    input: takes<Record<never, never>>(),
+    did: "read the workspace's policies",
+    tried: "read the workspace's policies",
+  },
+  "policies.update": {
+    ...CONFIG_CHANGE,
+    input: takes<{ floor: JsonObject; condition?: VersionCondition }>(),
+    did: "saved the workspace's policies",
+    tried: "save the workspace's policies",
+  },
+  "policies.list_versions": {
+    ...CONFIG_READ,
+    scopes: ["full", "auditor"],
+    input: takes<{ page: Page }>(),
+    did: "listed the versions of the workspace's policies",
+    tried: "list the versions of the workspace's policies",
+  },
+  "policies.read_version": {
+    ...CONFIG_READ,
+    scopes: ["full", "auditor"],
+    input: takes<{ version: string }>(),
+    did: "read a version of the workspace's policies",
+    tried: "read a version of the workspace's policies",
+  },
   "policy.check": {
     ...DATA_READ,
     kind: "plain",

@@ -113,11 +113,11 @@ export function refusalOf(policies: PolicySettings, content: Content, nowMs: num
 
 /**
  * Returns what an event says of a text that its request names and that may not be stored, such as a key: the text, or
- * `{"redacted": true}` when a policy objects to it. `policies` are those of the agent, null for an agent that never
- * began. Without them, no agent is known, and every policy counts.
+ * `{"redacted": true}` when a policy objects to it. `policies` are those in force for the agent.
+ * Without them, no agent is known, and every policy counts.
  */
-export function recorded(name: string, text: string, policies: PolicySettings | null = EVERY_POLICY): JsonObject {
-  if (policies === null || text === "") return { [name]: text };
+export function recorded(name: string, text: string, policies: PolicySettings = EVERY_POLICY): JsonObject {
+  if (text === "") return { [name]: text };
   // At the end of time, only exceptions that never end hold.
   const found = matchesOf(
     examine(rulesOf(policies), { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER).found,

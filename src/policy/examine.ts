@@ -1,10 +1,11 @@
 /** What the rules of an agent find in some content, without the exceptions that they make. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
-import type { Mode } from "./modes.ts";
+import { isStronger, type Mode, strongerMode } from "./modes.ts";
+import type { OwnPattern } from "./patterns.ts";
 import type { Content } from "./policy.ts";
 import { replacedPlaces } from "./redact.ts";
-import type { Rules } from "./rules.ts";
+import type { Layer, Rules } from "./rules.ts";
 import { MOST_HITS } from "./scan.ts";
 import { screen } from "./screen.ts";
 import { PATTERNS } from "./screening.ts";
@@ -24,6 +25,14 @@ interface Hit {
   start: number;
   end: number;
   isEncoded?: true;
+  /** The pattern that matched. */
+  pattern?: OwnPattern;
+}
+
+/** A hit with the mode that it has after all exceptions. */
+interface Judged {
+  hit: Hit;
+  mode: Mode;
 }
 
 const NO_HITS: readonly Hit[] = [];
@@ -42,12 +51,12 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
   if (seen.length === 0 && others.length === 0) return NOTHING;
   const exceptions = new Exceptions(rules, content, nowMs);
   const kept = seen
-    .map(({ field, hits }) => ({ field, hits: hits.filter((hit) => !exceptions.cover(hit, field.text)) }))
+    .map(({ field, hits }) => ({ field, hits: exceptions.judge(hits, field.text) }))
     .filter(({ hits }) => hits.length > 0);
   const show = pathShower(kept.map(({ field }) => field));
   const found: FieldMatches[] = kept.map(({ field, hits }) => ({
     field,
-    matches: hits.map((hit) => matchOf(hit, field, show(field), rules)),
+    matches: hits.map((hit) => matchOf(hit, field, show(field))),
   }));
   if (others.length > 0) found.unshift({ field: null, matches: others });
   return { found, excepted: exceptions.counted, isProvisional: exceptions.isProvisional };
@@ -58,7 +67,7 @@ function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
   const own = patternHits(field.text, rules, content);
   const all = own.length === 0 ? detected : [...detected, ...own];
   if (all.length === 0) return all;
-  const isReplaced = replacedPlaces(field.text, rules.modes);
+  const isReplaced = replacedPlaces(field.text, rules.names);
   return isReplaced === null ? all : all.filter(({ start, end }) => !isReplaced(start, end));
 }
 
@@ -79,7 +88,7 @@ function patternHits(text: string, { patterns, budget }: Rules, content: Content
   if (patterns === null || text === "") return NO_HITS;
   const { matches, isComplete } = patterns.find(text, ({ prefixes }) => applies(prefixes, content), MOST_HITS);
   const hits = matches.map(
-    ({ pattern, start, end }): Hit => ({ detector: pattern.name, policy: PATTERNS, start, end }),
+    ({ pattern, start, end }): Hit => ({ detector: pattern.name, policy: PATTERNS, start, end, pattern }),
   );
   if (!isComplete) hits.push({ detector: BUDGET, policy: budget.policy, start: 0, end: text.length });
   return hits;
@@ -89,8 +98,8 @@ function patternHits(text: string, { patterns, budget }: Rules, content: Content
 const applies = (prefixes: readonly string[] | undefined, { key, valueName = "value" }: Content): boolean =>
   prefixes === undefined || (valueName === "value" && prefixes.some((prefix) => key.startsWith(prefix)));
 
-function matchOf({ detector, policy, start, end, isEncoded }: Hit, field: Field, path: string, rules: Rules): Match {
-  const mode = rules.modes.get(detector) as Mode;
+function matchOf({ hit, mode }: Judged, field: Field, path: string): Match {
+  const { detector, policy, start, end, isEncoded } = hit;
   const { tier = null } = Object.hasOwn(DETECTORS, detector) ? DETECTORS[detector as DetectorName] : {};
   const finding = tier === null ? { policy, detector } : { policy, detector, tier };
   const isFixed = isEncoded === true || detector === BUDGET || field.isName || field.path[0] === "key";
@@ -108,11 +117,41 @@ class Exceptions {
     private readonly nowMs: number | undefined,
   ) {}
 
-  /** Whether a hit is an exception, which is counted. */
-  cover({ detector, start, end }: Hit, text: string): boolean {
-    const candidates = this.rules.exceptions.get(detector);
+  /** Returns the hits that are left, each with its mode. Of patterns of one name that match the same, one is left. */
+  judge(hits: readonly Hit[], text: string): Judged[] {
+    const judged = hits.map((hit) => ({ hit, mode: this.#modeOf(hit, text) })).filter(({ mode }) => mode !== "off");
+    if (this.rules.layers.length === 1) return judged;
+    return judged.filter(({ hit, mode }, index) => {
+      const isSame = (other: Judged) =>
+        other.hit.detector === hit.detector && other.hit.start === hit.start && other.hit.end === hit.end;
+      return !judged.some(
+        (other, at) => isSame(other) && (isStronger(other.mode, mode) || (other.mode === mode && at < index)),
+      );
+    });
+  }
+
+  /** Returns the strongest mode that some settings demand without an exception. An exception that weakens is counted. */
+  #modeOf({ detector, start, end, pattern }: Hit, text: string): Mode {
+    const { layers, budget } = this.rules;
+    if (detector === BUDGET) return budget.mode;
+    const demanded = layers.map(({ modes }, layer): Mode => {
+      if (pattern === undefined) return modes.get(detector) ?? "off";
+      return pattern.layer === layer ? pattern.mode : "off";
+    });
+    const left = demanded.map((mode, layer) =>
+      mode !== "off" && this.#isExcepted(layers[layer] as Layer, detector, text.slice(start, end)) ? "off" : mode,
+    );
+    const [mode, before] = [left.reduce(strongerMode), demanded.reduce(strongerMode)];
+    if (mode !== before) {
+      this.counted ??= {};
+      this.counted[detector] = (this.counted[detector] ?? 0) + 1;
+    }
+    return mode;
+  }
+
+  #isExcepted({ exceptions }: Layer, detector: string, matched: string): boolean {
+    const candidates = exceptions.get(detector);
     if (candidates === undefined) return false;
-    const matched = text.slice(start, end);
     const found = candidates.filter(
       ({ equals, ends_with: ending, prefixes, untilMs }) =>
         (equals === undefined ? ending !== undefined && matched.endsWith(ending) : matched === equals) &&
@@ -123,8 +162,6 @@ class Exceptions {
     if (this.nowMs === undefined && found.every(({ untilMs }) => untilMs !== Number.POSITIVE_INFINITY)) {
       this.isProvisional = true;
     }
-    this.counted ??= {};
-    this.counted[detector] = (this.counted[detector] ?? 0) + 1;
     return true;
   }
 }

@@ -2,9 +2,12 @@
 import type { RE2JS, RE2Set } from "re2js";
 import type { PatternSetting } from "./screening.ts";
 
+/** A pattern, and the position of the settings that have it among those in force together. */
+export type OwnPattern = PatternSetting & { layer: number };
+
 /** One match. Offsets are UTF-16 code units, `end` exclusive. */
 export interface PatternMatch {
-  pattern: PatternSetting;
+  pattern: OwnPattern;
   start: number;
   end: number;
 }
@@ -34,7 +37,7 @@ export class PatternSet {
   readonly #all: RE2Set;
   readonly #single: readonly RE2JS[];
 
-  constructor(private readonly patterns: readonly PatternSetting[]) {
+  constructor(private readonly patterns: readonly OwnPattern[]) {
     const { RE2JS, RE2Set } = engine();
     const sources = patterns.map(({ regex, ignore_case: ignoreCase }) => (ignoreCase ? `(?i)${regex}` : regex));
     this.#all = new RE2Set();
@@ -51,7 +54,7 @@ export class PatternSet {
     const matches: PatternMatch[] = [];
     const until = performance.now() + FREE_MS + (MS_PER_KIBI * text.length) / 1024;
     for (const index of this.#all.match(text)) {
-      const pattern = this.patterns[index] as PatternSetting;
+      const pattern = this.patterns[index] as OwnPattern;
       if (!applies(pattern)) continue;
       const matcher = (this.#single[index] as RE2JS).matcher(text);
       while (matcher.find()) {

@@ -46,7 +46,13 @@ export const PRECEDENCE: readonly string[] = ["block_secrets", "block_pii", PATT
 export type PolicyName = keyof typeof POLICIES;
 
 /** What each policy is set to. */
-export type PolicySettings = { readonly [N in PolicyName]: (typeof POLICIES)[N]["off"] };
+export type PolicySettings = { readonly [N in PolicyName]: (typeof POLICIES)[N]["off"] } & {
+  /**
+   * Set when the settings combine several: those, each with its own exceptions and patterns. An exception weakens only
+   * what the settings with it demand.
+   */
+  readonly layers?: readonly PolicySettings[];
+};
 
 /** The `policies` of a config, as clients send it. */
 export type PolicyMembers = { [N in PolicyName]?: (typeof POLICIES)[N]["example"] };
@@ -82,6 +88,10 @@ export const NO_POLICIES: PolicySettings = policiesOf({});
 export function examplePolicies(names: readonly PolicyName[]): PolicySettings {
   return policiesOf({ policies: Object.fromEntries(names.map((name) => [name, POLICIES[name].example as JsonValue])) });
 }
+
+/** Whether any policy is on. */
+export const enforces = (policies: PolicySettings): boolean =>
+  allPolicies().some(([name, { off }]) => policies[name] !== off);
 
 /** Whether some content may be refused under these settings. */
 export function refusesContent(policies: PolicySettings): boolean {

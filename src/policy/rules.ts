@@ -1,7 +1,7 @@
 /** The settings of an agent's policies, compiled for screening: which detectors look, and what a match means. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
-import { isStronger, type Kind, type Mode } from "./modes.ts";
-import { PatternSet } from "./patterns.ts";
+import { isStronger, type Kind, type Mode, strongerMode } from "./modes.ts";
+import { type OwnPattern, PatternSet } from "./patterns.ts";
 import { contentPolicies, type PolicyName, type PolicySettings } from "./policies.ts";
 import type { AnySetting, ContentPolicy } from "./policy.ts";
 import { buildDictionary, type Dictionary } from "./scan.ts";
@@ -14,7 +14,7 @@ import {
 } from "./screening.ts";
 
 /** An exception, with the moment from which it no longer holds, ms; infinite for never. */
-type Exception = ExceptionSetting & { untilMs: number };
+export type Exception = ExceptionSetting & { untilMs: number };
 
 /** A policy that decides by a function of its own, with its setting. */
 interface OwnRule {
@@ -22,13 +22,21 @@ interface OwnRule {
   setting: AnySetting;
 }
 
+/** The demands of one of the settings that are in force together. */
+export interface Layer {
+  /** Of the detectors that look. */
+  modes: ReadonlyMap<string, Mode>;
+  /** By the name of the detector or pattern. */
+  exceptions: ReadonlyMap<string, readonly Exception[]>;
+}
+
 export interface Rules {
   /** The detectors that look; null when none does. */
   dictionary: Dictionary | null;
-  modes: ReadonlyMap<string, Mode>;
+  /** The names of all detectors and patterns that look. */
+  names: ReadonlySet<string>;
   patterns: PatternSet | null;
-  /** By the name of the detector or pattern. */
-  exceptions: ReadonlyMap<string, readonly Exception[]>;
+  layers: readonly Layer[];
   /** The policies that are on and have a function of their own. */
   others: readonly (readonly [PolicyName, OwnRule])[];
   /** What a text that costs too much is refused by, and in which mode: the strongest there is. */
@@ -50,13 +58,12 @@ export function rulesOf(policies: PolicySettings): Rules {
 }
 
 function compile(policies: PolicySettings): Rules {
-  const { screening } = policies;
-  const patterns = (screening?.patterns ?? []).filter(({ mode }) => mode !== "off");
-  const modes = new Map<string, Mode>();
-  for (const name of Object.keys(DETECTORS) as DetectorName[]) {
-    const mode = modeOf(policies, name);
-    if (mode !== "off") modes.set(name, mode);
-  }
+  const settings = policies.layers ?? [policies];
+  const layers = settings.map((one): Layer => ({ modes: modesOf(one), exceptions: exceptionsOf(one.screening) }));
+  const patterns = settings.flatMap(({ screening }, layer) =>
+    (screening?.patterns ?? []).flatMap((one) => (one.mode === "off" ? [] : [{ ...one, layer }])),
+  );
+  const modes = layers.map((one) => one.modes).reduce(strongerModes);
   const others = contentPolicies().flatMap(([name, { decide, off }]) => {
     const setting = policies[name] as AnySetting;
     return decide === "detectors" || setting === off ? [] : [[name, { decide, setting }] as const];
@@ -64,12 +71,23 @@ function compile(policies: PolicySettings): Rules {
   const budget = strongestOf(modes, patterns);
   return {
     dictionary: modes.size === 0 ? null : dictionaryOf(modes),
-    modes: new Map([...modes, ...patterns.map(({ name, mode }) => [name, mode] as const), [BUDGET, budget.mode]]),
+    names: new Set([...modes.keys(), ...patterns.map(({ name }) => name), BUDGET]),
     patterns: patterns.length === 0 ? null : patternSetOf(patterns),
-    exceptions: exceptionsOf(screening),
+    layers,
     others,
     budget,
   };
+}
+
+/** Returns the modes of the detectors that look, in the order of the list. */
+function modesOf(policies: PolicySettings): ReadonlyMap<string, Mode> {
+  const names = Object.keys(DETECTORS) as DetectorName[];
+  return new Map(names.map((name) => [name, modeOf(policies, name)] as const).filter(([, mode]) => mode !== "off"));
+}
+
+function strongerModes(a: ReadonlyMap<string, Mode>, b: ReadonlyMap<string, Mode>): ReadonlyMap<string, Mode> {
+  const names = Object.keys(DETECTORS).filter((name) => a.has(name) || b.has(name));
+  return new Map(names.map((name) => [name, strongerMode(a.get(name) ?? "off", b.get(name) ?? "off")] as const));
 }
 
 /** Returns the mode of a detector. A policy that blocks overrides a weaker mode. */
@@ -90,7 +108,7 @@ function strongestOf(modes: ReadonlyMap<string, Mode>, patterns: readonly Patter
   return all.reduce((strongest, one) => (isStronger(strongest.mode, one.mode) ? strongest : one), none);
 }
 
-function exceptionsOf(screening: ScreeningSetting | null): Rules["exceptions"] {
+function exceptionsOf(screening: ScreeningSetting | null): Layer["exceptions"] {
   const exceptions = (screening?.exceptions ?? []).map((one) => {
     const untilMs = one.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(one.expires_at);
     return { ...one, untilMs };
@@ -112,7 +130,7 @@ function dictionaryOf(modes: ReadonlyMap<string, Mode>): Dictionary {
   });
 }
 
-const patternSetOf = (patterns: readonly PatternSetting[]): PatternSet =>
+const patternSetOf = (patterns: readonly OwnPattern[]): PatternSet =>
   kept(patternSets, JSON.stringify(patterns), () => new PatternSet(patterns));
 
 function kept<V>(values: Map<string, V>, name: string, make: () => V): V {

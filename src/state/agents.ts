@@ -5,9 +5,10 @@
  * A state object never changes: an operation that succeeds replaces it, one that fails leaves it.
  */
 import { ZERO_HASH } from "../log/hash.ts";
+import { effectivePolicies, type Floor } from "../policy/floor.ts";
 import { NO_POLICIES, type PolicySettings } from "../policy/policies.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
-import { loadConfigInForce } from "./configs.ts";
+import { loadConfigInForce, loadFloor } from "./configs.ts";
 import { findSuspension } from "./suspension.ts";
 
 export interface AgentState {
@@ -22,6 +23,11 @@ export interface AgentState {
   readonly liveEntries: number;
   /** The config in force; null when there is none. */
   readonly configVersion: number | null;
+  /** The policies of the config in force. */
+  readonly own: PolicySettings;
+  /** The policies of the workspace. */
+  readonly floor: Floor;
+  /** The policies in force for the agent: those of its config and of the workspace. */
   readonly policies: PolicySettings;
   /** The highest position that a checkpoint of this agent sees; -1 without checkpoints. */
   readonly newestCheckpoint: number;
@@ -30,7 +36,14 @@ export interface AgentState {
 }
 
 /** What an operation may change about its agent; the chain head is not its business. */
-export type AgentChange = Partial<Omit<AgentState, "firstSeq" | "agentId" | "headSeq" | "headHash">>;
+export type AgentChange = Partial<
+  Pick<AgentState, "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "suspended"> & {
+    /** Of the workspace's own state: the floor that takes effect. */
+    floor: Floor;
+  }
+>;
+
+type Writable<T> = { -readonly [M in keyof T]: T[M] };
 
 /** Agents whose state one workspace keeps in memory. */
 const MAX_CACHED_AGENTS = 4_096;
@@ -44,23 +57,47 @@ const WRITE_HEADS = `INSERT INTO agents (first_seq, agent_id, head_seq, head_has
 type StateRow = [firstSeq: number, headSeq: number, headHash: string, liveEntries: number];
 
 /** The agent's state read from the file, for readers that keep no cache; null if it never began. */
-export async function readAgent(reader: Reader, agentId: string | null): Promise<AgentState | null> {
+export async function readAgent(reader: Reader, agentId: string | null, floor?: Floor): Promise<AgentState | null> {
   const row = await reader.get<StateRow>(
     "SELECT first_seq, head_seq, head_hash, live_entries FROM agents WHERE agent_id IS ?",
     [agentId],
   );
   if (row === undefined) return null;
   const [firstSeq, headSeq, headHash, liveEntries] = row;
+  const beginning = freshState(agentId, firstSeq, floor ?? (await loadFloor(reader)));
+  const { configVersion = null, own = NO_POLICIES } = (await loadConfigInForce(reader, firstSeq)) ?? {};
   return {
-    ...AgentDirectory.fresh(agentId, firstSeq),
+    ...beginning,
     headSeq,
     headHash,
     liveEntries,
-    ...(await loadConfigInForce(reader, firstSeq)),
+    configVersion,
+    own,
+    policies: effectivePolicies(beginning.floor, own),
     newestCheckpoint: await readNewestCheckpoint(reader, firstSeq),
     suspended: (await findSuspension(reader, agentId)) !== null,
   };
 }
+
+/** Returns the policies in force for an agent, also for one that never began: those of the workspace count for it. */
+export async function readPolicies(reader: Reader, agentId: string): Promise<PolicySettings> {
+  return (await readAgent(reader, agentId))?.policies ?? (await loadFloor(reader)).policies;
+}
+
+/** The state of an agent whose first event takes position `seq`, under a floor. */
+export const freshState = (agentId: string | null, seq: number, floor: Floor): AgentState => ({
+  firstSeq: seq,
+  agentId,
+  headSeq: 0,
+  headHash: ZERO_HASH,
+  liveEntries: 0,
+  configVersion: null,
+  own: NO_POLICIES,
+  floor,
+  policies: floor.policies,
+  newestCheckpoint: -1,
+  suspended: false,
+});
 
 /** Returns the highest position that a checkpoint of an agent sees; -1 without checkpoints. */
 export async function readNewestCheckpoint(reader: Reader, agent: number): Promise<number> {
@@ -75,6 +112,8 @@ export class AgentDirectory {
   #marked: Map<string | null, AgentState | undefined> | null = null;
   /** Live entries of all agents; null until first needed. */
   #liveEntries: number | null = null;
+  /** Null until first needed. */
+  #floor: Floor | null = null;
 
   constructor(private readonly reader: Reader) {}
 
@@ -85,7 +124,8 @@ export class AgentDirectory {
   }
 
   async #load(agentId: string | null): Promise<AgentState | null> {
-    const loaded = await readAgent(this.reader, agentId);
+    this.#floor ??= await loadFloor(this.reader);
+    const loaded = await readAgent(this.reader, agentId, this.#floor);
     if (loaded !== null) this.#cache.set(agentId, loaded);
     return loaded;
   }
@@ -103,19 +143,23 @@ export class AgentDirectory {
     return agent;
   }
 
-  /** A state for an agent whose first event will take position `seq`; kept only once it advances. */
-  static fresh(agentId: string | null, seq: number): AgentState {
-    return {
-      firstSeq: seq,
-      agentId,
-      headSeq: 0,
-      headHash: ZERO_HASH,
-      liveEntries: 0,
-      configVersion: null,
-      policies: NO_POLICIES,
-      newestCheckpoint: -1,
-      suspended: false,
-    };
+  /** The floor in force, once an agent was looked for. */
+  get floor(): Floor {
+    if (this.#floor === null) throw new Error("the floor is not loaded");
+    return this.#floor;
+  }
+
+  /**
+   * A state for an agent that was looked for and never began, whose first event will take position `seq`; kept only once
+   * it advances.
+   */
+  fresh(agentId: string, seq: number): AgentState {
+    return freshState(agentId, seq, this.floor);
+  }
+
+  /** The policies in force for an agent that was looked for; those of the workspace when it never began. */
+  policiesOf(agent: AgentState | null): PolicySettings {
+    return agent?.policies ?? this.floor.policies;
   }
 
   /** Live entries of the whole workspace. Counted on the first call; `advance` keeps the count. */
@@ -134,18 +178,21 @@ export class AgentDirectory {
   /** Takes an agent's state after its newest event; it reaches the file with `flush`. */
   advance(before: AgentState, change: AgentChange | undefined, headSeq: number, headHash: string): void {
     // Member by member: every operation runs this, and copying an object by spreading it is slow.
-    const state: AgentState = {
+    const state: Writable<AgentState> = {
       firstSeq: before.firstSeq,
       agentId: before.agentId,
       headSeq,
       headHash,
       liveEntries: before.liveEntries,
       configVersion: before.configVersion,
+      own: before.own,
+      floor: before.floor,
       policies: before.policies,
       newestCheckpoint: before.newestCheckpoint,
       suspended: before.suspended,
     };
     if (change !== undefined) Object.assign(state, change);
+    if (change?.own !== undefined) state.policies = effectivePolicies(state.floor, state.own);
     if (this.#liveEntries !== null) {
       this.#liveEntries += state.liveEntries - (this.#cache.get(state.agentId)?.liveEntries ?? 0);
     }
@@ -153,6 +200,15 @@ export class AgentDirectory {
     this.#cache.delete(state.agentId);
     this.#cache.set(state.agentId, state);
     this.#dirty.add(state.agentId);
+    if (change?.floor !== undefined) this.#putUnder(change.floor);
+  }
+
+  /** Has a floor in force for all agents. */
+  #putUnder(floor: Floor): void {
+    this.#floor = floor;
+    for (const [agentId, state] of this.#cache) {
+      this.#cache.set(agentId, { ...state, floor, policies: effectivePolicies(floor, state.own) });
+    }
   }
 
   /**
@@ -204,6 +260,7 @@ export class AgentDirectory {
     this.#cache.clear();
     this.#dirty.clear();
     this.#liveEntries = null;
+    this.#floor = null;
     this.#marked = null;
   }
 }

@@ -2,9 +2,11 @@
  * Applying an effect: the only place that changes an agent's stored rows. Operations read, decide and return the
  * effect; the workspace's writer applies it in the transaction that appends the event.
  */
+import type { JsonObject } from "../json.ts";
 import type { EffectFacts } from "../log/effects.ts";
 import { canonicalJson } from "../log/jcs.ts";
 import type { EffectKind } from "../operation-facts.ts";
+import { floorOf } from "../policy/floor.ts";
 import type { Freshness } from "../policy/retention.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
@@ -64,8 +66,12 @@ export async function applyEffect(tx: Transaction, agent: AgentState, effect: Ef
       requireCount(erased.events, effect.events);
       return { liveEntries: liveEntries - effect.entries };
     }
-    case "add_config":
-      return insertConfig(tx, agent.firstSeq, effect.content, moment.seq);
+    case "add_config": {
+      const change = await insertConfig(tx, agent.firstSeq, effect.content, moment.seq);
+      if (agent.agentId !== null) return change;
+      const { version, config } = effect.content;
+      return { ...change, floor: floorOf(version, JSON.parse(config) as JsonObject) };
+    }
     case "add_checkpoint": {
       const metadata = canonicalJson(effect.metadata);
       await insertCheckpoint(tx, agent, { ...effect, metadata, eventSeq: moment.seq });

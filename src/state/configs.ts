@@ -4,6 +4,7 @@ import { pageOf } from "../lists.ts";
 import type { EffectFacts } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
 import type { Page } from "../operation-facts.ts";
+import { type Floor, floorOf, NO_FLOOR } from "../policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../policy/policies.ts";
 import { RETENTION } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
@@ -32,12 +33,12 @@ export interface ConfigVersion extends NewConfig {
 /** What is in force with a version. */
 interface InForce {
   configVersion: number;
-  policies: PolicySettings;
+  own: PolicySettings;
 }
 
 const inForce = (configVersion: number, config: string): InForce => ({
   configVersion,
-  policies: policiesOf(JSON.parse(config) as JsonObject),
+  own: policiesOf(JSON.parse(config) as JsonObject),
 });
 
 type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
@@ -69,9 +70,21 @@ export async function loadConfigInForce(reader: Reader, agent: number): Promise<
   return row === undefined ? null : inForce(...row);
 }
 
-/** What the log says of a version. `digest`: hex SHA-256 of the config. */
-export function configFacts({ version, config, rolledBackFrom }: NewConfig): EffectFacts["add_config"] {
-  return { version: `v${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
+/** The floor of a workspace. Its versions are stored as those of a config, under the workspace's own chain. */
+export async function loadFloor(reader: Reader): Promise<Floor> {
+  const row = await reader.get<[number, string]>(
+    `SELECT version, config FROM configs WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL)
+     ORDER BY version DESC LIMIT 1`,
+  );
+  return row === undefined ? NO_FLOOR : floorOf(row[0], JSON.parse(row[1]) as JsonObject);
+}
+
+/** What the log says of a version. `digest`: hex SHA-256 of the config. `letter`: `p` for a version of the floor. */
+export function configFacts(
+  { version, config, rolledBackFrom }: NewConfig,
+  letter: "v" | "p" = "v",
+): EffectFacts["add_config"] {
+  return { version: `${letter}${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
 }
 
 /** Adds a version, made by the event at `createdSeq`, and returns what is in force with it. */
@@ -84,6 +97,6 @@ export async function insertConfig(
   const sql = "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)";
   await tx.run(sql, [agent, version, config, createdSeq, rolledBackFrom]);
   const now = inForce(version, config);
-  if (now.policies[RETENTION] !== null) await ensureAgeIndex(tx);
+  if (now.own[RETENTION] !== null) await ensureAgeIndex(tx);
   return now;
 }

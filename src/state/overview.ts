@@ -1,10 +1,12 @@
 /** Agents as an operator looks over them, and how many events there were when. */
 import { pageOf } from "../lists.ts";
 import type { OperationInputs } from "../operations.ts";
+import { effectivePolicies } from "../policy/floor.ts";
 import { NO_POLICIES, policiesOf } from "../policy/policies.ts";
 import { freshAt } from "../policy/retention.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
+import { loadFloor } from "./configs.ts";
 import { endOfPrefix } from "./entries.ts";
 import { countExpired } from "./expiry.ts";
 import { findSuspension, type Suspension } from "./suspension.ts";
@@ -67,7 +69,8 @@ async function overviewOf(
     [firstSeq],
   );
   const policies = config?.[1] ?? "{}";
-  const enforced = config === undefined ? NO_POLICIES : policiesOf({ policies: JSON.parse(policies) });
+  const own = config === undefined ? NO_POLICIES : policiesOf({ policies: JSON.parse(policies) });
+  const enforced = effectivePolicies(await loadFloor(reader), own);
   const times = await reader.get<[string, string, number]>(
     `SELECT (SELECT timestamp FROM events WHERE agent_id = ?1 AND agent_seq = 1),
        (SELECT timestamp FROM events WHERE agent_id = ?1 AND agent_seq = ?2),

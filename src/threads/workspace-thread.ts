@@ -275,16 +275,10 @@ export class WorkspaceThread {
   }
 
   async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Recorded[]): Promise<Reply[]> {
-    const jobs = group.map((message) => this.#jobsOf(message));
+    const jobs = group.map((message) => this.#jobOf(message));
     const beganMs = performance.now();
-    const all = await open.writer.perform(jobs.flat());
+    const replies = await open.writer.perform(jobs);
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
-    // What stands before an operation has no answer of its own.
-    let last = -1;
-    const replies = jobs.map((own) => {
-      last += own.length;
-      return all[last] as Reply;
-    });
     this.#sealing.note(workspaceId, open);
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
     this.#fullText.performed(workspaceId, group);
@@ -292,12 +286,10 @@ export class WorkspaceThread {
     return replies;
   }
 
-  /** Runs the operation after its preceding steps. */
-  #jobsOf(message: Recorded): AnyJob[] {
-    if ("event" in message) return [recordingJob(message.workspaceId, message.event)];
+  #jobOf(message: Recorded): AnyJob {
+    if ("event" in message) return recordingJob(message.workspaceId, message.event);
     const job = jobOf(message, message.found, { quota: this.options.quota, space: this.#space });
-    const before = expiryBefore(message);
-    return before === null ? [job] : [before, job];
+    return "parts" in job ? job : { ...job, before: expiryBefore(message) };
   }
 
   async #upkeep(): Promise<void> {

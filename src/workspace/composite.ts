@@ -4,7 +4,7 @@
  */
 import type { CompositeName } from "../operations.ts";
 import { Problem } from "../problem.ts";
-import { AgentDirectory, type AgentState } from "../state/agents.ts";
+import type { AgentState } from "../state/agents.ts";
 import type { Answer, PartResult, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
@@ -156,7 +156,7 @@ class Run {
   }
 
   async #present({ agentId }: AgentState, { agents, seq }: Context): Promise<AgentState> {
-    return (await agents.find(agentId)) ?? AgentDirectory.fresh(agentId, seq);
+    return (await agents.find(agentId)) ?? agents.fresh(agentId as string, seq);
   }
 }
 

@@ -9,8 +9,9 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { AUDIT_FORMAT, GENESIS } from "../log/event.ts";
 import { sha256Hex } from "../log/hash.ts";
 import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
+import { NO_FLOOR } from "../policy/floor.ts";
 import { keepAgeIndexIfNeeded } from "../state/age-index.ts";
-import { AgentDirectory } from "../state/agents.ts";
+import { freshState } from "../state/agents.ts";
 import { insertSealingKey } from "../state/seals.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
@@ -91,7 +92,7 @@ export async function createWorkspaceFile(
   const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight });
   try {
     connection.exec("BEGIN IMMEDIATE");
-    const { agentSeq, hash } = await appendEvent(connection, random, AgentDirectory.fresh(null, 0), {
+    const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_FLOOR), {
       id: new IdSource(clock, random).next("aud"),
       seq: 0,
       workspace_id: genesis.workspaceId,

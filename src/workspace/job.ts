@@ -24,6 +24,8 @@ export interface Job<Prepared = unknown> {
    * earlier job of the group may change what the preparation was based on; `run` checks that.
    */
   prepare?(agents: AgentDirectory): Prepared;
+  /** Returns what is done right before it in the same transaction, if it is run. */
+  before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
   /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
   run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome<Answer> | null>;
 }

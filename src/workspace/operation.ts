@@ -140,7 +140,11 @@ export type OperationsOf<Word extends string> = {
 };
 
 /** Returns the agent that an operation is about; null when that never began, or it is about none. */
-export async function subjectOf(reader: Reader, { agents }: Context, input: OperationInputs[OperationName]) {
+export async function subjectOf(
+  reader: Reader,
+  { agents }: Pick<Context, "agents">,
+  input: OperationInputs[OperationName],
+) {
   if ("agentId" in input) return agents.find(input.agentId);
   if (!("checkpointId" in input)) return null;
   const checkpoint = await findCheckpoint(reader, input.checkpointId);

@@ -142,9 +142,18 @@ export class WorkspaceWriter {
 
   #performNow(job: AnyJob, made: Preparation): MaybePromise<Reply> {
     if ("failure" in made) return made.failure;
-    if (!("parts" in job)) return this.#recorder.perform(job, made.prepared);
+    if (!("parts" in job))
+      return job.before === undefined
+        ? this.#recorder.perform(job, made.prepared)
+        : this.#performAfter(job, job.before, made.prepared);
     const around = { log: this.#log, recorder: this.#recorder, slice: this.#slice };
     return performComposite(job, made.prepared as Preparation[], around);
+  }
+
+  async #performAfter(job: Job, before: NonNullable<Job["before"]>, prepared: unknown): Promise<Reply> {
+    const { agents, nowMs } = this.#log;
+    for (const first of await before(this.connection, { agents, nowMs })) await this.#recorder.perform(first);
+    return this.#recorder.perform(job, prepared);
   }
 
   #prepare(job: Job): Preparation {

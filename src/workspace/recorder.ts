@@ -3,9 +3,12 @@
  * so, so nothing changes that is not audited.
  */
 import type { IdSource, RandomPool } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
 import { effectKind } from "../log/effects.ts";
+import { showFloorVersion } from "../policy/floor.ts";
 import { Problem } from "../problem.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
+import type { AgentState } from "../state/agents.ts";
 import { applyEffect } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { rootSoFar } from "../state/tree.ts";
@@ -106,7 +109,7 @@ export class Recorder {
       operation: job.operation,
       result: outcome.result,
       blocked_by: outcome.blockedBy ?? null,
-      details: job.via === undefined ? outcome.details : { ...outcome.details, ...job.via },
+      details: this.#detailsOf(job, chain, outcome),
     });
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
     this.log.advance(chain, change, appended.agentSeq, { seq: context.seq, hash: appended.hash });
@@ -116,6 +119,14 @@ export class Recorder {
     const reply: Reply = { answer, auditId: context.auditId, result };
     if (blockedBy !== undefined) reply.blockedBy = blockedBy;
     return reply;
+  }
+
+  /** The details of an event. In an agent's chain they state the floor that was in force. */
+  #detailsOf({ via }: Job, { agentId, floor }: AgentState, { details }: Outcome<Answer>): JsonObject {
+    if (via === undefined && floor.version === null) return details;
+    const all: JsonObject = { ...details, ...via };
+    if (agentId !== null && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
+    return all;
   }
 
   /** A seal over every event before position `seq`; null when it cannot be made. */

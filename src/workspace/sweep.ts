@@ -3,16 +3,17 @@
  * for retries end.
  */
 import { OPERATIONS } from "../operations.ts";
-import { freshAt, RETENTION } from "../policy/retention.ts";
+import type { Floor } from "../policy/floor.ts";
+import { freshAt, RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import { hasAnswers, removeEndedAnswers } from "../state/answers.ts";
+import { loadFloor } from "../state/configs.ts";
 import { agentsWithEnded, countExpiredVersions } from "../state/expiry.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { OperationRequest, Principal } from "./contract.ts";
 import type { Job } from "./job.ts";
 import { answered, type Context, subjectOf } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
-import { earlierReply } from "./retries.ts";
 
 /** Versions removed in one transaction, so that a large sweep never holds up other operations. */
 const VERSIONS_AT_ONCE = 5_000;
@@ -25,8 +26,19 @@ const EVERYTHING = Number.MAX_SAFE_INTEGER;
 async function agentsWithRetention(reader: Reader): Promise<string[]> {
   const rows = await reader.all<[string]>(
     `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
-     WHERE c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
+     WHERE a.agent_id IS NOT NULL AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
        AND c.config ->> '$.policies.${RETENTION}' IS NOT NULL`,
+  );
+  return rows.map(([agentId]) => agentId);
+}
+
+/** Agents with entries that are past the retention of a floor. */
+async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: number): Promise<string[]> {
+  if (policies[RETENTION] === null) return [];
+  const rows = await reader.all<[string]>(
+    `SELECT agent_id FROM agents WHERE agent_id IS NOT NULL
+       AND EXISTS (SELECT 1 FROM entries WHERE agent = first_seq AND updated_at < ?)`,
+    [retentionCutoff(policies, nowMs)],
   );
   return rows.map(([agentId]) => agentId);
 }
@@ -51,18 +63,21 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
 }
 
 /**
- * What goes before an operation that may put another configuration into force: what is past its retention until then is
- * gone, and a longer retention must not bring it back. Null for all others.
+ * What goes before an operation that may put other policies into force: what is past its retention until then is gone,
+ * and a longer retention must not bring it back. Undefined for all others.
  */
-export function expiryBefore({ name, input, principal, retry }: OperationRequest): Job | null {
+export function expiryBefore({ name, input, principal }: OperationRequest): Job["before"] {
   const { effect } = OPERATIONS[name];
-  if (effect !== "add_config" && effect !== "restore") return null;
-  const job = expiryJob(principal.workspaceId, (reader, context) => subjectOf(reader, context, input), EVERYTHING);
-  if (retry === undefined) return job;
-  // An operation that is not done again has nothing before it.
-  const run: Job["run"] = async (reader, context) =>
-    (await earlierReply(reader, retry, context.nowMs)) === null ? job.run(reader, context) : null;
-  return { ...job, run };
+  if (effect !== "add_config" && effect !== "restore") return undefined;
+  const jobFor = (findAgent: FindAgent) => expiryJob(principal.workspaceId, findAgent, EVERYTHING);
+  if ("floor" in input) {
+    return async (reader, { agents, nowMs }) => {
+      await agents.find(null);
+      const past = await agentsPastFloor(reader, agents.floor, nowMs);
+      return past.map((agentId) => jobFor((_, context) => context.agents.find(agentId)));
+    };
+  }
+  return async () => [jobFor((reader, context) => subjectOf(reader, context, input))];
 }
 
 /** Sweeps a workspace until nothing that has ended is left. */
@@ -70,8 +85,10 @@ export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): P
   if (await hasAnswers(reader)) {
     while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0);
   }
-  const ended = await agentsWithEnded(reader, writer.nowMs());
-  for (const agentId of new Set([...(await agentsWithRetention(reader)), ...ended])) {
+  const nowMs = writer.nowMs();
+  const past = await agentsPastFloor(reader, await loadFloor(reader), nowMs);
+  const ended = await agentsWithEnded(reader, nowMs);
+  for (const agentId of new Set([...(await agentsWithRetention(reader)), ...past, ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.
     while ((await writer.perform([job]))[0]?.auditId);

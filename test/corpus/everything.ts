@@ -358,6 +358,10 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("config.read", { agentId: "alpha" });
   await life.perform("config.read_version", { agentId: "alpha", version: "v1" });
   await life.perform("config.list_versions", { agentId: "alpha", page });
+  await life.perform("policies.update", { floor: { policies: { block_secrets: true } } });
+  await life.perform("policies.read", {});
+  await life.perform("policies.read_version", { version: "p1" });
+  await life.perform("policies.list_versions", { page });
   await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
   await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
   await life.perform("policy.check", { agentId: "alpha", policies: null, key: "", value: "a text", metadata: {} });

@@ -20,6 +20,14 @@ describe("what reaches the workspace", () => {
     ["an encoded agent", get("/v1/config/%61%40b"), "config.read", { agentId: "a@b" }],
     ["every character of an agent's id", get("/v1/config/aZ0._:@~-"), "config.read", { agentId: "aZ0._:@~-" }],
     ["a malformed agent, which is not found", get("/v1/config/a%20b"), "config.read", { agentId: "a b" }],
+    [
+      "policies of the workspace",
+      put("/v1/policies", { policies: { block_pii: true } }),
+      "policies.update",
+      { floor: { policies: { block_pii: true }, require_config: false, exceptions_from_agents: false } },
+    ],
+    ["the policies of the workspace", get("/v1/policies"), "policies.read", {}],
+    ["a version of them", get("/v1/policies/versions/p2"), "policies.read_version", { version: "p2" }],
     ["an empty config", put("/v1/config/a", {}), "config.update", { agentId: "a", config: {} }],
     [
       "a config value for value",

@@ -142,15 +142,18 @@ function requestAbout(agent: string, route: Route): { method: string; path: stri
 
 const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "config.read_version"];
 
+const FLOOR_READS: OperationName[] = ["policies.read", "policies.list_versions", "policies.read_version"];
+
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
-  "limited-key": (operation) => !["agent.list", "tlog.entries"].includes(operation),
+  "limited-key": (operation) => !["agent.list", "tlog.entries", "policies.update"].includes(operation),
   "agent-key": (operation) => /^(data|checkpoint|policy)\./.test(operation) || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
     operation.startsWith("audit.") ||
     operation.startsWith("tlog.") ||
     ["checkpoint.list", "agent.list", "agent.read"].includes(operation) ||
-    CONFIG_READS.includes(operation),
+    CONFIG_READS.includes(operation) ||
+    FLOOR_READS.includes(operation),
 };
 
 describe("scopes", () => {

@@ -1,6 +1,7 @@
 /** Plans of restores that take several pages. */
 import { expect, test } from "bun:test";
-import { AgentDirectory } from "../../src/state/agents.ts";
+import { NO_FLOOR } from "../../src/policy/floor.ts";
+import { freshState } from "../../src/state/agents.ts";
 import { planRestore } from "../../src/state/restore.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { Seeded } from "../seeded.ts";
@@ -45,7 +46,7 @@ test("a plan of several pages names every version that one query finds, once", a
   const pause = async () => void pauses++;
   const plan = await planRestore(
     connection,
-    { ...AgentDirectory.fresh("a", AGENT), liveEntries: KEYS },
+    { ...freshState("a", AGENT, NO_FLOOR), liveEntries: KEYS },
     AS_OF,
     { cutoffMs, nowMs: 0 },
     { pause },

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../src/json.ts";
 import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { AgentDirectory } from "../../src/state/agents.ts";
 import { type Effect, NO_EFFECT } from "../../src/state/apply.ts";
 import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
@@ -30,8 +31,10 @@ class Watched {
 
   async ask<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<Reply> {
     const workspace = await this.workspace;
+    const { connection } = workspace;
     const before = expiryBefore({ name, input, principal: workspace.principal });
-    if (before !== null) await this.run(before);
+    const circumstances = { agents: new AgentDirectory(connection), nowMs: this.nowMs };
+    for (const job of (await before?.(connection, circumstances)) ?? []) await this.run(job);
     return this.run(workspace.job(name, input) as Job);
   }
 

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import { answerBytes } from "../../src/state/answers.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { OperationRequest, Reply, Retry } from "../../src/workspace/contract.ts";
+import type { AnyJob } from "../../src/workspace/perform.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { MAX_STORED_BODY } from "../../src/workspace/retries.ts";
 import { expiryBefore, sweepWorkspace } from "../../src/workspace/sweep.ts";
@@ -36,9 +37,8 @@ class Bench implements Disposable {
   async ask(name: OperationRequest["name"], input: unknown, retry?: Retry): Promise<Reply> {
     const { principal, writer } = this.workspace;
     const request = { name, input, principal, ...(retry && { retry }) } as OperationRequest;
-    const before = expiryBefore(request);
-    const replies = await writer.perform([...(before === null ? [] : [before]), jobOf(request)]);
-    return replies.at(-1) as Reply;
+    const [reply] = await writer.perform([{ ...jobOf(request), before: expiryBefore(request) } as AnyJob]);
+    return reply as Reply;
   }
 
   get events(): number {

@@ -3,7 +3,6 @@ import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { refusalOf } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
-import { AgentDirectory } from "../../state/agents.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
 import {
   answered,
@@ -18,7 +17,7 @@ import { restoreCheckpoint } from "./restore.ts";
 
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
   const known = await context.agents.find(input.agentId);
-  const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
+  const agent = known ?? context.agents.fresh(input.agentId, context.seq);
   const content = { key: "", value: input.label ?? "", metadata: input.metadata, valueName: "label" } as const;
   const refusal = refusalOf(agent.policies, content, context.nowMs);
   if (refusal !== null) return refusedByPolicy(agent, refusal);

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "../../json.ts";
 import { type Refused, refusalOf } from "../../policy/decide.ts";
+import { effectivePolicies } from "../../policy/floor.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -22,7 +23,10 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // A key of scope `agent` may not change the configuration. It restores only the data.
   const wantsConfig = input.restoreConfig && context.principal.scope !== "agent";
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
-  const policies = newConfig === null ? agent.policies : policiesOf(JSON.parse(newConfig.config) as JsonObject);
+  const policies =
+    newConfig === null
+      ? agent.policies
+      : effectivePolicies(agent.floor, policiesOf(JSON.parse(newConfig.config) as JsonObject));
   // An entry that has expired under the present or the restored policies does not come back.
   const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;

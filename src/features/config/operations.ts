@@ -4,7 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import type { AgentState } from "../../state/agents.ts";
 import {
   type ConfigVersion,
   configFacts,
@@ -82,7 +82,7 @@ export const updateConfig: Operation<"config.update"> = async (_reader, context,
   const known = await context.agents.find(input.agentId);
   const refusal = conflictOver(known, input);
   if (refusal !== null) return refusal;
-  const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
+  const agent = known ?? context.agents.fresh(input.agentId, context.seq);
   return addVersion(context, agent, canonicalJson(input.config), null);
 };
 

@@ -10,7 +10,7 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
   const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
   if (agent === null || entry === undefined) {
-    return answering(noEntry(agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
+    return answering(noEntry(context, agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }
   const body =
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +

@@ -16,7 +16,7 @@ const CHANGED_SINCE =
  */
 export async function conflictOver(
   reader: Reader,
-  { nowMs }: Pick<Context, "nowMs">,
+  { nowMs, agents }: Pick<Context, "nowMs" | "agents">,
   agent: AgentState | null,
   { agentId, key, condition }: { agentId: string; key: string; condition: VersionCondition },
   { named = true } = {},
@@ -24,6 +24,6 @@ export async function conflictOver(
   const current = agent === null ? null : await entryVersion(reader, agent, key, nowMs);
   if (holds(condition, current)) return null;
   // A key that is not stored was never screened: it may be what a policy keeps out of the log.
-  const about = current === null ? recorded("key", key, agent?.policies ?? null) : { key };
+  const about = current === null ? recorded("key", key, agents.policiesOf(agent)) : { key };
   return conflict(agent, naming(agent, agentId, named ? about : {}), CHANGED_SINCE, current);
 }

@@ -18,7 +18,7 @@ export const listData: PreparedOperation<"data.list", FoundPage> = {
   async run(reader, context, input, ahead) {
     const agent = await context.agents.find(input.agentId);
     const { items, next, more } = ahead ?? (await readPage(reader, agent, input, context));
-    const prefix = recorded("prefix", input.prefix, agent?.policies ?? null);
+    const prefix = recorded("prefix", input.prefix, context.agents.policiesOf(agent));
     const details = naming(agent, input.agentId, { ...prefix, count: items.length });
     return answered(agent, details, listBody("data.list", input, items, next, more));
   },
@@ -29,7 +29,7 @@ export const queryData = inquiry("data.query", {
     readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
   async record(_reader, context, input, { items, next, more }) {
     const agent = await context.agents.find(input.agentId);
-    const policies = agent?.policies ?? null;
+    const policies = context.agents.policiesOf(agent);
     const details = {
       ...recorded("prefix", input.prefix, policies),
       ...recordedFilter(input.filter, policies),
@@ -43,7 +43,7 @@ export const queryData = inquiry("data.query", {
  * Returns what an event says of a filter: which members were compared and how, without the values. A name to which a
  * policy objects may be what nobody stored, so it is left out with the others.
  */
-export function recordedFilter(filter: Filter, policies: PolicySettings | null): JsonObject {
+export function recordedFilter(filter: Filter, policies: PolicySettings): JsonObject {
   if (filter.length === 0) return {};
   const names = filter.map(({ path }) => path.join(" "));
   const isRedacted = names.some((name) => "redacted" in recorded("name", name, policies));

@@ -7,6 +7,7 @@ import { countPrefix, findEntry, findEntryOrigin, hasEntry } from "../../state/e
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import {
   answered,
+  type Context,
   naming,
   notFound,
   type Operation,
@@ -24,7 +25,7 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry has expir
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
-  if (entry === undefined) return noEntry(agent, agentId, key);
+  if (entry === undefined) return noEntry(context, agent, agentId, key);
   return answered(
     agent,
     { key },
@@ -36,7 +37,7 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
 const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
   const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
-  if (agent === null || entry === undefined) return noEntry(agent, agentId, key);
+  if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
   const rest = JSON.stringify({
     created_at: showTime(entry.createdAt),
@@ -53,8 +54,8 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
 };
 
 /** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
-export function noEntry(agent: AgentState | null, agentId: string, key: string): Outcome {
-  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agent?.policies ?? null));
+export function noEntry({ agents }: Context, agent: AgentState | null, agentId: string, key: string): Outcome {
+  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
 }
 
 export const deleteData: Operation<"data.delete"> = async (reader, context, input) => {
@@ -62,8 +63,8 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
   const agent = await context.agents.find(agentId);
   const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
   if (refusal !== null) return refusal;
-  if (agent === null) return noEntry(agent, agentId, key);
-  if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(agent, agentId, key);
+  if (agent === null) return noEntry(context, agent, agentId, key);
+  if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(context, agent, agentId, key);
   return answered(agent, { key, count: 1 }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
     effect: { kind: "end", key },
   });
@@ -78,7 +79,7 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
     const extra = { param: "confirm_count", count };
     return refused(agent, "conflict", { prefix, entries: count }, { code: "count_mismatch", detail, extra });
   }
-  const named = count === 0 ? recorded("prefix", prefix, agent?.policies ?? null) : { prefix };
+  const named = count === 0 ? recorded("prefix", prefix, context.agents.policiesOf(agent)) : { prefix };
   const details = naming(agent, agentId, { ...named, count });
   const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;
   if ("redacted" in named) return answered(agent, details, body, { result: "not_found" });

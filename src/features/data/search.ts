@@ -98,10 +98,11 @@ export const searchData = inquiry("data.search", {
   async record(_reader, context, input, found) {
     const agent = await context.agents.find(input.agentId);
     const { prefix, limit, filter } = input;
+    const policies = context.agents.policiesOf(agent);
     const details = {
       query_digest: sha256Hex(input.query),
-      ...recorded("prefix", prefix, agent?.policies ?? null),
-      ...recordedFilter(filter ?? [], agent?.policies ?? null),
+      ...recorded("prefix", prefix, policies),
+      ...recordedFilter(filter ?? [], policies),
       limit,
       count: found.rows.length,
     };

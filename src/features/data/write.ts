@@ -8,7 +8,7 @@ import type { OperationInputs } from "../../operations.ts";
 import { decide, type Reported } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
-import { AgentDirectory, readAgent } from "../../state/agents.ts";
+import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
@@ -42,7 +42,7 @@ function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): 
 
 /** Screens a write on another thread, under the policies that its agent has at this moment. */
 async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
-  const { policies } = (await readAgent(reader, input.agentId)) ?? AgentDirectory.fresh(input.agentId, 0);
+  const policies = await readPolicies(reader, input.agentId);
   return { policies, decision: decide(policies, input) } satisfies Decided as unknown as JsonValue;
 }
 
@@ -71,7 +71,7 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     if (refusal !== null) return refusal;
   }
   const expiresAtMs = expiryOf(input, context.nowMs);
-  const agent = known ?? AgentDirectory.fresh(input.agentId, context.seq);
+  const agent = known ?? context.agents.fresh(input.agentId, context.seq);
   const screened = stillHolds(ahead, agent.policies)
     ? ahead
     : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));

@@ -2,11 +2,13 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
-import { NO_POLICIES, type PolicySettings, policiesOf } from "../../policy/policies.ts";
-import { type AgentDirectory, readAgent } from "../../state/agents.ts";
+import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
+import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
+import { loadFloor } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
+import { listFloorVersions, readFloor, readFloorVersion, updateFloor } from "./floor.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
 const REPORTED = "It would be stored, and what was found reported. Nothing was stored.";
@@ -26,7 +28,7 @@ const sentPolicies = ({ policies }: Check): PolicySettings | null =>
 /** Decides before the transaction, like a write. Returns undefined when the policies are not known. */
 function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): Decided | undefined {
   if (found !== undefined) return found as unknown as Decided;
-  const known = input.agentId === null ? NO_POLICIES : agents.known(input.agentId)?.policies;
+  const known = input.agentId === null ? undefined : agents.known(input.agentId)?.policies;
   const policies = sentPolicies(input) ?? known;
   return policies === undefined ? undefined : decideUnder(policies, input);
 }
@@ -34,14 +36,18 @@ function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): 
 /** Decides about a large text on another thread, under the policies that the agent has at this moment. */
 async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
   const { agentId } = input;
-  const agent = input.policies !== null || agentId === null ? null : await readAgent(reader, agentId);
-  return decideUnder(sentPolicies(input) ?? agent?.policies ?? NO_POLICIES, input) as unknown as JsonValue;
+  const policies =
+    sentPolicies(input) ??
+    (agentId === null ? (await loadFloor(reader)).policies : await readPolicies(reader, agentId));
+  return decideUnder(policies, input) as unknown as JsonValue;
 }
 
 const check: Operation<"policy.check", Decided> = async (_reader, context, input, ahead) => {
   const { agentId } = input;
-  const agent = agentId === null ? null : await context.agents.find(agentId);
-  const policies = sentPolicies(input) ?? agent?.policies ?? NO_POLICIES;
+  // Without an agent, the workspace is asked: its policies count.
+  const found = await context.agents.find(agentId);
+  const agent = agentId === null ? null : found;
+  const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
   const { decision } = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
@@ -72,6 +78,10 @@ const refusalOf = ({ blockedBy, findings }: Refused): JsonObject => ({
 });
 
 /** What runs each operation of this feature. */
-export const policyOperations: OperationsOf<"policy"> = {
+export const policyOperations: OperationsOf<"policy" | "policies"> = {
+  "policies.read": readFloor,
+  "policies.update": updateFloor,
+  "policies.list_versions": listFloorVersions,
+  "policies.read_version": readFloorVersion,
   "policy.check": { prepare: prepareCheck, ahead: checkAhead, run: check },
 };

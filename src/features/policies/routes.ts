@@ -1,15 +1,85 @@
 /** The HTTP routes of policies. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, Key, Metadata, Value } from "../../http/fields.ts";
+import { AgentId, canonicalBytes, Key, MAX_CONFIG_BYTES, Metadata, PAGE_PARAMETERS, Value } from "../../http/fields.ts";
+import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
+import { floorMembers } from "../../policy/floor.ts";
+import { invalid } from "../../problem.ts";
 import { explainPolicies, Policies } from "../config/schema.ts";
 import { requireMeaning } from "../config/settings-schema.ts";
-import { CheckResult } from "./schema.ts";
+import { CheckResult, FloorBody, FloorInForce, FloorVersion, FloorVersionList } from "./schema.ts";
+
+/** What conditions are about. */
+const FLOOR = { what: "the policies in force", example: '"p3"' };
+
+/** The response with a version. */
+const version = (description: string) => ({ description, schema: FloorVersion, etag: true }) as const;
 
 export const policyRoutes = [
+  route({
+    operation: "policies.read",
+    at: "GET /v1/policies",
+    input: () => ({}),
+    summary: "Read the workspace's policies",
+    description:
+      "The policies that hold for every agent, also for agents without a config. The ETag is the version; before the first one there is none.",
+    response: { description: "The version in force.", schema: FloorInForce, etag: true },
+    headers: {
+      "If-None-Match": {
+        description: "Return 304 without a body if the policies still have this entity tag.",
+        example: '"p3"',
+      },
+    },
+  }),
+
+  route({
+    operation: "policies.update",
+    at: "PUT /v1/policies",
+    body: FloorBody,
+    explain: explainPolicies,
+    input: ({ principal, body, condition }) => {
+      checkWorkspaceWide(principal);
+      const floor = floorMembers(body as JsonObject);
+      if (canonicalBytes(floor) > MAX_CONFIG_BYTES) {
+        throw invalid(
+          `The policies are too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`,
+          "policies",
+        );
+      }
+      requireMeaning(body.policies as JsonObject | undefined);
+      return { floor, ...(condition && { condition }) };
+    },
+    summary: "Replace the workspace's policies",
+    description:
+      "Makes a new version from the body, which replaces all of them. They hold for every write after this one in the audit trail, beside the policies of the agent's config: of each part, the stricter one counts. The key must not be limited to agents.",
+    response: version("The new version."),
+    problems: ["unknown_policy"],
+    conditional: FLOOR,
+  }),
+
+  route({
+    operation: "policies.list_versions",
+    at: "GET /v1/policies/versions",
+    query: object(PAGE_PARAMETERS),
+    input: ({ query }) => listInput("policies.list_versions", {}, query),
+    summary: "List versions of the workspace's policies",
+    description: "Newest first.",
+    response: { description: "One page of versions.", schema: FloorVersionList },
+  }),
+
+  route({
+    operation: "policies.read_version",
+    at: "GET /v1/policies/versions/:version",
+    unfindable: "version_not_found",
+    input: ({ params }) => ({ version: params.version }),
+    summary: "Read one version of the workspace's policies",
+    description: "One version. Versions are immutable.",
+    response: version("The version."),
+  }),
+
   route({
     operation: "policy.check",
     at: "POST /v1/policies/check",

@@ -1,7 +1,46 @@
 /** The API's schemas of policies. */
 import { type Static, Type as t } from "@sinclair/typebox";
-import { component, shape } from "../../http/shapes.ts";
+import { Actor, component, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
+import { Policies } from "../config/schema.ts";
 import { Finding, WriteBlocked } from "../data/schema.ts";
+
+/** A version of the workspace's policies. */
+const FloorVersionId = t.String({ pattern: "^p[1-9][0-9]*$", examples: ["p2"] });
+
+const FLAGS = {
+  require_config: "Block writes by agents without a config: true or false.",
+  exceptions_from_agents: "Let exceptions of configs weaken what these policies demand: true or false.",
+};
+
+export const FloorBody = component(
+  "WorkspacePolicies",
+  object({
+    policies: t.Optional(Policies),
+    require_config: t.Optional(t.Boolean({ description: FLAGS.require_config })),
+    exceptions_from_agents: t.Optional(t.Boolean({ description: FLAGS.exceptions_from_agents })),
+  }),
+);
+
+const members = {
+  policies: Policies,
+  require_config: t.Boolean({ description: FLAGS.require_config, examples: [false] }),
+  exceptions_from_agents: t.Boolean({ description: FLAGS.exceptions_from_agents, examples: [false] }),
+};
+
+export const FloorVersion = shape("WorkspacePoliciesVersion", {
+  version: FloorVersionId,
+  ...members,
+  created_at: Time,
+  created_by: Actor,
+});
+
+export const FloorInForce = shape(
+  "WorkspacePoliciesInForce",
+  { version: nullable(FloorVersionId), ...members, created_at: nullable(Time), created_by: nullable(Actor) },
+  "The version in force. Before the first one, `version`, `created_at` and `created_by` are null.",
+);
+
+export const FloorVersionList = component("WorkspacePoliciesVersionList", listOf(FloorVersion));
 
 const Allowed = shape(
   "CheckAllowed",

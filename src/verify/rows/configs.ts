@@ -70,7 +70,9 @@ function configProblem(
   if ((event.config_version ?? "v0") !== `v${version - 1}`) return "is not the next one after the one in force";
   if (details === null) return "cannot be proved: the details of its event are erased";
   const made = effect.kind === "restore" ? effect.config : effect.kind === "add_config" ? effect : null;
-  if (made === null || made.version !== `v${version}` || made.digest !== sha256Hex(config)) {
+  // The workspace's own versions are those of its policies.
+  const name = `${agentId === null ? "p" : "v"}${version}`;
+  if (made === null || made.version !== name || made.digest !== sha256Hex(config)) {
     return "is not what its event says was made";
   }
   const from = rolledBackFrom === null ? null : `v${rolledBackFrom}`;

@@ -1,0 +1,78 @@
+/** Operations on the policies of the workspace, the floor. They run on the workspace's thread. */
+import { holds } from "../../condition.ts";
+import type { JsonObject } from "../../json.ts";
+import { listBody } from "../../lists.ts";
+import { canonicalJson } from "../../log/jcs.ts";
+import { floorMembers, parseFloorVersion, showFloorVersion } from "../../policy/floor.ts";
+import type { AgentState } from "../../state/agents.ts";
+import { type ConfigVersion, configFacts, listConfigs, readConfigVersion } from "../../state/configs.ts";
+import { answered, type Context, conflict, notFound, type Operation } from "../../workspace/operation.ts";
+
+const NO_VERSION = "The workspace's policies have no such version. GET /v1/policies/versions lists them.";
+const CHANGED_SINCE =
+  "The policies in force are not those that the condition asks for. Read them again, then decide what to do.";
+
+const BEFORE_THE_FIRST = JSON.stringify({ version: null, ...floorMembers({}), created_at: null, created_by: null });
+
+/** The chain that holds the versions. */
+async function workspaceOf({ agents }: Context): Promise<AgentState> {
+  const workspace = await agents.find(null);
+  if (workspace === null) throw new Error("the workspace has no genesis event");
+  return workspace;
+}
+
+const showVersion = ({ version, config, createdAt, createdBy }: ConfigVersion): JsonObject => ({
+  version: showFloorVersion(version),
+  ...floorMembers(JSON.parse(config) as JsonObject),
+  created_at: createdAt,
+  created_by: createdBy,
+});
+
+export const readFloor: Operation<"policies.read"> = async (reader, context) => {
+  const { firstSeq, configVersion } = await workspaceOf(context);
+  if (configVersion === null) return answered(null, { version: null }, BEFORE_THE_FIRST);
+  const found = await readConfigVersion(reader, firstSeq, configVersion);
+  return showing(found);
+};
+
+export const readFloorVersion: Operation<"policies.read_version"> = async (reader, context, input) => {
+  const { firstSeq, configVersion } = await workspaceOf(context);
+  const version = parseFloorVersion(input.version);
+  // What is not a version could be arbitrary text. The details leave it out.
+  const details: JsonObject = version === null ? {} : { version: `p${version}` };
+  // Versions have no gaps.
+  if (version === null || version > (configVersion ?? 0)) {
+    return notFound(null, null, "version_not_found", NO_VERSION, details);
+  }
+  return showing(await readConfigVersion(reader, firstSeq, version));
+};
+
+function showing(version: ConfigVersion) {
+  const etag = `p${version.version}`;
+  return answered(null, { version: etag }, JSON.stringify(showVersion(version)), { etag });
+}
+
+export const listFloorVersions: Operation<"policies.list_versions"> = async (reader, context, input) => {
+  const { firstSeq } = await workspaceOf(context);
+  const { items, last } = await listConfigs(reader, firstSeq, input.page);
+  const shown = items.map((version) => JSON.stringify(showVersion(version)));
+  return answered(
+    null,
+    { count: items.length },
+    listBody("policies.list_versions", input, shown, last?.version ?? null),
+  );
+};
+
+export const updateFloor: Operation<"policies.update"> = async (_reader, context, { floor, condition }) => {
+  const workspace = await workspaceOf(context);
+  const current = showFloorVersion(workspace.configVersion);
+  if (!holds(condition, current)) return conflict(null, {}, CHANGED_SINCE, current);
+  const content = { version: (workspace.configVersion ?? 0) + 1, config: canonicalJson(floor), rolledBackFrom: null };
+  const facts = configFacts(content, "p");
+  const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };
+  const details = { version: facts.version, config_digest: facts.digest };
+  return answered(null, details, JSON.stringify(showVersion(made)), {
+    etag: facts.version,
+    effect: { kind: "add_config", ...facts, content },
+  });
+};

@@ -1,0 +1,207 @@
+/** The policies of a workspace: versions, who may change them, and that they hold for every agent. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { type Scene, scenarios } from "../support/scenario.ts";
+
+const SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+const PERSON = "Call Jane on +1 415 555 2671.";
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const KEY = expect.stringMatching(/^key_[0-9a-z]{26}$/);
+const DIGEST = expect.stringMatching(/^[0-9a-f]{64}$/);
+
+let daemon: TestDaemon;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  daemon = await TestDaemon.start({ confided: true });
+  workspace = await daemon.workspace();
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const put = (body: unknown, headers: Record<string, string> = {}) => ({
+  method: "PUT",
+  path: "/v1/policies",
+  body,
+  headers,
+});
+const setTo =
+  (...bodies: object[]) =>
+  async ({ client }: Scene) => {
+    for (const body of bodies) expect((await client.send(put(body))).status).toBe(200);
+  };
+const P1 = { policies: { block_pii: true } };
+
+describe("before the first version", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "nothing is demanded",
+        request: () => ({ path: "/v1/policies" }),
+        status: 200,
+        appends: ["- policies.read ok"],
+        body: {
+          version: null,
+          policies: {},
+          require_config: false,
+          exceptions_from_agents: false,
+          created_at: null,
+          created_by: null,
+        },
+        details: { version: null },
+        check: (_scene, { headers }) => expect(headers.get("etag")).toBeNull(),
+      },
+      {
+        name: "there are no versions",
+        request: () => ({ path: "/v1/policies/versions" }),
+        status: 200,
+        appends: ["- policies.list_versions ok"],
+        body: { data: [], has_more: false, next_cursor: null },
+        details: { count: 0 },
+      },
+      {
+        name: "a version that is none",
+        request: () => ({ path: "/v1/policies/versions/p1" }),
+        status: 404,
+        code: "version_not_found",
+        appends: ["- policies.read_version not_found"],
+        details: { version: "p1" },
+      },
+      {
+        name: "a condition on a version",
+        request: () => put(P1, { "If-Match": '"p1"' }),
+        status: 412,
+        code: "version_conflict",
+        appends: ["- policies.update conflict"],
+      },
+      {
+        name: "a policy that does not exist",
+        request: () => put({ policies: { block_all: true } }),
+        status: 400,
+        code: "unknown_policy",
+        param: "policies.block_all",
+        appends: [],
+      },
+      {
+        name: "a pattern that is no expression",
+        request: () => put({ policies: { screening: { patterns: [{ name: "a", regex: "(?=x)", mode: "block" }] } } }),
+        status: 400,
+        code: "invalid_request",
+        param: "policies.screening.patterns[0].regex",
+        appends: [],
+      },
+      {
+        name: "the first version, on the condition that there is none",
+        request: () => put(P1, { "If-None-Match": "*" }),
+        status: 200,
+        appends: ["- policies.update ok"],
+        changes: ["configs"],
+        body: {
+          version: "p1",
+          ...P1,
+          require_config: false,
+          exceptions_from_agents: false,
+          created_at: TIME,
+          created_by: KEY,
+        },
+        details: { version: "p1", config_digest: DIGEST },
+        check: (_scene, { headers }) => expect(headers.get("etag")).toBe('"p1"'),
+      },
+    ],
+  );
+});
+
+describe("with versions", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "the next one",
+        given: setTo(P1),
+        request: () => put({ policies: { block_secrets: true }, require_config: false }, { "If-Match": "*" }),
+        status: 200,
+        appends: ["- policies.update ok"],
+        changes: ["configs"],
+        body: { policies: { block_secrets: true } },
+      },
+      {
+        name: "the first one stays",
+        request: () => ({ path: "/v1/policies/versions/p1" }),
+        status: 200,
+        appends: ["- policies.read_version ok"],
+        body: { version: "p1", ...P1 },
+        details: { version: "p1" },
+      },
+      {
+        name: "they are listed, newest first",
+        given: setTo(P1, { policies: {} }),
+        request: () => ({ path: "/v1/policies/versions?limit=1" }),
+        status: 200,
+        appends: ["- policies.list_versions ok"],
+        details: { count: 1 },
+        check: (_scene, { json }) => {
+          expect(json.data).toEqual([expect.objectContaining({ policies: {} })]);
+          expect(json.has_more).toBe(true);
+        },
+      },
+    ],
+  );
+});
+
+describe("what they demand", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "holds for an agent that never began",
+        given: setTo(P1),
+        request: ({ agent }: Scene) => ({ path: "/v1/data/write", body: { agent_id: agent, key: "k", value: PERSON } }),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        changes: ["agents"],
+        body: { allowed: false, blocked_by: "policy:block_pii" },
+      },
+      {
+        name: "holds for an agent whose config demands less",
+        given: async (scene) => {
+          await setTo(P1)(scene);
+          await scene.client.configure(scene.agent, { policies: { block_pii: false, block_secrets: true } });
+        },
+        request: ({ agent }: Scene) => ({
+          path: "/v1/data/write",
+          body: { agent_id: agent, key: "k", value: `${PERSON} ${SECRET}` },
+        }),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        body: { allowed: false, blocked_by: "policy:block_secrets" },
+      },
+      {
+        name: "holds for a check, also without an agent",
+        given: setTo(P1),
+        request: () => ({ path: "/v1/policies/check", body: { value: PERSON } }),
+        status: 200,
+        appends: ["- policy.check ok"],
+        body: { allowed: false, blocked_by: "policy:block_pii" },
+      },
+    ],
+  );
+});
+
+test("a read with the tag of the version in force has no body", async () => {
+  const { client } = workspace;
+  const tag = (await client.send(put(P1))).headers.get("etag") as string;
+  const read = (headers: Record<string, string>) => client.send({ path: "/v1/policies", headers });
+  expect((await read({ "If-None-Match": tag })).status).toBe(304);
+  expect((await read({ "If-None-Match": '"p0"' })).status).toBe(200);
+});
+
+test("who may read and change them", async () => {
+  const statusOf = async (options: object, request: object) =>
+    (await (await daemon.clientWith(workspace.id, options)).send(request as never)).status;
+  const read = { path: "/v1/policies" };
+  expect(await statusOf({ scope: "auditor" }, read)).toBe(200);
+  expect(await statusOf({ scope: "auditor" }, put(P1))).toBe(403);
+  expect(await statusOf({ scope: "agent" }, read)).toBe(403);
+  expect(await statusOf({ scope: "full", agents: ["mine"] }, read)).toBe(200);
+  expect(await statusOf({ scope: "full", agents: ["mine"] }, put(P1))).toBe(403);
+  expect(await statusOf({ scope: "full" }, put(P1))).toBe(200);
+});
