@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { readSealKey } from "../../src/datadir/seal-key.ts";
 import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
+import { sha256Hex } from "../../src/log/hash.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
+import type { OperationName } from "../../src/operations.ts";
 import { freshAt } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { rowsByKey } from "../../src/state/listing/keys.ts";
@@ -20,7 +22,7 @@ import { KnownHeads } from "../../src/threads/known-heads.ts";
 import type { FailureReport, ThreadOptions } from "../../src/threads/messages.ts";
 import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
+import type { OperationRequest, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { recordingJob } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
@@ -33,7 +35,8 @@ import { randomOperation, writesAroundRestore } from "./operations.ts";
 import { SimulatedThreads } from "./thread.ts";
 import { SimulatedTime } from "./time.ts";
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const MAX_TRACE = Number(process.env.TRACE ?? 60);
 
 /** The client's responses, by the actor of its operation. */
@@ -43,6 +46,8 @@ class SimulatedWorkspace {
   readonly model = new ModelWorkspace();
   readonly asked = new Map<string, Asked>();
   readonly told = new Map<string, Told>();
+  /** The events of requests with an Idempotency-Key that are in the log, while their clients have no answer. */
+  readonly unanswered = new Map<string, string>();
   /** Hashes of the checked events, by position; they never change. */
   readonly hashes: string[] = [];
   /** Announced seals; the log stays consistent with them. */
@@ -85,6 +90,20 @@ const IDLE_TICKS = 8;
 /** The most turns that the thread works without a message; what was not told by then was lost. */
 const MAX_WORK_TICKS = 200;
 
+/** A client that repeats its request with its Idempotency-Key until it gets an answer. */
+interface Retrying {
+  workspace: SimulatedWorkspace;
+  actor: string;
+  request: OperationRequest;
+  /** Answers are stored for 24 hours. Later it would be done again. */
+  giveUpMs: number;
+}
+
+/** A client with an Idempotency-Key gives up after this time, less than what may pass while a request is on its way. */
+const PATIENCE_MS = 8 * HOUR_MS;
+/** What cannot be repeated safely: reads are safe without a key, and no export is stored. */
+const WITHOUT_KEY: ReadonlySet<OperationName> = new Set(["data.read", "audit.export"]);
+
 /** How often another process tries to write beside a transaction of the thread. */
 const MAX_TRIES = 1_000;
 
@@ -99,6 +118,10 @@ class Simulation {
   readonly #publicKey: Uint8Array;
   readonly #workspaces: SimulatedWorkspace[] = [];
   readonly #space = DiskSpace.ample();
+  /** Clients whose answers were lost, or did not say whether it was done. */
+  readonly #retrying: Retrying[] = [];
+  /** Whether clients repeat requests. Time passes slowly then, since answers are stored for 24 hours only. */
+  readonly #repeats: boolean;
   #main: WriterThread | null = null;
   #step = 0;
   #operations = 0;
@@ -110,6 +133,7 @@ class Simulation {
     this.#steps = steps;
     this.#random = new Seeded(seed);
     this.#disk = new SimulatedDisk(directory, this.#random, () => this.#stopped("the machine stops"));
+    this.#repeats = this.#random.chance(0.5);
     // Some runs have a channel as it should be.
     const channel = { overtaken: this.#random.pick([0, 0.1]), lost: this.#random.pick([0, 0, 0.01]) };
     this.#threads = new SimulatedThreads(this.#time, this.#disk, this.#random, channel);
@@ -202,8 +226,9 @@ class Simulation {
       ],
       [3, () => this.#askAroundRestore()],
       [10, () => this.#pass(random.pick([1, 50, 1_000, 30_000]))],
-      [3, () => this.#sleep(random.between(1, 60) * HOUR_MS)],
-      [1, () => this.#jump(random.between(-48, 48) * HOUR_MS)],
+      [3, () => this.#sleep(random.between(1, 60) * (this.#repeats ? MINUTE_MS : HOUR_MS))],
+      [1, () => this.#jump(random.between(-48, 48) * (this.#repeats ? MINUTE_MS : HOUR_MS))],
+      [this.#repeats ? 30 : 0, () => this.#repeat()],
       [4, () => this.#main?.tell({ kind: "sweep", workspaceIds: this.#workspaces.map(({ id }) => id) })],
       [1, () => this.#changeSpace()],
       [3, () => this.#disk.plan("fail")],
@@ -240,12 +265,42 @@ class Simulation {
     const asked = make(actor);
     workspace.asked.set(actor, asked);
     this.#note(`asks for ${describe(asked)} as ${this.#operations}`);
+    if (this.#repeats && "request" in asked && !WITHOUT_KEY.has(asked.request.name) && this.#random.chance(0.5)) {
+      const { request } = asked;
+      request.retry = { id: sha256Hex(actor).slice(0, 32), request: sha256Hex(`${actor}'s`), requestId: actor };
+      this.#try({ workspace, actor, request, giveUpMs: this.#time.clock() + PATIENCE_MS });
+      return;
+    }
     const settle = (told: Told) => this.#tell(workspace, actor, told);
     const refused =
       "event" in asked
         ? this.#main?.record(workspace.id, asked.event, settle)
         : this.#main?.submit(asked.request, undefined, settle);
     if (refused !== null && refused !== undefined) this.#tell(workspace, actor, refused);
+  }
+
+  /** Sends a request with an Idempotency-Key. */
+  #try(client: Retrying): void {
+    const settle = (told: Told) => {
+      const isLost = this.#random.chance(0.4);
+      const what = `${isLost ? "a lost " : ""}${JSON.stringify(told).slice(0, 100)}`;
+      if (isLost || mayHelpAgain(told)) {
+        this.#note(`repeats ${client.actor.slice(-5)} after ${what}`);
+        this.#retrying.push(client);
+      } else if (typeof told === "object" && told.auditId !== null) this.#tell(client.workspace, client.actor, told);
+      // An erasure took the stored answer: whether an earlier try was carried out is not known.
+      else this.#note(`${client.actor.slice(-5)} ends with ${what}`);
+    };
+    const refused = this.#main?.submit(client.request, undefined, settle);
+    if (refused !== null && refused !== undefined) settle(refused);
+  }
+
+  /** A client repeats its request. */
+  #repeat(): void {
+    const client = this.#retrying.shift();
+    if (client === undefined) return;
+    if (this.#time.clock() < client.giveUpMs) this.#try(client);
+    else this.#note(`${client.actor.slice(-5)} gives up`);
   }
 
   #tell(workspace: SimulatedWorkspace, actor: string, told: Told): void {
@@ -366,6 +421,13 @@ class Simulation {
         if (seen.details !== null) requireSame(`${where}: details`, details, seen.details);
       }
       const answer = told.get(actor);
+      const isRepeated = "request" in one && one.request.retry !== undefined;
+      // What is denied is not stored, since it may be accepted later.
+      if (isRepeated && expected.replied === "denied") {
+        recorded.delete(actor);
+        continue;
+      }
+      if (isRepeated && answer === undefined) workspace.unanswered.set(actor, own.at(-1)?.id as string);
       requireRecorded(answer, own.at(-1)?.id, expected.replied);
       if (typeof answer === "object" && answer.answer.kind === "json") {
         const reply = JSON.parse(answer.answer.body);
@@ -377,6 +439,15 @@ class Simulation {
       told.delete(actor);
     }
     for (const [actor, answer] of told) {
+      const isDenied = typeof answer === "object" && answer.result === "denied" && asked.has(actor);
+      const earlier = isDenied ? answer.auditId : workspace.unanswered.get(actor);
+      if (earlier !== undefined && typeof answer === "object") {
+        if (answer.auditId !== earlier) throw new Error(`${actor} was carried out as ${earlier}, and told otherwise`);
+        workspace.unanswered.delete(actor);
+        asked.delete(actor);
+        told.delete(actor);
+        continue;
+      }
       if (typeof answer === "object" && answer.auditId !== null)
         throw new Error(`${actor} was acknowledged, and is not in the log`);
       // What was surely not done must not appear later; nor can what was never told.
@@ -454,6 +525,11 @@ class Simulation {
       if (told === undefined || typeof told === "string" || told.auditId === null)
         throw new Error(`a workspace did not recover: ${JSON.stringify(told)}`);
     }
+    while (this.#retrying.length > 0) {
+      this.#pass(MINUTE_MS);
+      this.#repeat();
+      await this.#settle();
+    }
     // Longer than a seal may be put off.
     await this.#passSeconds(90);
     await this.#settleAndCheck(true);
@@ -510,6 +586,11 @@ const describe = (asked: Asked): string =>
 /** Failures that the simulation itself causes. */
 const isExpected = ({ name }: FailureReport): boolean =>
   /^(SqliteError|CannotOpen|WorkspacePaused|Stopped|died)/.test(name);
+
+/** Whether the same request may come to something else the next time. */
+const mayHelpAgain = (told: Told): boolean =>
+  typeof told === "string" ||
+  (told.answer.kind === "problem" && ["unavailable", "outcome_unknown"].includes(told.answer.code));
 
 /** Whether a response states that nothing happened. */
 const isCertain = (told: Told): boolean =>
