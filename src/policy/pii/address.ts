@@ -103,6 +103,7 @@ function prefixedStreet(clear: boolean): Check {
     }
     if (
       !strong &&
+      !(clear && numberBefore) &&
       !(isUpper(text, start) && (numberBefore || clear || CITY_AFTER.test(after.slice(numberAfter?.[0].length ?? 0))))
     )
       return null;
@@ -160,7 +161,7 @@ function unitAddress(strong: boolean): Check {
 
 /** What is counted, so that the number before it is no house. */
 const COUNTED =
-  "(?:%|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minutes?|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
+  "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minutes?|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
 const NUMBER_FIRST_HOME = new RegExp(
   String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}.'’-]{2,}`,
   "iu",

@@ -64,7 +64,7 @@ function inColumn(text: string, start: number, end: number): Hit | null {
 }
 
 /** "3.4.1980 (date of birth)", "1984-05-06 is my birthday". */
-const TIES = /^\s{0,2}(?:[(–—-]|(?:is|was|ist|est|es|è|é|to|är|er|on|as|это)\s)[^.!?\n]{0,16}$/u;
+const TIES = /^\s{0,2}(?:[日号]?$|[(–—-]|(?:is|was|ist|est|es|è|é|to|är|er|on|as|это)\s)[^.!?\n]{0,16}$/u;
 
 function inFront(text: string, start: number): Hit | null {
   const date = lastBefore(text, start);
@@ -106,7 +106,7 @@ export function born(text: string, start: number, end: number, word: string): Hi
 
 /** A short word right behind the date: 생, 생まれ, "г.р.". */
 function onlyBehindDate(text: string, start: number, date: WrittenDate | undefined): Hit | null {
-  if (date === undefined || !/^\s?[日일]?\s?(?:г\.|года|року)?\s?$/u.test(text.slice(date.end, start))) return null;
+  if (date === undefined || !/^\s?[日일]?\s?(?:に|で|에|г\.|года|року|n|en|ján|jén)?\s?$/u.test(text.slice(date.end, start))) return null;
   return hitOf("date_of_birth", date.start, date.end);
 }
 

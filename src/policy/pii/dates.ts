@@ -19,7 +19,7 @@ const SPELT = String.raw`${anyOf(years)}(?:[\s-]{0,2}\p{L}{3,24}){0,3}`;
 const HAN_DIGIT = "[〇零○一二三四五六七八九]";
 const HAN_NUMBER = "[一二三四五六七八九十]";
 const DATE = new RegExp(
-  String.raw`(?<![\p{L}\p{N}./-]|\d[,:])(?:${[
+  String.raw`(?<![\p{L}\p{N}./]|\d[,:]|[^\u0590-\u05ff]-)(?:${[
     String.raw`${YEAR}\s?[-/.]\s?${MONTH_NUMBER}\s?[-/.]\s?${DAY}(?!\d)`,
     String.raw`${DAY}\s?[-/.]\s?${MONTH_NUMBER}\s?[-/.]\s?(?:${YEAR}|\d{2}(?![\d:]))`,
     String.raw`${DAY}\s${MONTH_NUMBER}\s${YEAR}`,

@@ -10,6 +10,8 @@ import { base58Address, ethereumAddress } from "./wallet.ts";
 const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
 /** Forms that are written in groups with a space. */
 const SPACED = TOKEN_FORMS.filter((form) => form.pattern.source.includes(" "));
+/** Those and the forms that are written in groups with a hyphen. */
+const GROUPED = TOKEN_FORMS.filter(({ pattern }) => /[ -]/.test(pattern.source.replace(/\[[^\]]*\](?!\?)/g, "")));
 /** What trying a form costs, and what looking at a pair of letters costs. */
 const FORM_UNITS = 3;
 const PAIR_UNITS = 40;
@@ -44,7 +46,7 @@ function identify(text: string, start: number, end: number, length: number): Hit
   const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
   if (account) return account;
   // A short token can only be the first of several groups.
-  if (length === GROUP) return lone(text, start, end, SPACED);
+  if (length === GROUP) return lone(text, start, end, GROUPED);
   return length <= LONGEST_FORM && length >= SHORTEST ? lone(text, start, end) : null;
 }
 

@@ -25,7 +25,7 @@ const HARMLESS_REST =
   /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
-  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|num|max|min|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid)[-_ ]?$/i;
+  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 /** What looking for a value costs, and what judging one costs. */
 const ASSIGNMENT_UNITS = 200;
@@ -35,6 +35,8 @@ const LONGEST_ELEMENT = 400;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
+/** Of eight or nine characters: capitals, small letters and digits, changing often. */
+const SHORT_KEY = /^(?=(?:.*\d){2})(?=(?:.*[a-z]){2})(?=.*[A-Z])(?=(?:.*(?:[A-Za-z]\d|\d[A-Za-z])){3})[A-Za-z0-9]{8,9}$/;
 const SHORTEST_DIGIT_KEY = 14;
 /** A key that nothing but a space ties to its name must be this long. */
 const SHORTEST_KEY_BESIDE = 16;
@@ -159,6 +161,9 @@ function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
 
 function isPassword(value: string, { link, quoted, copula }: Assigned): boolean {
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
+  // A regular expression about passwords, or a name in a program.
+  if (/\\[sSwWdDb][*+?{\])]|\(\?[:=!]|\[\^|\]\)?[*+{]/.test(value)) return false;
+  if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4) return false;
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
@@ -171,7 +176,8 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
   if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
-  if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY)) return false;
+  if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY) && !(link === "assigned" && SHORT_KEY.test(value)))
+    return false;
   if (!(quoted && value.length >= SHORTEST_KEY_BESIDE ? /^[\x21-\x7e]+$/ : /^[\w+/=.~:|*!@#$%^&-]+$/).test(value))
     return false;
   if ((JOINED_WORDS.test(value) && wordShare(value) > 0.4) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
@@ -195,9 +201,12 @@ const STATE =
 /** In a sentence a password must show a digit or a sign, or be no word at all. */
 function strongPassword(value: string): boolean {
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
-  if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value);
+  // Three-letter sequences are those of a few languages, but every language has vowels.
+  if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value) && !hasVowels(value);
   return /[A-Za-z]/.test(value) && (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"));
 }
+
+const hasVowels = (value: string): boolean => (value.match(/[aeiouy]/gi)?.length ?? 0) > value.length / 5;
 
 /** An unquoted name, path or call rather than a literal. */
 function isCode(value: string, quoted: boolean): boolean {

@@ -33,6 +33,8 @@ const JOINT_IN_FRONT = new RegExp(
   `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(lists["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
+/** The first words of an answer: "Try …", "I think it was …". */
+const ANSWER = /[?？؟；]["'”»]?\s{1,2}["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(lists.rules)})(?![\\p{Ll}])`, "iu");
 /** Whether a text speaks of rules for passwords, or of examples. */
 export const saysRule = (text: string): boolean => RULE.test(text);
@@ -51,6 +53,8 @@ const CLEAR = 2;
 const OTHER =
   /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]/i;
 const NUMBERED = /^(?:[\p{L}]+[-_.]?)+\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
+/** "Welcome8928": a word and a number that is no year. */
+const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
 const SIGN = /[!#$%^&*+=?~|]/;
 
 function looksOf(token: string): 0 | 1 | 2 {
@@ -69,6 +73,7 @@ function looksOf(token: string): 0 | 1 | 2 {
   if (sign && /\p{Ll}/u.test(token) && /^[\p{L}-]+[#!$%*&+=?~]\p{L}+$/u.test(token)) return MIXED;
   if (!digit) return NONE;
   if (/\p{Ll}\d+\p{L}|\p{Lu}\p{Ll}+\p{Lu}.*\d/u.test(token) && wordShare(token) < 0.75) return MIXED;
+  if (WORD_AND_NUMBER.test(token)) return MIXED;
   if (NUMBERED.test(token))
     return /^\p{L}+(?:-\p{L}+)*-\d{2,5}$/u.test(token) && !/^\p{Lu}+-/u.test(token) ? MIXED : NONE;
   return MIXED;
@@ -113,7 +118,7 @@ export function saidSecret(
     if (kind === "key" ? !looksLikeKey(token) : looksOf(token) === NONE) continue;
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
-    const joined = JOINT.test(gap) || quoted || /[?？؟]\s{1,2}$/.test(gap);
+    const joined = JOINT.test(gap) || quoted || ANSWER.test(gap);
     if (kind === "account" ? isClear(token) && !gap.includes("\n") : joined || (kind === "password" && isClear(token)))
       return { start: at, end: last };
   }

@@ -2,14 +2,14 @@
 
 import { type Hit, hitOf, spend } from "../check.ts";
 import { matchAt } from "../text/ascii.ts";
-import { distinct } from "./plausible.ts";
+import { distinct, isPlaceholder, looksLikePassword } from "./plausible.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
 
 const LONGEST_SCHEME = 24;
 const USERINFO =
-  /([^\s:@/'"<>`{}\\]{0,128}):([^\s/'"<>`@]{1,256}(?:@[^\s/'"<>`@.]{1,64})?)@([\p{L}\p{N}[][\p{L}\p{N}._:[\]-]{0,252})/uy;
+  /([^\s:@/'"<>`{}\\]{0,128}):([^\s/'"<>`@]{1,256}(?:@[^\s/'"<>`@.]{1,64})?)@(%[sdv]|\$?\{|[\p{L}\p{N}[][\p{L}\p{N}._:[\]-]{0,252})/uy;
 const NOT_A_PASSWORD = /^[$<{%*]|\$\{|\{\{|^x{2,}$|^\*|^\.{2,}|^(?:your|my)[-_]?pass|^\d{1,5}$/i;
 const UPPER_NAME = /^[A-Z][A-Z_]{2,}$/;
 
@@ -21,9 +21,11 @@ export function connectionString(text: string, at: number): Hit | null {
   if (start === at) return null;
   const match = matchAt(USERINFO, text, at + 3);
   if (!match) return null;
-  const [, user = "", password = ""] = match;
+  const [, user = "", password = "", host = ""] = match;
   if (NOT_A_PASSWORD.test(password) && !/\d.*[a-z]|[a-z].*\d/.test(password)) return null;
   if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0))) return null;
+  // Of a template with a password in it, only the host is filled in.
+  if (/^[%${]/.test(host) && (isPlaceholder(password) || !looksLikePassword(password))) return null;
   if (password.length < 3 || distinct(password) < 2) return null;
   return hitOf("connection_string", start, USERINFO.lastIndex);
 }
