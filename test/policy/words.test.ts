@@ -83,7 +83,7 @@ test("every table's rows have the columns of their section, without duplicates",
 test("forms are of known detectors, and the leads of separated forms are well formed", () => {
   const forms = [...SEPARATED_FORMS, ...TOKEN_FORMS];
   expect(forms.filter(({ detector }) => !(detector in DETECTORS))).toEqual([]);
-  expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./]?$/.test(lead))).toEqual([]);
+  expect(SEPARATED_FORMS.flatMap(({ leads }) => leads).filter((lead) => !/^\d+[-+ ./:]?$/.test(lead))).toEqual([]);
 });
 
 test("a row that is no pattern is refused", () => {

@@ -49,7 +49,7 @@ const NUMBER_ENDS =
 const UNIT_AFTER =
   /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|floor|room|appartamento|zimmer|daire|étage)\b\.?\s{0,2}#?\d{1,5}/iu;
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
-const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?,\s{0,3}\p{Lu}\p{L}{2,}/u;
+const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?(?:,\s{0,3}|\n\s?)\p{Lu}\p{L}{2,}/u;
 
 /** What reading the surroundings of a word costs. */
 const SURROUNDINGS_UNITS = 600;

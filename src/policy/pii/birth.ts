@@ -106,7 +106,11 @@ export function born(text: string, start: number, end: number, word: string): Hi
 
 /** A short word right behind the date: 생, 생まれ, "г.р.". */
 function onlyBehindDate(text: string, start: number, date: WrittenDate | undefined): Hit | null {
-  if (date === undefined || !/^\s?[日일]?\s?(?:に|で|에|г\.|года|року|n|en|ján|jén)?\s?$/u.test(text.slice(date.end, start))) return null;
+  if (
+    date === undefined ||
+    !/^\s?[日일]?\s?(?:に|で|에|г\.|года|року|n|en|ján|jén)?\s?$/u.test(text.slice(date.end, start))
+  )
+    return null;
   return hitOf("date_of_birth", date.start, date.end);
 }
 

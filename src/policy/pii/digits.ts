@@ -62,7 +62,7 @@ function telephone(text: string, start: number, length: number): Hit | null {
 function isJoiner(text: string, at: number): boolean {
   const sign = text[at];
   if (sign === ")") return true;
-  if (sign === undefined || !" .-/+(".includes(sign)) return false;
+  if (sign === undefined || !" .-/+(:".includes(sign)) return false;
   const behind = text.charCodeAt(at + 1);
   return isDigit(behind) || text[at + 1] === "(" || (sign === "-" && isAlphanumeric(behind));
 }

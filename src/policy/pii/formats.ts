@@ -40,6 +40,7 @@ const CHECKS: Readonly<Record<string, Validity>> = {
   "curp or date": (value) => by("mx.curp")(value) || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
   "16 characters": (value) => value.length === 16,
   medicare: validMedicare,
+  aadhaar: (value) => by("in.aadhaar")(value.replaceAll(":", "")),
   snils: validSnils,
   "sg.nric": validSingaporeId,
   kvnr: validKvnr,

@@ -32,7 +32,7 @@ const SAID =
 const BESIDE = /[ \t]{1,24}/y;
 /** Words between the name and its operator: "the password for the staging box is". */
 const FILLER =
-  /(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?:[:=]|[ \t](?:is|was|ist|es|est)\b))/uy;
+  /(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?::|=(?!=)|[ \t](?:is|was|ist|es|est)\b))/uy;
 /** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
   /(?:[A-Za-z_.]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;

@@ -60,10 +60,29 @@ const NOT_SECRET =
 const LONGEST_BEFORE = 16;
 const FEWEST_DIFFERENT = 10;
 
+/** A member of settings: `weather_key: "…"`, or `key: "…"` among those of an API. */
+const KEY_MEMBER = /["']?\s{0,3}:\s{0,3}(["'])([\x21\x23-\x26\x28-\x7e]{20,200})\1/y;
+const NAMED = /[A-Za-z0-9][_-]?$/;
+const OF_API = /(?:\bapi|auth_type|authentication|integration)["']?\s{0,3}:[^}]{0,120}$/i;
+
+function keyMember(text: string, start: number, end: number): Hit | null {
+  const value = matchAt(KEY_MEMBER, text, end)?.[2];
+  if (value === undefined) return null;
+  const last = KEY_MEMBER.lastIndex - 1;
+  spend(CHECK_UNITS);
+  const before = text.slice(Math.max(0, start - LONGEST_API), start);
+  if (NOT_SECRET.test(before) || !(NAMED.test(before) || OF_API.test(before))) return null;
+  if (!/[A-Z]/.test(value) || !/[a-z]/.test(value) || !/\d.*\d/.test(value)) return null;
+  if (/^[\w.-]+\/|\w\.\w+\.|\$\{|\s/.test(value) || isPlaceholder(value) || !looksRandom(value)) return null;
+  return hitOf("generic_credential", last - value.length, last);
+}
+
+const LONGEST_API = 160;
+
 /** `Key=…`, `someKey := "…"`: with `=`, a long random value is a key, whatever it is for. */
 export function bareKey(text: string, start: number, end: number): Hit | null {
   if (!"=: \"']".includes(text[end] ?? "")) return null;
-  if (matchEnd(BARE_KEY, text, end) < 0) return null;
+  if (matchEnd(BARE_KEY, text, end) < 0) return keyMember(text, start, end);
   spend(CHECK_UNITS);
   const value = matchAt(BARE_KEY, text, end)?.[2] as string;
   if (NOT_SECRET.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;

@@ -13,7 +13,7 @@ import {
   looksRandom,
   wordShare,
 } from "./plausible.ts";
-import { saidSecret, saysRule } from "./sentence.ts";
+import { plainSecret, saidSecret, saysRule } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -36,7 +36,8 @@ const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
 const SHORTEST_KEY = 10;
 /** Of eight or nine characters: capitals, small letters and digits, changing often. */
-const SHORT_KEY = /^(?=(?:.*\d){2})(?=(?:.*[a-z]){2})(?=.*[A-Z])(?=(?:.*(?:[A-Za-z]\d|\d[A-Za-z])){3})[A-Za-z0-9]{8,9}$/;
+const SHORT_KEY =
+  /^(?=(?:.*\d){2})(?=(?:.*[a-z]){2})(?=.*[A-Z])(?=(?:.*(?:[A-Za-z]\d|\d[A-Za-z])){3})[A-Za-z0-9]{8,9}$/;
 const SHORTEST_DIGIT_KEY = 14;
 /** A key that nothing but a space ties to its name must be this long. */
 const SHORTEST_KEY_BESIDE = 16;
@@ -63,7 +64,8 @@ export function announcedSecret(word: SecretWord): Check {
     // "if you pass someOption": a verb.
     if (text.slice(start, end).toLowerCase() === "pass") return inColumn(text, start, nameEnd, word);
     spend(SENTENCE_UNITS);
-    const said = saidSecret(text, start, nameEnd, word);
+    const said =
+      (word === "password" ? plainSecret(text, start, nameEnd) : null) ?? saidSecret(text, start, nameEnd, word);
     return said === null ? inColumn(text, start, nameEnd, word) : hitOf("generic_credential", said.start, said.end);
   };
 }
@@ -176,7 +178,10 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
 
 function isKey(value: string, { link, quoted }: Assigned): boolean {
   if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
-  if (value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY) && !(link === "assigned" && SHORT_KEY.test(value)))
+  if (
+    value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY) &&
+    !(link === "assigned" && SHORT_KEY.test(value))
+  )
     return false;
   if (!(quoted && value.length >= SHORTEST_KEY_BESIDE ? /^[\x21-\x7e]+$/ : /^[\w+/=.~:|*!@#$%^&-]+$/).test(value))
     return false;

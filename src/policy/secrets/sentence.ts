@@ -125,6 +125,20 @@ export function saidSecret(
   return kind === "account" ? null : inFront(text, start, kind);
 }
 
+/** "The default password for the user "x" is "y"": said so plainly that any word may be it. */
+const PLAIN =
+  /^[^.!?\n]{0,64}?(?<!\p{L})(?:is|ist|lautet|est|es|è|é|jest|är|er|on|это)\s{1,2}["'“„«]([^\s"'”“»]{3,40})["'”“»]/u;
+const OF_USER = /\bdefault\s(?:\w+\s)?$|^\s(?:for|of)\s(?:the\s)?(?:user|account|login|admin)/i;
+
+/** The value that a sentence about the password of a user says, in quotes. */
+export function plainSecret(text: string, start: number, end: number): Place | null {
+  const after = text.slice(end, end + REACH);
+  const match = PLAIN.exec(after);
+  if (match === null || !(OF_USER.test(text.slice(Math.max(0, start - 24), start)) || OF_USER.test(after))) return null;
+  const at = end + match[0].length - 1 - (match[1] as string).length;
+  return { start: at, end: at + (match[1] as string).length };
+}
+
 const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {

@@ -17,6 +17,9 @@ const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
 const SHORTEST_TIED = 16;
 const SHORTEST_ALONE = 24;
+/** The same, when capitals, small letters and digits change often. */
+const SHORTEST_MIXED = 20;
+const MIXED = /^(?=(?:.*\d){3})(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*(?:[A-Za-z]\d|\d[A-Za-z])){4})/;
 const NAME_PART =
   /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
@@ -110,5 +113,6 @@ function isKey(value: string, said: string): boolean {
   if (HEX_DIGEST.test(value) || !/^[\s:='"]*$/.test(said) || !looksRandom(value)) return false;
   return assigned
     ? value.length >= SHORTEST_TIED
-    : value.length >= SHORTEST_ALONE && /\d/.test(value) && (/[A-Z]/.test(value) || /["']$/.test(said));
+    : (value.length >= SHORTEST_MIXED && MIXED.test(value)) ||
+        (value.length >= SHORTEST_ALONE && /\d/.test(value) && (/[A-Z]/.test(value) || /["']$/.test(said)));
 }
