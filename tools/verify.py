@@ -103,7 +103,10 @@ def jcs(value):
         return "[" + ",".join(map(jcs, value)) + "]"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(value)
-    return json.dumps(value, ensure_ascii=False)
+    return ENCODER.encode(value)
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps makes one for each call
 
 
 def no_duplicates(pairs):

@@ -28,13 +28,13 @@ export class FilledDirectory implements Disposable {
     // As every command does first.
     process.umask(0o077);
     const directory = new FilledDirectory();
-    for (let i = 0; i < workspaces; i++) {
-      const { workspace, apiKey } = await administer(directory.data.root, (administration) =>
-        administration.createWorkspace(`workspace ${i}`),
-      );
-      directory.ids.push(workspace.id);
-      directory.keys.push(apiKey);
-    }
+    await administer(directory.data.root, async (administration) => {
+      for (let i = 0; i < workspaces; i++) {
+        const { workspace, apiKey } = await administration.createWorkspace(`workspace ${i}`);
+        directory.ids.push(workspace.id);
+        directory.keys.push(apiKey);
+      }
+    });
     await filesReleased(directory.data.root);
     return directory;
   }

@@ -121,7 +121,8 @@ export class Judge implements AsyncDisposable {
   async #ours(path: string, words: Words) {
     this.#looked += 1;
     if (words.seals !== undefined) {
-      const { code, json, err } = await governd(["verify", path, "--json", ...optionsOf(words)]);
+      const { code, json, err } = await governd(["verify", path, "--json", ...optionsOf(words)], { released: false });
+      await this.#released();
       if (err !== "") return { code, codes: [], out: err };
       return saidOf(code, json<{ sources: { problems: Problems }[] }>().sources);
     }
@@ -130,11 +131,15 @@ export class Judge implements AsyncDisposable {
     this.#trusts.set(name, trust);
     const asked = { agentId: undefined, trust, threads: 1, encryptionKey: () => null };
     const results = await verifyPath(path, asked, { step: async () => {} } as never);
-    if (this.#looked % FILES_BETWEEN_COLLECTIONS === 0) await filesReleased();
+    await this.#released();
     return saidOf(
       EXIT_CODES[overallVerdict(results)],
       results.map(({ report }) => report),
     );
+  }
+
+  async #released(): Promise<void> {
+    if (this.#looked % FILES_BETWEEN_COLLECTIONS === 0) await filesReleased();
   }
 
   #isTurn = (): boolean => this.#looked % SECOND_LOOKS_AT === 0;

@@ -1,7 +1,7 @@
 /**
  * Every column of every table of a workspace's file: changed, blanked, exchanged with another row's; and every kind of
  * row removed and added again. Each is one problem of the first program, and both find it. The file is read as it is after
- * the change is in the database itself, and again while it is only in the write-ahead log.
+ * the change is in the database itself, or while it is only in the write-ahead log.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync } from "node:fs";
@@ -175,10 +175,14 @@ const expectedOf = (name: string): { exit: number; codes: (string | undefined)[]
 /** The second program looks at one in so many; with GOVERND_TEST_LONG=1 at each. An odd number: at both forms. */
 const SECOND_LOOKS_AT = effort({ usual: 3, long: 1 });
 
+/** Of the changes of columns one in so many is tried: of each column another one than of the next. */
+const EVERY = effort({ usual: 3, long: 1 });
+const TRIED = CASES.filter(({ name }, index) => name.endsWith("removed") || index % EVERY === 0);
+
 let tried = 0;
 
 describe("a change of one column or row", () => {
-  for (const [index, one] of CASES.entries()) {
+  for (const [index, one] of TRIED.entries()) {
     test(one.name, async () => {
       // Every second change is in the write-ahead log alone.
       const copy = changed(one, index % 2 === 1);
@@ -205,5 +209,5 @@ describe("a change of one column or row", () => {
 });
 
 test("so many changes were possible", () => {
-  expect(tried).toBeGreaterThanOrEqual(160);
+  expect(tried).toBeGreaterThanOrEqual(160 / EVERY);
 });

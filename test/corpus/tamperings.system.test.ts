@@ -1,7 +1,7 @@
 /**
  * A directory that holds everything, its exports, receipts and seals: whatever is done to them is found by both
- * programs, and neither accuses what is honest. In `npm test` the second program looks at some of it, and of rows that
- * are alike one is changed; with GOVERND_TEST_LONG=1 at all.
+ * programs, and neither accuses what is honest. In `npm test` the second program looks at some of it, and a sample of
+ * each kind is changed; with GOVERND_TEST_LONG=1 both look at all.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,6 +25,10 @@ setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
 const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
 const EVENT_CHANGES = effort({ usual: 9, long: 1 });
+/** One in so many of the changes of a workspace that is like the main one. */
+const OTHER_CHANGES = effort({ usual: 3, long: 1 });
+/** Attacks on whole files of a kind. */
+const ATTACKS_ALIKE = effort({ usual: 5, long: 1_000 });
 const FLIPS = effort({ usual: 12, long: 5_000 });
 const SEED = 20_261_122;
 const LEAST = 400;
@@ -51,7 +55,9 @@ async function changesIn(id: string): Promise<unknown[]> {
   const events = eventChanges(connection, id !== made.pruned).filter((_, index) => index % EVENT_CHANGES === 0);
   const copies = new Copies(database, directory.join("work"));
   const wrong: unknown[] = [];
-  for (const [index, change] of [...events, ...fewAlike(rowChanges(connection))].entries()) {
+  const all = [...events, ...fewOfEach(rowChanges(connection), kindOfChange, ROWS_ALIKE)];
+  const every = id === made.pruned ? OTHER_CHANGES : 1;
+  for (const [index, change] of all.filter((_, index) => index % every === 0).entries()) {
     // Every second change is in the write-ahead log alone.
     const log = index % 2 === 1;
     const form = id === made.installation ? "installation" : log ? "database with log" : "database";
@@ -60,12 +66,15 @@ async function changesIn(id: string): Promise<unknown[]> {
   return wrong;
 }
 
-function fewAlike(changes: Change[]): Change[] {
+const kindOfChange = ({ kind, to }: Change): string => `${kind} ${to.replace(/ row .*/, "")}`;
+
+/** The first ones of each kind, in their order. */
+function fewOfEach<T>(all: readonly T[], kindOf: (one: T) => string, most: number): T[] {
   const met = new Map<string, number>();
-  return changes.filter(({ kind, to }) => {
-    const name = `${kind} ${to.replace(/ row .*/, "")}`;
-    met.set(name, (met.get(name) ?? 0) + 1);
-    return (met.get(name) ?? 0) <= ROWS_ALIKE;
+  return all.filter((one) => {
+    const count = (met.get(kindOf(one)) ?? 0) + 1;
+    met.set(kindOf(one), count);
+    return count <= most;
   });
 }
 
@@ -172,10 +181,10 @@ const SIGNATURE_LINE = 4;
 const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
 const SEAL_EDITS = effort({ usual: 61, long: 1 });
 /** Of a file with few seals. */
-const FEW_SEAL_EDITS = effort({ usual: 11, long: 1 });
+const FEW_SEAL_EDITS = effort({ usual: 23, long: 1 });
 
-/** One in so many of the edits of a text, in turn. */
-const EDITS = effort({ usual: 24, long: 1 });
+/** One in so many of the edits of a text, in turn: a prime number, so that each kind has its turn. */
+const EDITS = effort({ usual: 47, long: 1 });
 
 describe("an export", () => {
   test.each(EXPORTS)("%s", async (name, donor) => {
@@ -269,7 +278,8 @@ describe("seals", () => {
 
 test("whole files", async () => {
   const wrong: unknown[] = [];
-  for (const attack of attacksOn(made)) {
+  const all = new Seeded(SEED).shuffled(attacksOn(made));
+  for (const attack of fewOfEach(all, ({ form, kind }) => `${form} ${kind}`, ATTACKS_ALIKE)) {
     const look = (path: string, seals: Pick<Words, "seals">) => judge.wrong(attack, path, { ...words, ...seals });
     wrong.push(await attacked(attack, made, directory.join("work"), look));
   }

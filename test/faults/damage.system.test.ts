@@ -1,6 +1,6 @@
 /** Damaged, lost and exchanged files: each affects only its own workspace, and is reported. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
 import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
@@ -12,7 +12,7 @@ import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "..
 
 setDefaultTimeout(2 * PROCESS_TEST_MS);
 
-const SEEDS = effort({ usual: 16, long: 800 });
+const SEEDS = effort({ usual: 8, long: 800 });
 const CHILD = join(import.meta.dir, "damage-child.ts");
 
 let directory: TemporaryDirectory;
@@ -59,53 +59,64 @@ test("damage that makes a walk circular is reported as damage", async () => {
   expect(await useDamaged(CIRCLES)).toEqual({ seeds: all, failing: all, tampered: all });
 });
 
-describe.each([
-  ["that is missing", (path: string) => rmSync(path)],
-  ["that is empty", (path: string) => truncateSync(path, 0)],
-  ["that is cut off", (path: string) => truncateSync(path, 10_000)],
-  ["that is no database", (path: string) => writeFileSync(path, "not a database, ".repeat(1_000))],
-  ["with a damaged beginning", (path: string) => writeFileSync(path, readFileSync(path).fill(0xff, 0, 64))],
-  ["that is another database", (path: string) => copyFileSync(join(data, "control.db"), path)],
-] as const)("a workspace's file %s", (_, harm) => {
-  test("takes down that workspace, is said, and is used again when it is put back", async () => {
-    const [one, two] = [await made("one"), await made("two")];
-    const saved = directory.join("saved.db");
-    {
-      using workspace = new OpenWorkspace(fileOf(one));
-      const input = { agentId: "a", key: "k", value: "v", metadata: {} };
-      bodyOf(await workspace.perform("data.write", input));
-    }
-    await filesReleased(data);
-    renameSync(fileOf(one), saved);
-    copyFileSync(saved, fileOf(one));
-    harm(fileOf(one));
-    const harmed = () =>
-      Bun.file(fileOf(one))
-        .exists()
-        .then((there) => (there ? readFileSync(fileOf(one)) : null));
-    const before = await harmed();
+/** What can happen to a workspace's file. */
+const HARMS: Record<string, (path: string) => void> = {
+  missing: (path) => rmSync(path),
+  empty: (path) => truncateSync(path, 0),
+  "cut off": (path) => truncateSync(path, 10_000),
+  "no database": (path) => writeFileSync(path, "not a database, ".repeat(1_000)),
+  "with a damaged beginning": (path) => writeFileSync(path, readFileSync(path).fill(0xff, 0, 64)),
+  "another database": (path) => copyFileSync(join(data, "control.db"), path),
+};
 
-    await using daemon = await startGovernd(data);
+test("files that are harmed take down their workspaces alone, are said, and are used again when they are put back", async () => {
+  const healthy = await made("healthy");
+  const harmed = new Map<string, MadeWorkspace>();
+  for (const name of Object.keys(HARMS)) {
+    const one = await made(name);
+    harmed.set(name, one);
+    using workspace = new OpenWorkspace(fileOf(one));
+    bodyOf(await workspace.perform("data.write", { agentId: "a", key: "k", value: "v", metadata: {} }));
+  }
+  await filesReleased(data);
+  const savedOf = ({ workspace_id: id }: MadeWorkspace) => directory.join(`${id}.saved`);
+  for (const [name, one] of harmed) {
+    renameSync(fileOf(one), savedOf(one));
+    copyFileSync(savedOf(one), fileOf(one));
+    HARMS[name]?.(fileOf(one));
+  }
+  const contents = () =>
+    [...harmed].map(([name, one]) => [name, existsSync(fileOf(one)) ? readFileSync(fileOf(one)) : null]);
+  const before = contents();
+
+  await using daemon = await startGovernd(data);
+  for (const [name, one] of harmed) {
     for (const answer of [await write(daemon, one), await read(daemon, one)]) {
-      expect(answer.status).toBe(503);
+      expect([name, answer.status]).toEqual([name, 503]);
       expect(await answer.json()).toMatchObject({ code: "unavailable", detail: expect.stringContaining("file") });
     }
-    expect((await write(daemon, two)).status).toBe(200);
-    expect((await daemon.ask("/readyz")).status).toBe(200);
-    expect(await harmed()).toEqual(before);
-    expect((await governd(["verify", data])).code).not.toBe(0);
+  }
+  expect((await write(daemon, healthy)).status).toBe(200);
+  expect((await daemon.ask("/readyz")).status).toBe(200);
+  expect(contents()).toEqual(before);
+  const { sources } = (await governd(["verify", data, "--json"])).json<{ sources: { problems: unknown[] }[] }>();
+  const said = sources.filter(({ problems }) => problems.length > 0).map((source) => JSON.stringify(source));
+  for (const [name, { workspace_id: id }] of harmed)
+    expect([name, said.some((source) => source.includes(id))]).toEqual([name, true]);
+  expect(said.filter((source) => source.includes(healthy.workspace_id))).toEqual([]);
 
+  for (const [name, one] of harmed) {
     rmSync(fileOf(one), { force: true });
     for (const suffix of ["-wal", "-shm"]) rmSync(`${fileOf(one)}${suffix}`, { force: true });
     // Renamed into place: the daemon reads it every second.
-    copyFileSync(saved, `${saved}.copy`);
-    renameSync(`${saved}.copy`, fileOf(one));
-    expect(await (await read(daemon, one)).json()).toMatchObject({ value: "v" });
-    expect((await write(daemon, one, "again")).status).toBe(200);
-    const { err } = await daemon.stop();
-    expect(err).toContain(one.workspace_id);
-    expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-  });
+    copyFileSync(savedOf(one), `${savedOf(one)}.copy`);
+    renameSync(`${savedOf(one)}.copy`, fileOf(one));
+    expect([name, await (await read(daemon, one)).json()]).toMatchObject([name, { value: "v" }]);
+    expect([name, (await write(daemon, one, "again")).status]).toEqual([name, 200]);
+  }
+  const { err } = await daemon.stop();
+  for (const { workspace_id: id } of harmed.values()) expect(err).toContain(id);
+  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
 });
 
 test("a file that is taken away under the running daemon is not written any more", async () => {

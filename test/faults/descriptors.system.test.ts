@@ -16,7 +16,7 @@ import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
-const WORKSPACES = effort({ usual: 300, long: 3_000 });
+const WORKSPACES = effort({ usual: 250, long: 3_000 });
 setDefaultTimeout(PROCESS_TEST_MS + 60 * WORKSPACES);
 
 const OPEN_FILES = "/proc/self/fd";

@@ -103,7 +103,7 @@ test.skipIf(!CAN_MOUNT).each([
   await isReady(daemon, 503);
   await expectUnavailable(await user.write());
   await eventually("reads go on", async () => (await user.read("k0")).status === 200);
-  for (const each of [user, other]) await expectRecordedReads(each, 300);
+  for (const each of [user, other]) await expectRecordedReads(each, 100);
   for (const each of [user, other]) {
     const { apiKey } = each;
     expect((await daemon.ask("/v1/data?agent_id=a&key=k19", { method: "DELETE", apiKey })).status).toBe(200);

@@ -14,7 +14,7 @@ const WORKSPACES = 6;
 const KILLS = effort({ usual: 2, long: 20 });
 /** Acknowledged changes after which the daemon is killed: at least, and at most so many more. */
 const CHANGES_BEFORE = 30;
-const CHANGES_SPREAD = 400;
+const CHANGES_SPREAD = effort({ usual: 150, long: 400 });
 
 let directory: TemporaryDirectory;
 let data: string;

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
+import { effort } from "../effort.ts";
 import { inMemory } from "../temporary.ts";
 import { Driver, makeSampleWorkspace } from "../verify/sample-workspace.ts";
 import { codesOf, HAS_PYTHON, type Said, SecondVerifier } from "../verify/second-verifier.ts";
@@ -93,6 +94,9 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
     configs: ["DELETE FROM configs WHERE rowid = ?", "UPDATE configs SET config = '{}' WHERE rowid = ?"],
   };
 
+  /** Of the rows of a table, each change is applied to one in so many. */
+  const EVERY = effort({ usual: 3, long: 1 });
+
   test("agrees with the first on each changed row, after restores, expiries and deletions by prefix", async () => {
     const wrong: unknown[] = [];
     let found = 0;
@@ -101,7 +105,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
         const source = openConnection(original);
         const ids = source.all<[number]>(`SELECT rowid FROM ${table}`).flat();
         source.close();
-        for (const id of ids) {
+        for (const id of ids.filter((_, row) => (row + index) % EVERY === 0)) {
           const said = await judge([sql, id]);
           if (said === null) continue;
           const path = join(scratch, `${copies}.db`);
@@ -114,7 +118,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
       }
     }
     expect(wrong).toEqual([]);
-    expect(found).toBeGreaterThan(60);
+    expect(found).toBeGreaterThan(60 / EVERY);
   }, 60_000);
 
   test("a file that a daemon writes to is never accused", async () => {

@@ -137,7 +137,7 @@ test(
     expect((await write(busy, "card", secret)).result).toBe("blocked");
     expect((await write(neighbour, "card", secret)).result).toBe("allowed");
     // The screening and the change of the policies overtake each other.
-    for (let i = 0; i < 20; i++) {
+    for (let i = 0; i < effort({ usual: 8, long: 20 }); i++) {
       const policies = i % 2 === 0 ? {} : POLICIES.policies;
       const [, reply] = await Promise.all([
         ask(busy, "config.update", { agentId: "a", config: { policies } }),
@@ -173,7 +173,7 @@ test(
       onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
     });
     const many: string[] = [];
-    for (let i = 0; i < effort({ usual: 100, long: 1_000 }); i++) many.push(await make());
+    for (let i = 0; i < effort({ usual: 50, long: 1_000 }); i++) many.push(await make());
     await Promise.all(many.map((id) => write(id, "k", "v")));
     // Those that the neighbour's writes make wait for another interval.
     const seals = eventually("everything is sealed", () => many.every((id) => sealed.has(id)));

@@ -228,7 +228,7 @@ test("a pruned log is reported alike", async () => {
 });
 
 /** Around the ends of parts. */
-const SEQS = [0, PART - 1, PART, 3 * PART + 5, 1, PART + 1, 2 * PART].slice(0, effort({ usual: 4, long: 7 }));
+const SEQS = [PART - 1, PART, 0, 3 * PART + 5, 1, PART + 1, 2 * PART].slice(0, effort({ usual: 2, long: 7 }));
 
 /** A present entry that went the quick way. */
 const present = (number: number): string =>
@@ -294,8 +294,11 @@ const changes: [string, string][] = [
   ["a config is edited", "UPDATE configs SET config = '{}'"],
 ];
 
+/** One in so many of the changes. */
+const EVERY = effort({ usual: 3, long: 1 });
+
 describe("reported alike by one thread and by several", () => {
-  test.each(changes)("when %s", async (_, sql) => {
+  test.each(changes.filter((_, index) => index % EVERY === 0))("when %s", async (_, sql) => {
     const path = changed((connection) => connection.exec(sql));
     const one = await reported(path, 1);
     expect(one.valid).toBe(false);
