@@ -75,8 +75,8 @@ export class DiskReserve implements Disposable {
     if (size === undefined) return 0;
     const draft = `${this.path}.tmp`;
     try {
-      // Random bytes, so that no file system compresses them.
-      await writeFile(draft, randomBytes(size), { mode: PRIVATE_FILE_MODE, flush: true });
+      // Random bytes, so that no file system compresses them: none looks at more than this at once.
+      await writeFile(draft, Buffer.alloc(size, randomBytes(MIB)), { mode: PRIVATE_FILE_MODE, flush: true });
       await rename(draft, this.path);
       return size;
     } catch {

@@ -102,7 +102,7 @@ export async function startGovernd(
       const headers = new Headers(init.headers);
       if (apiKey) headers.set("x-api-key", apiKey);
       if (init.body) headers.set("content-type", "application/json");
-      return fetch(`${ready.address}${path}`, { ...init, headers, ...(ca ? { tls: { ca } } : {}), keepalive: false });
+      return fetch(`${ready.address}${path}`, { ...init, headers, ...(ca ? { tls: { ca } } : {}) });
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");

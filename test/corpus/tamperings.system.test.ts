@@ -25,8 +25,8 @@ setDefaultTimeout(effort({ usual: 120_000, long: 1_800_000 }));
 const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
 const EVENT_CHANGES = effort({ usual: 9, long: 1 });
-/** One in so many of the changes of a workspace that is like the main one. */
-const OTHER_CHANGES = effort({ usual: 3, long: 1 });
+/** One in so many of the changes that were made in another workspace's file. */
+const MADE_ELSEWHERE = effort({ usual: 3, long: 1 });
 /** Attacks on whole files of a kind. */
 const ATTACKS_ALIKE = effort({ usual: 5, long: 1_000 });
 const FLIPS = effort({ usual: 12, long: 5_000 });
@@ -56,8 +56,9 @@ async function changesIn(id: string): Promise<unknown[]> {
   const copies = new Copies(database, directory.join("work"));
   const wrong: unknown[] = [];
   const all = [...events, ...fewOfEach(rowChanges(connection), kindOfChange, ROWS_ALIKE)];
-  const every = id === made.pruned ? OTHER_CHANGES : 1;
-  for (const [index, change] of all.filter((_, index) => index % every === 0).entries()) {
+  const elsewhere = new Set(judge.seen.map(kindOfChange));
+  const chosen = all.filter((one, index) => !elsewhere.has(kindOfChange(one)) || index % MADE_ELSEWHERE === 0);
+  for (const [index, change] of chosen.entries()) {
     // Every second change is in the write-ahead log alone.
     const log = index % 2 === 1;
     const form = id === made.installation ? "installation" : log ? "database with log" : "database";
@@ -66,7 +67,7 @@ async function changesIn(id: string): Promise<unknown[]> {
   return wrong;
 }
 
-const kindOfChange = ({ kind, to }: Change): string => `${kind} ${to.replace(/ row .*/, "")}`;
+const kindOfChange = ({ kind, to }: Pick<Change, "kind" | "to">): string => `${kind} ${to.replace(/ row .*/, "")}`;
 
 /** The first ones of each kind, in their order. */
 function fewOfEach<T>(all: readonly T[], kindOf: (one: T) => string, most: number): T[] {

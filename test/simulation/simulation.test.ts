@@ -3,6 +3,7 @@
  * command that repeats it; `npm run simulate` runs it for as long as wanted.
  */
 import { expect, test } from "bun:test";
+import { effort } from "../effort.ts";
 import { anySeed } from "../seeded.ts";
 import { simulate } from "./simulation.ts";
 
@@ -24,7 +25,7 @@ test(
 test(
   "whatever fails, what was acknowledged is in the log and in effect, and nothing else is",
   async () => {
-    for (let run = 0; run < 8; run++) await simulate({ seed: anySeed(), steps: STEPS });
+    for (let run = 0; run < effort({ usual: 4, long: 40 }); run++) await simulate({ seed: anySeed(), steps: STEPS });
   },
   TIMEOUT_MS,
 );

@@ -10,8 +10,8 @@ import { COLUMNS, openForTampering, textOf, variants, verifyChanged } from "./mu
 import { makeSampleWorkspace } from "./sample-workspace.ts";
 
 /** One in so many of the other values of a column is tried in a row, and of the columns that two rows may exchange. */
-const VARIANTS = effort({ usual: 3, long: 1 });
-const EXCHANGES = effort({ usual: 2, long: 1 });
+const VARIANTS = effort({ usual: 5, long: 1 });
+const EXCHANGES = effort({ usual: 5, long: 1 });
 
 let directory: string;
 let file: Connection;
