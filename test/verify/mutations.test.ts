@@ -84,10 +84,13 @@ describe.each(Object.entries(COLUMNS))("%s", (table, columns) => {
   test.each(columns.map((column) => [column]))("a change of %s is found in every row", async (column) => {
     const missed: unknown[] = [];
     let tried = 0;
-    for (const rowid of rowidsOf(table)) {
+    const rowids = rowidsOf(table);
+    // Of few rows, each is changed in all ways: the database refuses some.
+    const every = rowids.length < VARIANTS ? 1 : VARIANTS;
+    for (const rowid of rowids) {
       const [value] = file.get<[unknown]>(`SELECT ${column} FROM ${table} WHERE rowid = ?`, [rowid]) as [unknown];
       const others = variants(value, rowid).filter((one) => one !== value && !isStoredAs(value, one));
-      for (const variant of others.filter((_, index) => (index + rowid) % VARIANTS === 0)) {
+      for (const variant of others.filter((_, index) => (index + rowid) % every === 0)) {
         const found = await isFound((connection) =>
           connection.run(`UPDATE ${table} SET ${column} = ${textOf(variant)} WHERE rowid = ?`, [variant, rowid]),
         );
