@@ -1,4 +1,4 @@
-/** A progress bar on standard error. */
+/** Progress on standard error: a bar on a terminal, and lines elsewhere for commands that may take hours. */
 
 import { nextTurn } from "../timer.ts";
 import type { Terminal } from "./terminal.ts";
@@ -7,20 +7,32 @@ const REDRAW_INTERVAL_MS = 100;
 const BAR_CHARACTERS = 30;
 const CLEAR_LINE = "\r\u001b[K";
 
-/**
- * Draws the progress bar. Also yields to the event loop regularly, so that the work can be interrupted. Without a
- * terminal it only yields.
- */
+/** How often a line says how far a command is that has no terminal, ms. */
+export const LINE_INTERVAL_MS = 10_000;
+
+/** How progress is shown. */
+interface Shown {
+  /** A bar, on a terminal. */
+  bar: boolean;
+  /** Without a terminal, a line whenever so many ms have passed; absent for none. */
+  linesEveryMs?: number;
+}
+
+/** Shows progress. Also yields to the event loop regularly, so that the work can be interrupted. */
 export class Progress {
-  readonly #shown: boolean;
+  readonly #bar: boolean;
+  readonly #linesEveryMs: number;
   #nextMs = performance.now() + REDRAW_INTERVAL_MS;
+  #nextLineMs: number;
   #drawn = false;
 
   constructor(
     private readonly terminal: Terminal,
-    shown: boolean,
+    { bar, linesEveryMs = Number.POSITIVE_INFINITY }: Shown,
   ) {
-    this.#shown = shown && terminal.interactive;
+    this.#bar = bar && terminal.interactive;
+    this.#linesEveryMs = terminal.interactive ? Number.POSITIVE_INFINITY : linesEveryMs;
+    this.#nextLineMs = performance.now() + this.#linesEveryMs;
   }
 
   /** Reports progress. @param unit what is counted, for example "events" */
@@ -28,8 +40,11 @@ export class Progress {
     const now = performance.now();
     if (now < this.#nextMs) return;
     this.#nextMs = now + REDRAW_INTERVAL_MS;
-    if (this.#shown) await this.#draw(done, total, unit);
-    else await nextTurn();
+    if (this.#bar) await this.#draw(done, total, unit);
+    else if (now >= this.#nextLineMs) {
+      this.#nextLineMs = now + this.#linesEveryMs;
+      await this.terminal.err(`${shown(done)} of ${shown(total)} ${unit}\n`);
+    } else await nextTurn();
   }
 
   /** Removes the bar. */
@@ -43,6 +58,8 @@ export class Progress {
     const bar = "#".repeat(Math.round(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, ".");
     const percent = String(Math.floor(part * 100)).padStart(3);
     this.#drawn = true;
-    await this.terminal.err(`${CLEAR_LINE}[${bar}] ${percent} %  ${done.toLocaleString("en")} ${unit}`);
+    await this.terminal.err(`${CLEAR_LINE}[${bar}] ${percent} %  ${shown(done)} ${unit}`);
   }
 }
+
+const shown = (count: number): string => count.toLocaleString("en");

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { parseTimestamp } from "../http/timestamp.ts";
 import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
 import { type LoadedSettings, loadSettings } from "../settings/load.ts";
-import { Progress } from "./progress.ts";
+import { LINE_INTERVAL_MS, Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
 const CONFIG_HELP = "settings file (default: governd.toml in the current directory, if it exists)";
@@ -21,9 +21,18 @@ export class Session {
     return this.terminal.out(this.json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
   }
 
-  /** Runs `work` with a progress bar, and removes the bar afterwards. `shown` false hides it. */
-  async withProgress<T>(work: (progress: Progress) => Promise<T>, shown = !this.json): Promise<T> {
-    const progress = new Progress(this.terminal, shown);
+  /**
+   * Runs `work` with a progress bar, and removes the bar afterwards. `bar` false hides it. `lines`: without a terminal,
+   * lines say how far it is.
+   */
+  async withProgress<T>(
+    work: (progress: Progress) => Promise<T>,
+    { bar = !this.json, lines = false } = {},
+  ): Promise<T> {
+    const progress = new Progress(this.terminal, {
+      bar,
+      ...(lines && !this.json && { linesEveryMs: LINE_INTERVAL_MS }),
+    });
     try {
       return await work(progress);
     } finally {

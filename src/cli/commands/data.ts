@@ -72,8 +72,10 @@ export function addDataCommands(program: Command, session: Session): void {
 async function runExport(session: Session, file: string, options: DataOptions & { prefix: string }): Promise<void> {
   const api = apiOf(options);
   const { agent, prefix, resume = false } = options;
-  const done = await session.withProgress((progress) =>
-    exportEntries(api, { file, agent, prefix, resume }, (entries, total) => progress.step(entries, total, "entries")),
+  const done = await session.withProgress(
+    (progress) =>
+      exportEntries(api, { file, agent, prefix, resume }, (entries, total) => progress.step(entries, total, "entries")),
+    { lines: true },
   );
   await session.print({ agent_id: agent, file, ...done }, [`${count(done.entries, "line")} in ${file}.`]);
 }
@@ -81,8 +83,10 @@ async function runExport(session: Session, file: string, options: DataOptions & 
 async function runImport(session: Session, file: string, options: DataOptions & { keep?: boolean }): Promise<void> {
   const api = apiOf(options);
   const { agent, keep = false, resume = false } = options;
-  const done = await session.withProgress((progress) =>
-    importEntries(api, { file, agent, keep, resume }, (bytes, total) => progress.step(bytes, total, "bytes")),
+  const done = await session.withProgress(
+    (progress) =>
+      importEntries(api, { file, agent, keep, resume }, (bytes, total) => progress.step(bytes, total, "bytes")),
+    { lines: true },
   );
   if (done.refused > 0) session.exitCode = EXIT.no;
   const lines = done.refusals.map(({ line, reason }) => `line ${line}: ${reason}`);

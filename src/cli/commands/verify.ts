@@ -70,11 +70,14 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   const quorum = quorumOf(options);
   const encryptionKey = lazyKey(options);
   const asked = { agentId: options.agent, trust, threads: options.threads ?? availableParallelism(), encryptionKey };
-  const results = await session.withProgress(async (progress) => {
-    const all: SourceResult[] = [];
-    for (const path of paths) all.push(...(await verifyPath(path, asked, progress)));
-    return all;
-  }, !options.quiet);
+  const results = await session.withProgress(
+    async (progress) => {
+      const all: SourceResult[] = [];
+      for (const path of paths) all.push(...(await verifyPath(path, asked, progress)));
+      return all;
+    },
+    { bar: !options.quiet },
+  );
   forgiveOtherPlaces(results);
   askForSeals(results, trust);
   askForWitnesses(results, quorum);
