@@ -71,10 +71,13 @@ function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
   return isReplaced === null ? all : all.filter(({ start, end }) => !isReplaced(start, end));
 }
 
-function detectedIn({ text, context, joined }: Field, { dictionary, budget }: Rules): readonly Hit[] {
-  if (dictionary === null) return NO_HITS;
+function detectedIn({ text, context, joined, isName }: Field, { dictionary, budget }: Rules): readonly Hit[] {
+  if (dictionary === null || (isName && dictionary.cleanNames.has(text))) return NO_HITS;
   const hits = screen(text, context, dictionary);
-  if (hits.length === 0 && joined === undefined) return NO_HITS;
+  if (hits.length === 0 && joined === undefined) {
+    if (isName) dictionary.cleanNames.add(text);
+    return NO_HITS;
+  }
   const policyOf = (name: string) => (name === BUDGET ? budget.policy : DETECTORS[name as DetectorName].policy);
   const inText = hits.map((hit): Hit => ({ ...hit, policy: policyOf(hit.detector) }));
   const parts = new Set(

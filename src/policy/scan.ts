@@ -40,6 +40,27 @@ export interface Dictionary {
   /** The detectors that look, and those of them that block. A check may find what another detector is for. */
   looking: ReadonlySet<string>;
   blocking: ReadonlySet<string>;
+  /** Names of metadata in which nothing was found. */
+  cleanNames: CleanNames;
+}
+
+/** Longest name that is remembered, and the most of them. */
+const LONGEST_NAME = 64;
+const MOST_NAMES = 1_000;
+
+/** Texts in which nothing was found: an agent's metadata has the same few names in most writes. */
+export class CleanNames {
+  readonly #names = new Set<string>();
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  add(name: string): void {
+    if (name.length > LONGEST_NAME) return;
+    if (this.#names.size >= MOST_NAMES) this.#names.clear();
+    this.#names.add(name);
+  }
 }
 
 /** Builds the dictionary of these detectors; this takes 20 to 60 ms. */
@@ -55,6 +76,7 @@ export function buildDictionary(looking: ReadonlySet<DetectorName>, blocking: Re
     readsTokens: [...looking].some((name) => DETECTORS[name].readsTokens),
     looking,
     blocking,
+    cleanNames: new CleanNames(),
   };
 }
 

@@ -148,7 +148,7 @@ const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= age
 
 /** A new content in place of one that no checkpoint sees and that is not gone: most writes. */
 const OVERWRITE = `UPDATE entries
-  SET value = ?, metadata = ?, written_seq = ?, live_from = ?, updated_at = ?, expires_at = ?
+  SET value = ?1, metadata = ?2, written_seq = ?3, live_from = ?3, updated_at = ?4, expires_at = ?5
   WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND ${FRESH}`;
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
@@ -156,7 +156,7 @@ export async function putEntry(tx: Transaction, agent: AgentState, content: NewC
   const { seq, nowMs } = moment;
   const { key, value, metadata, expiresAtMs } = content;
   const overwritten = [agent.firstSeq, key, agent.newestCheckpoint, ...freshBounds(freshAt(agent.policies, nowMs))];
-  if ((await tx.run(OVERWRITE, [value, metadata, seq, seq, nowMs, expiresAtMs, ...overwritten])) === 1) return 0;
+  if ((await tx.run(OVERWRITE, [value, metadata, seq, nowMs, expiresAtMs, ...overwritten])) === 1) return 0;
   return replaceLive(tx, agent, content, moment);
 }
 

@@ -1,7 +1,6 @@
 /**
  * The Merkle tree over a workspace's log as it is stored: full tiles of leaf hashes, the rows above them, and for the
- * newest leaves the events themselves (log/tiles.ts). What is stored follows from the number of events alone, so
- * nothing about it is kept in memory.
+ * newest leaves the events themselves (log/tiles.ts). What is stored follows from the number of events alone.
  */
 import { foldSubtrees, HASH_BYTES } from "../log/merkle.ts";
 import { completeSubtrees, partialWidth, TILE_WIDTH, type TileReader, TileWriter } from "../log/tiles.ts";
@@ -31,6 +30,43 @@ async function fromTile(reader: Reader, level: number, start: number, count: num
   return (await reader.value(sql, [first * HASH_BYTES + 1, count * HASH_BYTES, level, tile])) ?? null;
 }
 
+/**
+ * The hashes of the newest events, in memory. With them a tile that fills up need not read its events back. Only an open
+ * workspace's writer has them, and it forgets them whenever the file may differ from its memory.
+ */
+export class NewestLeaves {
+  #first = 0;
+  #hashes: string[] = [];
+
+  /** Takes the hash of the event at position `seq`, which follows the one before it, or is the first one known. */
+  add(seq: number, hash: string): void {
+    if (seq !== this.#first + this.#hashes.length) {
+      this.#first = seq;
+      this.#hashes = [];
+    }
+    this.#hashes.push(hash);
+  }
+
+  /** Returns the hashes of a full tile of leaves, or null when not all of them are known. */
+  tile(index: number): Uint8Array | null {
+    const from = index * TILE_WIDTH - this.#first;
+    if (from < 0 || from + TILE_WIDTH > this.#hashes.length) return null;
+    return Buffer.from(this.#hashes.slice(from, from + TILE_WIDTH).join(""), "hex");
+  }
+
+  /** Drops those of full tiles, once these are stored. */
+  dropFullTiles(): void {
+    const full = Math.floor((this.#first + this.#hashes.length) / TILE_WIDTH) * TILE_WIDTH - this.#first;
+    if (full <= 0) return;
+    this.#hashes.splice(0, full);
+    this.#first += full;
+  }
+
+  forget(): void {
+    this.#hashes = [];
+  }
+}
+
 /** The leaf hash is the event's hash. */
 async function fromEvents(reader: Reader, start: number, count: number): Promise<Uint8Array> {
   const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
@@ -39,15 +75,20 @@ async function fromEvents(reader: Reader, start: number, count: number): Promise
 
 /**
  * Stores the tiles that fill up when the log grows from `oldSize` to `newSize` events. Part of the transaction that
- * appends the events. Doing it again changes nothing.
+ * appends the events. Doing it again changes nothing. Leaves that `known` does not have are read from the events.
  */
-export async function storeTiles(tx: Transaction, oldSize: number, newSize: number): Promise<void> {
+export async function storeTiles(
+  tx: Transaction,
+  oldSize: number,
+  newSize: number,
+  known?: NewestLeaves,
+): Promise<void> {
   const first = Math.floor(oldSize / TILE_WIDTH);
   const end = Math.floor(newSize / TILE_WIDTH);
   if (first === end) return;
   const writer = await TileWriter.open(first * TILE_WIDTH, treeReader(tx));
   for (let tile = first; tile < end; tile++) {
-    const leaves = await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH);
+    const leaves = known?.tile(tile) ?? (await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH));
     if (leaves.length !== TILE_WIDTH * HASH_BYTES) throw new TreeIncomplete("events of the log are missing");
     for (let at = 0; at < leaves.length; at += HASH_BYTES) writer.append(leaves.subarray(at, at + HASH_BYTES));
   }

@@ -10,7 +10,6 @@ import { closeSync, openSync, readSync } from "node:fs";
 const HEADER_BYTES = 32;
 const PAGE_SIZE_AT = 8;
 const SALTS_AT = 16;
-const SALTS_BYTES = 8;
 const FRAME_HEADER_BYTES = 24;
 const PAGES_AFTER_COMMIT_AT = 4;
 const FRAME_SALTS_AT = 8;
@@ -135,17 +134,16 @@ export class WriteAheadLog {
       const bytes = readSync(file, chunk, 0, chunk.length, this.#offsetOf(at));
       for (let start = 0; start < chunk.length; start += size) {
         if (start + size > bytes) return;
-        const frame = chunk.subarray(start, start + size);
-        if (!saltsOf(frame, FRAME_SALTS_AT).equals(salts)) return;
-        this.#note(at++, frame);
-        if (frame.readUInt32BE(PAGES_AFTER_COMMIT_AT) === 0) continue;
+        if (saltsOf(chunk, start + FRAME_SALTS_AT) !== salts) return;
+        this.#note(at++, chunk.readUInt32BE(start), chunk.subarray(start + FRAME_HEADER_BYTES, start + size));
+        if (chunk.readUInt32BE(start + PAGES_AFTER_COMMIT_AT) === 0) continue;
         this.#count = at;
-        this.#lastHeader = Buffer.from(frame.subarray(0, FRAME_HEADER_BYTES));
+        this.#lastHeader = Buffer.from(chunk.subarray(start, start + FRAME_HEADER_BYTES));
       }
     }
   }
 
-  #note(at: number, frame: Buffer): void {
+  #note(at: number, page: number, content: Buffer): void {
     if (at >= this.#pages.length) {
       const [pages, digests] = [this.#pages, this.#digests];
       this.#pages = new Uint32Array(2 * at + FEWEST_FRAMES);
@@ -153,8 +151,8 @@ export class WriteAheadLog {
       this.#digests = new BigUint64Array(2 * at + FEWEST_FRAMES);
       this.#digests.set(digests);
     }
-    this.#pages[at] = frame.readUInt32BE(0);
-    this.#digests[at] = digestOfPage(frame.subarray(FRAME_HEADER_BYTES));
+    this.#pages[at] = page;
+    this.#digests[at] = digestOfPage(content);
   }
 
   /**
@@ -163,8 +161,7 @@ export class WriteAheadLog {
    */
   #isStillThere(file: number, header: Buffer): boolean {
     const last = this.#lastHeader;
-    if (this.#count === 0 || last === null || !saltsOf(last, FRAME_SALTS_AT).equals(saltsOf(header, SALTS_AT)))
-      return false;
+    if (this.#count === 0 || last === null || saltsOf(last, FRAME_SALTS_AT) !== saltsOf(header, SALTS_AT)) return false;
     const found = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
     return (
       readSync(file, found, 0, found.length, this.#offsetOf(this.#count - 1)) === found.length && found.equals(last)
@@ -202,7 +199,7 @@ export class WriteAheadLog {
 }
 
 /** The numbers that tell a log from the one before it, in its header and in each frame's. */
-const saltsOf = (header: Buffer, at: number) => header.subarray(at, at + SALTS_BYTES);
+const saltsOf = (header: Buffer, at: number): bigint => header.readBigUInt64BE(at);
 
 /** Opens the log of the database at `path`. */
 function openLog(path: string): number {

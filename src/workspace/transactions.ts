@@ -5,7 +5,7 @@
 import type { Clock } from "../ids.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { type AgentChange, AgentDirectory, type AgentState } from "../state/agents.ts";
-import { storeTiles } from "../state/tree.ts";
+import { NewestLeaves, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import { type Head, readHead } from "./head.ts";
@@ -35,6 +35,7 @@ export class Transactions {
   readonly workspaceId: string;
   #head: Head;
   #dataVersion = -1;
+  readonly #leaves = new NewestLeaves();
 
   constructor(
     private readonly connection: Connection,
@@ -53,6 +54,7 @@ export class Transactions {
   /** Takes an event that was appended to the log and to an agent's chain. */
   advance(agent: AgentState, change: AgentChange | undefined, agentSeq: number, head: Head): void {
     this.agents.advance(agent, change, agentSeq, head.hash);
+    this.#leaves.add(head.seq, head.hash);
     this.#head = head;
   }
 
@@ -67,6 +69,7 @@ export class Transactions {
     const done = await work(() => {
       this.connection.exec("ROLLBACK TO undoable");
       agents.putBack();
+      this.#leaves.forget();
       this.#head = head;
     });
     this.connection.exec("RELEASE undoable");
@@ -146,6 +149,7 @@ export class Transactions {
     if (!isNew) return;
     this.#dataVersion = version;
     this.agents.clear();
+    this.#leaves.forget();
     const { seq, hash } = readHead(this.connection);
     this.#head = { seq, hash };
   }
@@ -154,7 +158,8 @@ export class Transactions {
     const { seq, hash } = this.#head;
     if (seq === before.seq && hash === before.hash) return;
     await this.agents.flush(this.connection);
-    await storeTiles(this.connection, before.seq + 1, seq + 1);
+    await storeTiles(this.connection, before.seq + 1, seq + 1, this.#leaves);
+    this.#leaves.dropFullTiles();
     this.connection.run("UPDATE head SET seq = ?, hash = ? WHERE one = 1", [seq, hash]);
     const last = this.connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
     if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
@@ -164,6 +169,7 @@ export class Transactions {
   #abandon(before: Head): void {
     this.options.sealer?.abandoned();
     this.agents.clear();
+    this.#leaves.forget();
     this.#head = before;
     this.#dataVersion = -1;
     if (this.connection.inTransaction) this.connection.exec("ROLLBACK");

@@ -5,6 +5,7 @@ import { NO_POLICIES, policiesOf } from "../../src/policy/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const NONE = NO_POLICIES;
+const SECRETS = policiesOf({ policies: { block_secrets: true } });
 const write = (value: string, key = "note/1", metadata: JsonObject = {}) => ({ key, value, metadata });
 /** Put together here so that no scanner takes this file for a leak. */
 const GITHUB_TOKEN = `ghp_${"a1B2c3D4e5F6".repeat(3)}`;
@@ -36,6 +37,15 @@ test("a policy that is off finds nothing", () => {
   expect(pii).toEqual({ allowed: true });
   const secrets = decide(policiesOf({ policies: { block_secrets: true } }), write("anna.berg@posteo.de"));
   expect(secrets).toEqual({ allowed: true });
+});
+
+test("a name of metadata in which nothing was found is screened again as a value, and under other detectors", () => {
+  const names = { "otto@posteo.de": "a", source: "b" };
+  expect(decide(SECRETS, write("hello", "k", names)).allowed).toBe(true);
+  expect(decide(SECRETS, write("hello", "k", names)).allowed).toBe(true);
+  expect(decide(BOTH, write("hello", "k", names)).findings.map((one) => one.field)).toEqual(["metadata.*"]);
+  expect(decide(SECRETS, write("hello", "k", { "kX9#mPq2vL": "source" })).allowed).toBe(true);
+  expect(decide(SECRETS, write("hello", "k", { password: "kX9#mPq2vL" })).allowed).toBe(false);
 });
 
 test("key, metadata values and metadata names are screened; a name that matched is written *", () => {
