@@ -8,7 +8,7 @@ import { canonicalJson } from "../log/jcs.ts";
 import type { EffectKind } from "../operation-facts.ts";
 import { floorOf } from "../policy/floor.ts";
 import type { Freshness } from "../policy/retention.ts";
-import type { Transaction } from "../store/transaction.ts";
+import type { MaybePromise, Transaction } from "../store/transaction.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
@@ -43,13 +43,29 @@ export const NO_EFFECT: Effect = { kind: "none" };
  * agent's cached state.
  * @throws when a count in the effect is not the number of rows changed: the event would say what is not so
  */
-export async function applyEffect(tx: Transaction, agent: AgentState, effect: Effect, moment: Moment) {
+export function applyEffect(
+  tx: Transaction,
+  agent: AgentState,
+  effect: Effect,
+  moment: Moment,
+): MaybePromise<AgentChange | undefined> {
+  if (effect.kind === "none") return undefined;
+  if (effect.kind !== "put") return applyOther(tx, agent, effect, moment);
+  const { liveEntries } = agent;
+  const grown = putEntry(tx, agent, effect, moment);
+  const changeOf = (rows: number) => (rows === 0 ? undefined : { liveEntries: liveEntries + rows });
+  return grown instanceof Promise ? grown.then(changeOf) : changeOf(grown);
+}
+
+/** Applies any other effect than the one of most writes, which needs no promise. */
+async function applyOther(
+  tx: Transaction,
+  agent: AgentState,
+  effect: Exclude<Effect, { kind: "none" | "put" }>,
+  moment: Moment,
+): Promise<AgentChange | undefined> {
   const { liveEntries } = agent;
   switch (effect.kind) {
-    case "none":
-      return undefined;
-    case "put":
-      return (await putEntry(tx, agent, effect, moment)) === 0 ? undefined : { liveEntries: liveEntries + 1 };
     case "end":
       requireCount(await endEntry(tx, agent, effect.key, moment), 1);
       return { liveEntries: liveEntries - 1 };

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { freshAt, isFresh } from "../policy/retention.ts";
-import type { Reader, Transaction } from "../store/transaction.ts";
+import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
 import type { AgentState } from "./agents.ts";
 import { FRESH, freshBounds } from "./expiry.ts";
 
@@ -108,9 +108,15 @@ const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =
   [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
 
 /** The present content of a key, unless it is gone. */
-export async function findEntry(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<VersionedTuple>(FIND, named(agent, key, nowMs));
-  return row === undefined ? undefined : toVersionedRow(row);
+export function findEntry(
+  reader: Reader,
+  agent: AgentState,
+  key: string,
+  nowMs: number,
+): MaybePromise<VersionedRow | undefined> {
+  const rowOf = (row: VersionedTuple | undefined) => (row === undefined ? undefined : toVersionedRow(row));
+  const found = reader.get<VersionedTuple>(FIND, named(agent, key, nowMs));
+  return found instanceof Promise ? found.then(rowOf) : rowOf(found);
 }
 
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
@@ -152,12 +158,18 @@ const OVERWRITE = `UPDATE entries
   WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND ${FRESH}`;
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
-export async function putEntry(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
+export function putEntry(
+  tx: Transaction,
+  agent: AgentState,
+  content: NewContent,
+  moment: Moment,
+): MaybePromise<number> {
   const { seq, nowMs } = moment;
   const { key, value, metadata, expiresAtMs } = content;
   const overwritten = [agent.firstSeq, key, agent.newestCheckpoint, ...freshBounds(freshAt(agent.policies, nowMs))];
-  if ((await tx.run(OVERWRITE, [value, metadata, seq, nowMs, expiresAtMs, ...overwritten])) === 1) return 0;
-  return replaceLive(tx, agent, content, moment);
+  const changed = tx.run(OVERWRITE, [value, metadata, seq, nowMs, expiresAtMs, ...overwritten]);
+  const goOn = (rows: number) => (rows === 1 ? 0 : replaceLive(tx, agent, content, moment));
+  return changed instanceof Promise ? changed.then(goOn) : goOn(changed);
 }
 
 type LiveTuple = [

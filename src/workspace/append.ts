@@ -7,7 +7,7 @@ import { canonicalJson } from "../log/jcs.ts";
 import type { EventName } from "../operations.ts";
 import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
-import type { Transaction } from "../store/transaction.ts";
+import type { MaybePromise, Transaction } from "../store/transaction.ts";
 
 /** An event without what follows from its chain and its details. */
 type NewEvent = Pick<
@@ -15,16 +15,22 @@ type NewEvent = Pick<
   "actor" | "blocked_by" | "id" | "result" | "seq" | "timestamp" | "workspace_id"
 > & { operation: EventName; details: JsonObject };
 
+/** The position of an event in its agent's chain, and its hash: the agent's new head. */
+interface Appended {
+  agentSeq: number;
+  hash: string;
+}
+
 /**
  * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its fresh state). Returns
  * the event's position in that chain, and its hash: the agent's new head.
  */
-export async function appendEvent(
+export function appendEvent(
   tx: Transaction,
   random: RandomPool,
   agent: AgentState,
   event: NewEvent,
-): Promise<{ agentSeq: number; hash: string }> {
+): MaybePromise<Appended> {
   const salt = random.take(SALT_BYTES);
   const details = canonicalJson(event.details);
   const body = canonicalEvent({
@@ -45,6 +51,7 @@ export async function appendEvent(
   });
   const hash = eventHash(body);
   const sql = "INSERT INTO events (seq, body, hash, details, details_salt) VALUES (?, ?, ?, ?, ?)";
-  await tx.run(sql, [event.seq, body, hash, details, salt.toHex()]);
-  return { agentSeq: agent.headSeq + 1, hash };
+  const inserted = tx.run(sql, [event.seq, body, hash, details, salt.toHex()]);
+  const appended = { agentSeq: agent.headSeq + 1, hash };
+  return inserted instanceof Promise ? inserted.then(() => appended) : appended;
 }

@@ -97,10 +97,13 @@ export class Recorder {
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
     }
-    const chain = outcome.agent ?? (await this.log.agents.find(null));
+    // What is there at once is not awaited: each turn of the queue of microtasks costs every operation its time.
+    const known = outcome.agent ?? this.log.agents.find(null);
+    const chain = known instanceof Promise ? await known : known;
     if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
-    const change = await applyEffect(this.connection, chain, effect, context);
-    const appended = await appendEvent(this.connection, this.options.random, chain, {
+    const applied = applyEffect(this.connection, chain, effect, context);
+    const change = applied instanceof Promise ? await applied : applied;
+    const appending = appendEvent(this.connection, this.options.random, chain, {
       id: context.auditId,
       seq: context.seq,
       workspace_id: this.log.workspaceId,
@@ -111,6 +114,7 @@ export class Recorder {
       blocked_by: outcome.blockedBy ?? null,
       details: this.#detailsOf(job, chain, outcome),
     });
+    const appended = appending instanceof Promise ? await appending : appending;
     // Only now, when nothing of this operation can fail any more, does memory follow the file.
     this.log.advance(chain, change, appended.agentSeq, { seq: context.seq, hash: appended.hash });
     if (outcome.sealed === true) await this.#sealBefore(context.seq + 1);

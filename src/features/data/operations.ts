@@ -23,8 +23,10 @@ import { writeOperation } from "./write.ts";
 const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
 
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
-  const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
+  const sought = context.agents.find(agentId);
+  const agent = sought instanceof Promise ? await sought : sought;
+  const found = agent === null ? undefined : findEntry(reader, agent, key, context.nowMs);
+  const entry = found instanceof Promise ? await found : found;
   if (entry === undefined) return noEntry(context, agent, agentId, key);
   return answered(
     agent,

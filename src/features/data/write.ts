@@ -64,7 +64,8 @@ function expiryOf({ expiry }: Write, nowMs: number): number | null {
 }
 
 export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
-  const known = await context.agents.find(input.agentId);
+  const sought = context.agents.find(input.agentId);
+  const known = sought instanceof Promise ? await sought : sought;
   const { condition } = input;
   if (condition !== undefined) {
     const refusal = await conflictOver(reader, context, known, { ...input, condition });
