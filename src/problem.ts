@@ -83,6 +83,12 @@ export class Problem extends Error {
   }
 }
 
+/** Returns a problem as one with a part of the request, which has this name. */
+export function within(name: string, { code, message, options }: Problem): Problem {
+  const param = options.param === undefined ? name : `${name}.${options.param}`;
+  return new Problem(code, `${name}: ${message}`, { ...options, param });
+}
+
 /** Returns a 400 `invalid_request` about one field. */
 export function invalid(detail: string, param?: string): Problem {
   return new Problem("invalid_request", detail, param === undefined ? {} : { param });

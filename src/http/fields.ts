@@ -61,7 +61,7 @@ export function textField(
 
 /** A string of some characters (code points), none of them a control character. `words` say what it is. */
 function plainText(name: string, least: number, most: number, words: string, example: string) {
-  const lengths = least === 0 ? `at most ${most}` : `${least} to ${most}`;
+  const lengths = least === 0 ? `at most ${most}` : least === most ? `exactly ${most}` : `${least} to ${most}`;
   const schema = {
     ...(least === 0 ? {} : { minLength: least }),
     maxLength: most,

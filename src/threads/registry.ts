@@ -90,11 +90,11 @@ function compositeJobOf(
   limits: Limits,
 ): CompositeJob {
   const { name, input } = request;
-  const { parts, answer } = COMPOSITES[name];
+  const { parts, ...shown } = COMPOSITES[name];
   const jobs = input.parts.map((part, index) =>
     singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, found[index] ?? undefined, limits),
   );
-  return { operation: name, parts: jobs, atomic: input.atomic, answer };
+  return { operation: name, parts: jobs, atomic: input.atomic, ...shown };
 }
 
 function singleJobOf(

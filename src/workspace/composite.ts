@@ -3,7 +3,7 @@
  * is atomic and a part is refused, all of them are decided, then all is undone, and only the refusals are recorded.
  */
 import type { CompositeName } from "../operations.ts";
-import { Problem } from "../problem.ts";
+import { Problem, within } from "../problem.ts";
 import type { AgentState } from "../state/agents.ts";
 import type { Answer, PartResult, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
@@ -19,6 +19,8 @@ export interface CompositeJob {
   retry?: Retry;
   parts: readonly Job[];
   atomic: boolean;
+  /** Returns what the request calls a part. */
+  nameOf(index: number): string;
   /** Returns the body of the answer. `results`: the bodies of the parts, null for those that were not carried out. */
   answer(results: readonly (string | null)[], applied: boolean): string;
 }
@@ -51,12 +53,12 @@ export function performComposite(
   around: Surroundings,
 ): Promise<Reply> {
   return around.log.undoable(async (undo) => {
-    let part = job.parts[0] as Job;
+    let at = 0;
     try {
       const run = new Run(job, around);
       for (const [index, preparation] of preparations.entries()) {
         if (around.slice.isOver) await around.slice.pause();
-        part = job.parts[index] as Job;
+        at = index;
         if ("failure" in preparation) {
           undo();
           return preparation.failure;
@@ -70,7 +72,8 @@ export function performComposite(
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       undo();
-      return around.recorder.failed(part, error);
+      const isOfPart = error instanceof Problem && error.options.param !== undefined;
+      return around.recorder.failed(job.parts[at] as Job, isOfPart ? within(job.nameOf(at), error) : error);
     }
   });
 }

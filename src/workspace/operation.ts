@@ -99,6 +99,7 @@ export interface Composite<C extends CompositeName> {
   /** What runs its parts. An answer that is no problem is a result of the composite operation. */
   parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
   /** See `CompositeJob`. */
+  nameOf(index: number): string;
   answer(results: readonly (string | null)[], applied: boolean): string;
 }
 

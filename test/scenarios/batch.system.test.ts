@@ -257,6 +257,16 @@ describe("not valid", () => {
     ["no value", { operations: [{ op: "write", key: "k" }] }, "operations[0].value"],
     ["a value too long", { operations: [put("k", "x".repeat(1024 * 1024 + 1))] }, "operations[0].value"],
     ["metadata that are none", { operations: [put("k", "v", { metadata: [] })] }, "operations[0].metadata"],
+    [
+      "two ends",
+      { operations: [get("k"), put("k", "v", { ttl_seconds: 1, expires_at: "2099-01-01T00:00:00Z" })] },
+      "operations[1].ttl_seconds",
+    ],
+    [
+      "an end in the past",
+      { operations: [get("k"), put("k", "v", { expires_at: "2001-01-01T00:00:00Z" })] },
+      "operations[1].expires_at",
+    ],
     ["an unknown member", { operations: [put("k", "v", { ttl: 1 })] }, "operations[0].ttl"],
     ["a condition on a read", { operations: [{ ...get("k"), if_version: null }] }, "operations[0].if_version"],
     ["a version that is none", { operations: [end("k", { if_version: "v1" })] }, "operations[0].if_version"],

@@ -48,6 +48,7 @@ export const batchData: Composite<"data.batch"> = {
     "data.read": readInBatch,
     "data.delete": deleteInBatch,
   },
+  nameOf: (index) => `operations[${index}]`,
   answer: (results, applied) =>
     `{"applied":${applied},"results":[${results.map((result) => result ?? SKIPPED).join(",")}]}`,
 };

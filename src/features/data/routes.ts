@@ -127,7 +127,7 @@ export const dataRoutes = [
     input: ({ body }) => ({
       agentId: body.agent_id,
       atomic: body.atomic ?? true,
-      parts: body.operations.map((one) => partOfBatch(body.agent_id, one)),
+      parts: body.operations.map((one, index) => partOfBatch(body.agent_id, one, index)),
     }),
     summary: "Write, delete and read entries in one transaction",
     description:

@@ -23,7 +23,7 @@ import type { Expiry } from "../../operation-facts.ts";
 import type { PartOf, PartRequest } from "../../operations.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
 import { MODES } from "../../policy/modes.ts";
-import { invalid, Problem } from "../../problem.ts";
+import { invalid, Problem, within } from "../../problem.ts";
 
 /** Ten years. */
 const MAX_TTL_SECONDS = 315_360_000;
@@ -259,9 +259,7 @@ export function explainBatch({ operations }: JsonObject): Problem | null {
   for (const [index, one] of operations.entries()) {
     const problem = explainOperation(one);
     if (problem === null) continue;
-    const name = `operations[${index}]`;
-    const { param } = problem.options;
-    return invalid(`${name}: ${problem.message}`, param === undefined ? name : `${name}.${param}`);
+    return within(`operations[${index}]`, problem);
   }
   return null;
 }
@@ -280,8 +278,14 @@ function explainOperation(one: JsonValue): Problem | null {
 }
 
 /** Returns the request for one operation of a batch. */
-export function partOfBatch(agentId: string, one: BatchOperation): PartRequest<PartOf<"data.batch">> {
-  if (one.op === "write") return { name: "data.write", input: { ...writeInput(agentId, one), ...conditionOf(one) } };
+export function partOfBatch(agentId: string, one: BatchOperation, index: number): PartRequest<PartOf<"data.batch">> {
+  if (one.op === "write") {
+    try {
+      return { name: "data.write", input: { ...writeInput(agentId, one), ...conditionOf(one) } };
+    } catch (error) {
+      throw error instanceof Problem ? within(`operations[${index}]`, error) : error;
+    }
+  }
   const input = { agentId, key: one.key };
   return one.op === "read"
     ? { name: "data.read", input }

@@ -105,8 +105,8 @@ export class Validator<T extends TObject> {
 
 /** Returns what a field accepts: its description, which the documentation also shows, and the words of a list. */
 export function expectation({ description, items }: TSchema): string {
-  const words = (items as TSchema | undefined)?.anyOf?.map((each: TSchema) => each.const as string);
-  const known = words === undefined ? "" : ` Known here: ${words.join(", ")}.`;
+  const words = ((items as TSchema | undefined)?.anyOf ?? []).flatMap((each: TSchema) => each.const ?? []);
+  const known = words.length === 0 ? "" : ` Known here: ${words.join(", ")}.`;
   return `${description ?? "See the API documentation for its form."}${known}`;
 }
 
