@@ -122,15 +122,21 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#retries.once(principal.workspaceId, retry, () => this.#perform(request));
   }
 
-  async #perform(request: OperationRequest): Promise<Reply<Bytes>> {
-    const { workspaceId } = request.principal;
-    if (this.space.isFull && whatGrows(request.name) !== "nothing") return rejection("full");
-    // The thread that writes is not asked, and the file may be one that its own checks refuse.
-    if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
-      return problem("unavailable", REPLACED);
+  /** Most requests go to the workspace's thread alone, with one promise. */
+  #perform(request: OperationRequest): Promise<Reply<Bytes>> {
+    if (this.space.isFull && whatGrows(request.name) !== "nothing") return Promise.resolve(rejection("full"));
     const isScreened = ScreeningThread.isFor(request);
     if (!isScreened && !isInquiry(request.name) && !isInspection(request.name) && !looksAhead(request.input))
       return this.#record(request, undefined);
+    return this.#performAhead(request, isScreened);
+  }
+
+  /** Performs what begins on another thread than the workspace's. */
+  async #performAhead(request: OperationRequest, isScreened: boolean): Promise<Reply<Bytes>> {
+    const { workspaceId } = request.principal;
+    // The thread that writes is not asked, and the file may be one that its own checks refuse.
+    if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
+      return problem("unavailable", REPLACED);
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) return this.#record(request, result.found);
