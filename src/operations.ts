@@ -354,6 +354,22 @@ export const OPERATIONS = {
     did: "checked a text",
     tried: "check a text",
   },
+  "policy.replay": {
+    ...DATA_READ,
+    kind: "stream",
+    input: takes<{
+      /** Null for the entries of all agents. */
+      agentId: string | null;
+      /** As a config has them. */
+      policies: JsonObject;
+      form: "json" | "ndjson";
+    }>(),
+    suspendable: false,
+    erasedBy: [],
+    ocsf: "datastore.query",
+    did: "replayed policies",
+    tried: "replay policies",
+  },
   "audit.query": {
     ...TRAIL_READ,
     kind: "inquiry",

@@ -51,6 +51,20 @@ export type Decision = (Allowed | Refused) & {
 
 const ALLOWED: Decision = { allowed: true };
 
+/** What becomes of some content: stored as it is, with a report, or in another form, or not stored. */
+export type Outcome = "unchanged" | "audit" | "redact" | "block";
+
+export function outcomeOf(decision: Decision): Outcome {
+  if (!decision.allowed) return "block";
+  const { redacted: replaced, findings = [] } = decision.found ?? {};
+  if (replaced !== undefined) return "redact";
+  return findings.length > 0 ? "audit" : "unchanged";
+}
+
+/** Everything that was found, whatever becomes of the content. */
+export const findingsOf = (decision: Decision): readonly Finding[] =>
+  decision.allowed ? (decision.found?.findings ?? []) : decision.findings;
+
 /** The most findings that an answer and an event name. */
 const MOST_REPORTED = 256;
 /** How often a text is screened again after replacements. */

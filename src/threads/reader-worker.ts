@@ -7,6 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
 import { streamTail } from "../features/audit/live.ts";
 import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
+import { streamReplay } from "../features/policies/replay.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import { isInquiry, isInspection } from "../operations.ts";
@@ -180,7 +181,8 @@ async function placeForVerification(): Promise<Disposable> {
 function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
   try {
     const connection = openReader(workspaceId);
-    streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), live: plan.kind === "tail", connection });
+    const live = plan.kind === "tail" || plan.kind === "replay";
+    streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), live, connection });
   } catch (error) {
     // The client waits for the stream and must be told.
     post({ kind: "broken", id });
@@ -196,6 +198,8 @@ function piecesOf(connection: Connection, workspaceId: string, plan: StreamPlan)
       return streamCheckpoint(connection, plan);
     case "tail":
       return streamTail(connection, plan);
+    case "replay":
+      return streamReplay(connection, plan);
   }
 }
 

@@ -96,6 +96,16 @@ export type StreamPlan =
       head: string;
       /** The entries that are not gone. */
       fresh: Freshness;
+    }
+  | {
+      kind: "replay";
+      /** Null for the entries of all agents. */
+      agentId: string | null;
+      /** As a config has them. */
+      policies: JsonObject;
+      form: "json" | "ndjson";
+      /** The time at which entries have ended and exceptions hold, ms since the Unix epoch. */
+      nowMs: number;
     };
 
 /** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */

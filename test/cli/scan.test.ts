@@ -33,6 +33,7 @@ test("one policy alone, as JSON, with times", async () => {
   expect(result.lines).toEqual([
     {
       line: 2,
+      outcome: "block",
       findings: [{ policy: "block_pii", detector: "email", tier: 1, field: "value", start: 5, end: 24, mode: "block" }],
     },
   ]);
@@ -51,4 +52,49 @@ test("an unreadable file and an unknown policy exit with 2", async () => {
   const { code, err } = await governd(["scan", file, "--policy", "everything"]);
   expect(code).toBe(2);
   expect(err).toContain("--policy must be block_pii, block_secrets or all.");
+});
+
+test("policies from a file decide as the API does, with modes, patterns and exceptions", async () => {
+  const policies = temporary.join("policies.json");
+  const screening = {
+    pii: { mode: "redact" },
+    secrets: { mode: "audit" },
+    patterns: [{ name: "greeting", regex: "^hel+o$", mode: "block" }],
+    exceptions: [{ detector: "email", ends_with: "@example.com", reason: "never a person" }],
+  };
+  writeFileSync(file, "hello\nmail anna.berg@posteo.de\npassword=Lark5502!x\nmail us@example.com\nfine\n");
+  for (const content of [{ screening }, { instructions: "Be kind.", policies: { screening } }]) {
+    writeFileSync(policies, JSON.stringify(content));
+    const { code, out, json } = await governd(["scan", file, "--policies", policies, "--json"]);
+    expect(code).toBe(1);
+    expect(json()).toMatchObject({
+      values: 5,
+      blocked: 1,
+      redacted: 1,
+      reported: 1,
+      lines: [
+        { line: 1, outcome: "block", findings: [{ policy: "patterns", detector: "greeting", mode: "block" }] },
+        { line: 2, outcome: "redact", findings: [{ detector: "email", mode: "redact" }] },
+        { line: 3, outcome: "audit", findings: [{ policy: "block_secrets", mode: "audit" }] },
+      ],
+    });
+    for (const matched of ["anna", "Lark"]) expect(out).not.toContain(matched);
+  }
+});
+
+test.each([
+  ["no JSON", "{", "cannot be used: "],
+  ["no object", "[]", "cannot be used: "],
+  ["an unknown policy", '{"block_all": true}', "There is no policy"],
+  ["a pattern that cannot be used", '{"screening":{"patterns":[{"name":"p","regex":"(?=a)","mode":"block"}]}}', "RE2"],
+])("a file with %s is refused, and says why", async (_, content, words) => {
+  const policies = temporary.join("policies.json");
+  writeFileSync(policies, content);
+  const { code, err } = await governd(["scan", file, "--policies", policies]);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(words) });
+});
+
+test("a name of a policy and a file of policies are not both taken", async () => {
+  const { code, err } = await governd(["scan", file, "--policy", "block_pii", "--policies", "x.json"]);
+  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("not both") });
 });

@@ -365,6 +365,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
   await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
   await life.perform("policy.check", { agentId: "alpha", policies: null, key: "", value: "a text", metadata: {} });
+  await life.perform("policy.replay", { agentId: "alpha", policies: { block_pii: true }, form: "json" });
   await life.perform("data.query", { agentId: "alpha", prefix: "", filter: [], page, includeValues: false });
   await life.perform("data.search", { agentId: "alpha", query: "Hello", limit: 3, prefix: "", minSimilarity: 0 });
   await life.write("beta", "old/1", "will expire");

@@ -10,7 +10,7 @@ export interface Subject {
 }
 
 /** What a member or parameter of each name is given; others are sent only when they are required. */
-const valuesFor = ({ agent }: Subject): Record<string, string | readonly object[]> => ({
+const valuesFor = ({ agent }: Subject): Record<string, string | object> => ({
   agent_id: agent,
   key: "k",
   value: "v",
@@ -19,6 +19,7 @@ const valuesFor = ({ agent }: Subject): Record<string, string | readonly object[
   version: "v1",
   from: "0",
   operations: [{ op: "read", key: "k" }],
+  policies: { block_pii: true },
 });
 
 /** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */

@@ -40,6 +40,7 @@ const REQUESTS: { [N in RecordedName]: OperationInputs[N] } = {
   "policies.list_versions": { page },
   "policies.read_version": { version: "p1" },
   "policy.check": { agentId: "a", policies: null, key: "", value: "v", metadata: {} },
+  "policy.replay": { agentId: "a", policies: {}, form: "json" },
   "audit.query": { scope, window: {}, page },
   "audit.read": { eventId: "evt_none", proof: false },
   "audit.receipt": { eventId: "evt_none" },

@@ -1,15 +1,19 @@
-/** `governd scan`: shows what the screening policies would block in a file, before one of them is switched on. */
+/** `governd scan`: shows what policies would decide about the texts in a file, before they are switched on. */
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { cannotRead, EXIT, Failure } from "../../failure.ts";
-import { decide, type Finding } from "../../policy/decide.ts";
+import { cannotRead, EXIT, Failure, messageOf, readText } from "../../failure.ts";
+import { checkedPolicies } from "../../features/config/schema.ts";
+import { systemClock } from "../../ids.ts";
+import { isJsonObject, type JsonValue } from "../../json.ts";
+import { decide, type Finding, findingsOf, type Outcome, outcomeOf } from "../../policy/decide.ts";
 import { detectorWords } from "../../policy/detectors.ts";
-import { examplePolicies, type PolicySettings, screeningPolicies } from "../../policy/policies.ts";
+import { examplePolicies, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
 import type { Session } from "../session.ts";
 import { table } from "../terminal.ts";
 
 interface ScanOptions {
   policy?: string;
+  policies?: string;
   key?: string;
   whole?: boolean;
   bench?: boolean;
@@ -21,12 +25,19 @@ interface Piece {
   text: string;
 }
 
-const DESCRIPTION = `try the screening policies on your own data
+const DESCRIPTION = `try policies on your own data
 
 Every line is screened as one value. Nothing is stored, and matched text is not printed. With --whole the whole
-file is one value.`;
+file is one value. A file for --policies holds the member "policies" of a config, or a whole config, as JSON.`;
 
-const EXIT_HELP = "\nExit codes: 0 nothing would be blocked, 1 something would, 2 usage or environment.";
+const EXIT_HELP = "\nExit codes: 0 nothing would be blocked or redacted, 1 something would, 2 usage or environment.";
+
+/** A line of the input in which something was found, and what would become of it. */
+interface Found {
+  line: number;
+  outcome: Outcome;
+  findings: readonly Finding[];
+}
 
 const NAMES: readonly string[] = [...screeningPolicies(), "all"];
 const CHOICES = `${NAMES.slice(0, -1).join(", ")} or ${NAMES.at(-1)}`;
@@ -37,10 +48,11 @@ const BENCH_ROUNDS = 5;
 export function addScan(program: Command, session: Session): void {
   program
     .command("scan")
-    .summary("try the screening policies on a file")
+    .summary("try policies on a file")
     .description(DESCRIPTION)
     .argument("[file]", "the file to read; - means standard input", "-")
-    .option("--policy <name>", CHOICES, "all")
+    .option("--policy <name>", `${CHOICES}, which is the default`)
+    .option("--policies <file>", "the policies, as a config has them, in a JSON file")
     .option("--key <key>", "the key that the values would be stored under; its words help to recognize them", "")
     .option("--whole", "screen the whole input as one value")
     .option("--bench", "also measure how long screening takes")
@@ -50,33 +62,57 @@ export function addScan(program: Command, session: Session): void {
 }
 
 async function scan(session: Session, file: string, options: ScanOptions): Promise<void> {
-  const policies = policiesNamed(options.policy ?? "all");
+  const policies = policiesChosen(options);
   const text = await read(file);
   const pieces = options.whole ? [{ line: 1, text }] : linesOf(text);
   const key = options.key ?? "";
   const found = pieces.flatMap((piece) => screened(piece, key, policies));
-  if (found.length > 0) session.exitCode = EXIT.no;
+  const [blocked, redacted, reported] = (["block", "redact", "audit"] as const).map(
+    (outcome) => found.filter((one) => one.outcome === outcome).length,
+  ) as [number, number, number];
+  if (blocked + redacted > 0) session.exitCode = EXIT.no;
   const bench = options.bench ? measure(pieces, key, policies) : undefined;
   const rows = found.flatMap(({ line, findings }) =>
-    findings.map(({ policy, detector, start, end }) => [
+    findings.map(({ policy, detector, start, end, mode }) => [
       `${line}:${start + 1}-${end}`,
+      mode,
       policy,
       detectorWords(detector),
     ]),
   );
-  const lines = rows.length > 0 ? [...table(["line:characters", "policy", "what"], rows), ""] : [];
-  lines.push(`${found.length} of ${pieces.length} values would be blocked.`);
+  const lines = rows.length > 0 ? [...table(["line:characters", "mode", "policy", "what"], rows), ""] : [];
+  lines.push(`${blocked} of ${pieces.length} values would be blocked.`);
+  if (redacted > 0) lines.push(`${redacted} would be stored with what was found replaced.`);
+  if (reported > 0) lines.push(`${reported} would be stored, and what was found reported.`);
   if (bench) {
     const { median_us, slowest_us, mib_per_second } = bench;
     lines.push(`Screening: median ${median_us} µs per value, slowest ${slowest_us} µs, ${mib_per_second} MiB/s.`);
   }
-  await session.print({ values: pieces.length, blocked: found.length, lines: found, bench }, lines);
+  await session.print({ values: pieces.length, blocked, redacted, reported, lines: found, bench }, lines);
+}
+
+function policiesChosen({ policy, policies }: ScanOptions): PolicySettings {
+  if (policies === undefined) return policiesNamed(policy ?? "all");
+  if (policy !== undefined) throw new Failure("usage", "Give either --policy or --policies, not both.");
+  return policiesIn(policies);
 }
 
 function policiesNamed(name: string): PolicySettings {
   if (!NAMES.includes(name)) throw new Failure("usage", `--policy must be ${CHOICES}.`);
   const chosen = screeningPolicies().filter((policy) => name === "all" || policy === name);
   return examplePolicies(chosen);
+}
+
+/** @throws {Failure} `usage` when the file has no policies, or the API would not accept them */
+function policiesIn(path: string): PolicySettings {
+  const text = readText("usage", path);
+  try {
+    const read = JSON.parse(text) as JsonValue;
+    const members = isJsonObject(read) && Object.hasOwn(read, "policies") ? (read.policies as JsonValue) : read;
+    return policiesOf({ policies: checkedPolicies(members) });
+  } catch (error) {
+    throw new Failure("usage", `The policies in ${path} cannot be used: ${messageOf(error)}`);
+  }
 }
 
 async function read(file: string): Promise<string> {
@@ -93,15 +129,11 @@ function linesOf(text: string): Piece[] {
   return lines.map((line, index) => ({ line: index + 1, text: line }));
 }
 
-function screened(
-  { line, text }: Piece,
-  key: string,
-  policies: PolicySettings,
-): { line: number; findings: Finding[] }[] {
-  const decision = decide(policies, { key, value: text, metadata: {} });
+function screened({ line, text }: Piece, key: string, policies: PolicySettings): Found[] {
+  const decision = decide(policies, { key, value: text, metadata: {} }, systemClock());
   // The operator chose the key here, so it is not data to be screened.
-  const findings = decision.allowed ? [] : decision.findings.filter((finding) => finding.field === "value");
-  return findings.length > 0 ? [{ line, findings }] : [];
+  const findings = findingsOf(decision).filter((finding) => finding.field === "value");
+  return findings.length > 0 ? [{ line, outcome: outcomeOf(decision), findings }] : [];
 }
 
 /** Measures each piece's fastest of several rounds, so that other programs disturb the result little. */

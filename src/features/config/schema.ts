@@ -3,13 +3,13 @@ import { type TSchema, Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { AgentId } from "../../http/fields.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
-import { expectation } from "../../http/pipeline/validate.ts";
-import { Actor, component, listOf, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { expectation, Validator } from "../../http/pipeline/validate.ts";
+import { Actor, component, listOf, object, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { allPolicies, type PolicyMembers, type PolicyName } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { formProblem, OBJECT_SETTINGS } from "./settings-schema.ts";
+import { formProblem, OBJECT_SETTINGS, requireMeaning } from "./settings-schema.ts";
 
 /** Every policy's schema. A config's `policies` may have no other member. */
 const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
@@ -99,4 +99,15 @@ export function explainPolicies(body: JsonObject): Problem | null {
     return problem ?? invalid(`The policy "${name}" is not valid. ${expectation(schema)}`, `policies.${name}`);
   }
   return null;
+}
+
+let policiesDocument: Validator<typeof PoliciesDocument> | null = null;
+const PoliciesDocument = object({ policies: Policies });
+
+/** Returns policies that come from elsewhere than a request, such as a file. @throws {Problem} as a request would */
+export function checkedPolicies(policies: JsonValue): JsonObject {
+  policiesDocument ??= new Validator(PoliciesDocument, "member");
+  const { policies: right } = policiesDocument.parse({ policies }, explainPolicies);
+  requireMeaning(right as JsonObject);
+  return right as JsonObject;
 }

@@ -7,7 +7,7 @@ import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
 import { loadFloor } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
-import { answered, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
+import { answered, finished, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
 import { listFloorVersions, readFloor, readFloorVersion, updateFloor } from "./floor.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
@@ -77,6 +77,16 @@ const refusalOf = ({ blockedBy, findings }: Refused): JsonObject => ({
   findings: findings as unknown as JsonObject[],
 });
 
+const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, policies, form }) => {
+  const agent = agentId === null ? null : await context.agents.find(agentId);
+  const details = { under: "request", policies: Object.keys(policies) };
+  return finished(agent, agentId === null ? details : naming(agent, agentId, details), {
+    kind: "stream",
+    contentType: form === "json" ? "application/json" : "application/x-ndjson",
+    body: { kind: "replay", agentId, policies, form, nowMs: context.nowMs },
+  });
+};
+
 /** What runs each operation of this feature. */
 export const policyOperations: OperationsOf<"policy" | "policies"> = {
   "policies.read": readFloor,
@@ -84,4 +94,5 @@ export const policyOperations: OperationsOf<"policy" | "policies"> = {
   "policies.list_versions": listFloorVersions,
   "policies.read_version": readFloorVersion,
   "policy.check": { prepare: prepareCheck, ahead: checkAhead, run: check },
+  "policy.replay": replay,
 };

@@ -10,13 +10,15 @@ import { floorMembers } from "../../policy/floor.ts";
 import { invalid } from "../../problem.ts";
 import { explainPolicies, Policies } from "../config/schema.ts";
 import { requireMeaning } from "../config/settings-schema.ts";
-import { CheckResult, FloorBody, FloorInForce, FloorVersion, FloorVersionList } from "./schema.ts";
+import { CheckResult, FloorBody, FloorInForce, FloorVersion, FloorVersionList, ReplayResult } from "./schema.ts";
 
 /** What conditions are about. */
 const FLOOR = { what: "the policies in force", example: '"p3"' };
 
 /** The response with a version. */
 const version = (description: string) => ({ description, schema: FloorVersion, etag: true }) as const;
+
+const wantsLines = (headers: Headers): boolean => (headers.get("accept") ?? "").includes("application/x-ndjson");
 
 export const policyRoutes = [
   route({
@@ -105,5 +107,29 @@ export const policyRoutes = [
       schema: CheckResult,
       example: { allowed: true, message: "Nothing objects. Nothing was stored." },
     },
+  }),
+
+  route({
+    operation: "policy.replay",
+    at: "POST /v1/policies/replay",
+    retryable: false,
+    body: object({ agent_id: t.Optional(AgentId), policies: Policies }),
+    explain: explainPolicies,
+    input: ({ body, headers, principal }) => {
+      const { agent_id: agentId } = body;
+      if (agentId === undefined) checkWorkspaceWide(principal);
+      const policies = body.policies as JsonObject;
+      requireMeaning(policies);
+      return { agentId: agentId ?? null, policies, form: wantsLines(headers) ? "ndjson" : "json" };
+    },
+    summary: "Replay policies",
+    description:
+      "Says what `policies` would decide about every stored entry, of one agent or of all, and changes nothing. With `Accept: application/x-ndjson`, lines of progress come before the line with the result. `samples` shows at most 100 entries; `blocked_before` counts the blocked operations of the past by detector.",
+    response: {
+      description: "What would become of the entries.",
+      schema: ReplayResult,
+      otherTypes: ["application/x-ndjson"],
+    },
+    headers: { Accept: { description: "Lines of progress before the result.", example: "application/x-ndjson" } },
   }),
 ];

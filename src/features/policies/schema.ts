@@ -1,5 +1,6 @@
 /** The API's schemas of policies. */
 import { type Static, Type as t } from "@sinclair/typebox";
+import { AgentId, Key } from "../../http/fields.ts";
 import { Actor, component, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
 import { Finding, WriteBlocked } from "../data/schema.ts";
@@ -57,4 +58,38 @@ const Allowed = shape(
 export const CheckResult = component(
   "CheckResult",
   t.Unsafe<Static<typeof Allowed> | Static<typeof WriteBlocked>>({ oneOf: [Allowed, WriteBlocked] }),
+);
+
+const Count = (description: string, example: number) => t.Integer({ minimum: 0, description, examples: [example] });
+
+export const ReplayResult = shape(
+  "ReplayResult",
+  {
+    examined: Count("How many entries were decided about.", 1200),
+    unchanged: Count("How many would be stored as they are, without a finding.", 1190),
+    would_block: Count("How many would be refused.", 1),
+    would_redact: Count("How many would be stored with what was found replaced.", 6),
+    would_audit: Count("How many would be stored, and what was found reported.", 3),
+    samples: t.Array(
+      component(
+        "ReplaySample",
+        object({
+          agent_id: AgentId,
+          key: Key,
+          audit_id: t.String({
+            description: "The version of the entry.",
+            examples: ["aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
+          }),
+          findings: t.Array(Finding),
+        }),
+      ),
+      { maxItems: 100, description: "Entries with findings, at most 100." },
+    ),
+    as_of_seq: Count("The position in the log at which the entries were read.", 5301),
+    blocked_before: t.Record(t.String(), t.Integer({ minimum: 1 }), {
+      description: "In how many blocked operations of the past each detector found something.",
+      examples: [{ email: 4 }],
+    }),
+  },
+  "What policies would decide about the stored entries.",
 );

@@ -1,0 +1,123 @@
+/** What policies would decide about everything that is stored. */
+import { decide, type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
+import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
+import { freshAt } from "../../policy/retention.ts";
+import { type AgentState, readAgent } from "../../state/agents.ts";
+import { contentOf, VERSION } from "../../state/entries.ts";
+import { countExpired } from "../../state/expiry.ts";
+import { partsOf } from "../../state/listing/parts.ts";
+import { countBlockedBy } from "../../state/refusals.ts";
+import type { Connection } from "../../store/connection.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
+import { readHead } from "../../workspace/head.ts";
+import { TimeSlice } from "../../workspace/time-slice.ts";
+
+type ReplayPlan = Extract<StreamPlan, { kind: "replay" }>;
+
+/** The most entries that the answer shows. */
+const MOST_SAMPLES = 100;
+/** The time between two lines of progress, ms. */
+const PROGRESS_MS = 250;
+
+/** An entry about which the policies would say something. Never holds the text. */
+interface Sample {
+  agent_id: string;
+  key: string;
+  /** The version of the entry. */
+  audit_id: string;
+  findings: readonly Finding[];
+}
+
+/**
+ * Yields the answer, and before it, in the form `ndjson`, how far the replay is. It reads one snapshot, which it keeps
+ * only as long as it works: a client that does not read does not make it wait.
+ */
+export async function* streamReplay(connection: Connection, plan: ReplayPlan): AsyncGenerator<string> {
+  const replay = new Replay(connection, plan);
+  const ended = replay.run();
+  // Nobody waits for it any more when the client has gone and the connection is closed.
+  ended.catch(() => {});
+  if (plan.form === "json") return yield JSON.stringify(await ended);
+  for (;;) {
+    const result = await Promise.race([ended, Bun.sleep(PROGRESS_MS)]);
+    if (result !== undefined) return yield `${JSON.stringify({ type: "result", ...result })}\n`;
+    yield `${JSON.stringify({ type: "progress", ...replay.progress })}\n`;
+  }
+}
+
+class Replay {
+  readonly #policies: PolicySettings;
+  readonly #slice = new TimeSlice(
+    () => performance.now(),
+    () => new Promise((resolve) => setImmediate(resolve)),
+  );
+  readonly #counts = { unchanged: 0, block: 0, redact: 0, audit: 0 };
+  readonly #samples: Sample[] = [];
+  readonly progress = { examined: 0, total: 0 };
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly plan: ReplayPlan,
+  ) {
+    this.#policies = policiesOf({ policies: plan.policies });
+  }
+
+  async run() {
+    const { connection, plan } = this;
+    connection.exec("BEGIN");
+    const { seq } = readHead(connection);
+    this.#slice.begin();
+    const agents = await agentsOf(connection, plan.agentId);
+    for (const agent of agents) {
+      this.progress.total +=
+        agent.liveEntries - (await countExpired(connection, agent, freshAt(agent.policies, plan.nowMs)));
+    }
+    for (const agent of agents) await this.#replayAgent(agent);
+    const blocked_before = await countBlockedBy(connection, plan.agentId, () => this.#slice.pause());
+    connection.exec("COMMIT");
+    const { examined } = this.progress;
+    const { unchanged, block: would_block, redact: would_redact, audit: would_audit } = this.#counts;
+    const counts = { examined, unchanged, would_block, would_redact, would_audit };
+    return { ...counts, samples: this.#samples, as_of_seq: seq, blocked_before };
+  }
+
+  async #replayAgent(agent: AgentState): Promise<void> {
+    const moment = { nowMs: this.plan.nowMs, pause: () => this.#slice.pause() };
+    for await (const { sql, bound } of partsOf(this.connection, agent, "", moment)) {
+      const ids = this.connection.all<[number]>(`SELECT id FROM entries WHERE ${sql}`, bound);
+      for (const [id] of ids) {
+        this.#replayEntry(agent.agentId as string, id);
+        await this.#slice.pause();
+      }
+    }
+  }
+
+  #replayEntry(agentId: string, id: number): void {
+    const [key, value, metadata, version] = this.connection.get<[string, string, string, string | null]>(
+      `SELECT key, value, metadata, ${VERSION} FROM entries WHERE id = ?`,
+      [id],
+    ) as [string, string, string, string];
+    const decision = decide(this.#policies, contentOf(key, value, metadata), this.plan.nowMs);
+    this.progress.examined++;
+    const outcome = outcomeOf(decision);
+    this.#counts[outcome]++;
+    if (outcome === "unchanged" || this.#samples.length === MOST_SAMPLES) return;
+    const findings = findingsOf(decision);
+    this.#samples.push({ agent_id: agentId, key, audit_id: version, findings });
+  }
+}
+
+/** The agent, if it began; without an id all agents, in the order in which they began. */
+async function agentsOf(reader: Reader, agentId: string | null): Promise<AgentState[]> {
+  const ids =
+    agentId === null
+      ? await reader.all<[string]>("SELECT agent_id FROM agents WHERE agent_id IS NOT NULL ORDER BY first_seq")
+      : [[agentId] as const];
+  const agents: AgentState[] = [];
+  for (const [id] of ids) {
+    const agent = await readAgent(reader, id);
+    if (agent !== null) agents.push(agent);
+  }
+  return agents;
+}
