@@ -117,7 +117,8 @@ test("a client of /v1 has one way to authenticate, and one of /account another",
 });
 
 test("the documents are small", () => {
-  for (const { name, of } of DOCUMENTS) expect(JSON.stringify(of).length, name).toBeLessThan(MAX_DOCUMENT_BYTES);
+  for (const { name, of } of DOCUMENTS)
+    expect(JSON.stringify(of).length, `bytes of ${name}`).toBeLessThan(MAX_DOCUMENT_BYTES);
 });
 
 test("examples of requests are valid requests", () => {

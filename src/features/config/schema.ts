@@ -27,15 +27,16 @@ function formSchema(name: PolicyName, form: SettingForm): TSchema {
   return schema;
 }
 
-export const Policies = t.Unsafe<PolicyMembers>(
-  shape(
+export const Policies = t.Unsafe<PolicyMembers>({
+  ...shape(
     "Policies",
     POLICY_SCHEMAS,
     `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
       .join(", ")
       .replace(/, (?=[^,]*$)/, " and ")}.`,
   ),
-);
+  examples: [{ block_pii: true, retention_days: 90 }],
+});
 
 export const ConfigBody = component(
   "Config",

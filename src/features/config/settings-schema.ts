@@ -41,7 +41,7 @@ const modesOf = (kind: Kind) => {
         detectors: t.Optional(
           object(
             Object.fromEntries(names.map((name) => [name, t.Optional(ModeName)])),
-            `The modes of single detectors: an object of ${names.join(", ")}.`,
+            "The modes of single detectors: an object of detectors and modes.",
           ),
         ),
       },

@@ -2,11 +2,11 @@
 import { decide, type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
+import { countBlockedBy } from "../../state/activity.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { contentOf, VERSION } from "../../state/entries.ts";
 import { countExpired } from "../../state/expiry.ts";
 import { partsOf } from "../../state/listing/parts.ts";
-import { countBlockedBy } from "../../state/refusals.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";

@@ -124,11 +124,21 @@ export const policyRoutes = [
     },
     summary: "Replay policies",
     description:
-      "Says what `policies` would decide about every stored entry, of one agent or of all, and changes nothing. With `Accept: application/x-ndjson`, lines of progress come before the line with the result. `samples` shows at most 100 entries; `blocked_before` counts the blocked operations of the past by detector.",
+      "What `policies` would decide about every stored entry, of one agent or of all. With `Accept: application/x-ndjson`, lines of progress precede the result.",
     response: {
       description: "What would become of the entries.",
       schema: ReplayResult,
       otherTypes: ["application/x-ndjson"],
+      example: {
+        examined: 1200,
+        unchanged: 1199,
+        would_block: 0,
+        would_redact: 1,
+        would_audit: 0,
+        samples: [],
+        as_of_seq: 5301,
+        blocked_before: { email: 4 },
+      },
     },
     headers: { Accept: { description: "Lines of progress before the result.", example: "application/x-ndjson" } },
   }),

@@ -65,11 +65,11 @@ const Count = (description: string, example: number) => t.Integer({ minimum: 0, 
 export const ReplayResult = shape(
   "ReplayResult",
   {
-    examined: Count("How many entries were decided about.", 1200),
-    unchanged: Count("How many would be stored as they are, without a finding.", 1190),
-    would_block: Count("How many would be refused.", 1),
-    would_redact: Count("How many would be stored with what was found replaced.", 6),
-    would_audit: Count("How many would be stored, and what was found reported.", 3),
+    examined: Count("Entries decided about.", 1200),
+    unchanged: Count("Stored as they are, without a finding.", 1190),
+    would_block: Count("Refused.", 1),
+    would_redact: Count("Stored with what was found replaced.", 6),
+    would_audit: Count("Stored, and what was found reported.", 3),
     samples: t.Array(
       component(
         "ReplaySample",
@@ -85,9 +85,9 @@ export const ReplayResult = shape(
       ),
       { maxItems: 100, description: "Entries with findings, at most 100." },
     ),
-    as_of_seq: Count("The position in the log at which the entries were read.", 5301),
+    as_of_seq: Count("The position in the log at which they were read.", 5301),
     blocked_before: t.Record(t.String(), t.Integer({ minimum: 1 }), {
-      description: "In how many blocked operations of the past each detector found something.",
+      description: "Blocked operations of the past, by detector.",
       examples: [{ email: 4 }],
     }),
   },

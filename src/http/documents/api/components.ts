@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
 import { componentOf } from "../../shapes.ts";
-import { HEADERS, type HeaderName } from "./headers.ts";
+import { COMPONENT_NAMES, HEADERS, type HeaderName } from "./headers.ts";
 import { ProblemSchema } from "./problem-schema.ts";
 
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
@@ -110,7 +110,8 @@ export class Components {
 
   /** Refers to headers of a response. */
   headers(names: readonly HeaderName[]): JsonObject {
-    const refer = (name: HeaderName) => this.#refer("headers", name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
+    const refer = (name: HeaderName) =>
+      this.#refer("headers", COMPONENT_NAMES[name] ?? name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
     return Object.fromEntries(names.map((name) => [name, refer(name)]));
   }
 

@@ -44,5 +44,13 @@ export const HEADERS = {
   "Set-Cookie": text("The cookies of the session and of this browser.", "__Host-governd_session=…; Path=/; Secure"),
 } as const satisfies Record<string, JsonObject>;
 
+/** Shorter names of the components of headers that most responses have: each response repeats them. */
+export const COMPONENT_NAMES: Readonly<Partial<Record<HeaderName, string>>> = {
+  "X-Content-Type-Options": "NoSniff",
+  "Idempotent-Replayed": "Replayed",
+  "RateLimit-Policy": "RatePolicy",
+  RateLimit: "Rate",
+};
+
 /** The name of a header of {@link HEADERS}. */
 export type HeaderName = keyof typeof HEADERS;
