@@ -1672,6 +1672,17 @@ def check_schema(db, schemas=SCHEMAS):
     require(None in groups, "schema_mismatch", "the schema was changed: its tables are missing")
 
 
+NUMBERS = {"events": "seq", "agents": "first_seq", "configs": "version", "checkpoints": "as_of_seq", "entries": "id", "seals": "id"}
+
+
+def check_numbers(db):
+    """The numbers that rows are read by are integers that JSON can hold. The log says nothing of ids."""
+    for table, column in NUMBERS.items():
+        outside = f"{column} > {2**53 - 1} OR {column} < {1 - 2**53 if column == 'id' else 0}"
+        found = db.execute(f"SELECT 1 FROM {table} WHERE {outside} LIMIT 1").fetchone()
+        require(found is None, "row_mismatch", f"{table}: a row has a number that no row of a log can have")
+
+
 def check_indexes(db):
     """Every index must hold what its table holds. Derived data of FTS5 is left to the check of the whole file."""
     found = []
@@ -1686,6 +1697,9 @@ def check_indexes(db):
     about_rows = lambda message: re.search(r" index \S+$| value in \S+$|^CHECK constraint", message)
     for name, message in sorted(found, key=lambda one: bool(about_rows(one[1]))):
         require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
+
+
+OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation)_(added|missing|changed|moved)$|act_changed$")
 
 
 class Findings:
@@ -1706,9 +1720,9 @@ class Findings:
         return any(isinstance(problem, Tampered) for problem in self.problems)
 
     def finish(self):
-        """Raises the problems. Where the log itself is wrong, that is why no seal fits it."""
-        wrong = [problem for problem in self.problems if isinstance(problem, Tampered)]
-        kept = [problem for problem in self.problems if problem in wrong or not wrong or problem.code != "seal_missing"]
+        """Raises the problems. Where the log itself is wrong, that is why no seal fits it; where rows are, it is not."""
+        wrong = any(isinstance(problem, Tampered) and not OF_ROWS.match(problem.code) for problem in self.problems)
+        kept = [problem for problem in self.problems if not wrong or problem.code != "seal_missing"]
         if kept:
             raise Several(kept)
 
@@ -1736,6 +1750,7 @@ def check_tables(db, trust, logs, filed, workspace):
     require(known, "not_evidence", "this database is no workspace of governd")
     check_pages(db)
     check_schema(db)
+    check_numbers(db)
     findings, head = Findings(), db.execute("SELECT one, workspace_id, format, seq, hash FROM head").fetchall()
     with findings.section():
         log, history = read_log(db, trust, head)
@@ -2027,10 +2042,33 @@ def check_rows(db, log, history, findings):
     for table, order, check in CHECKS if len(findings.problems) == before else ():
         with findings.section():
             for agent in agents.values():
+                for row in getattr(agent, table):
+                    typed = all(is_typed(name, value) for name, value in row.items())
+                    require(typed, "row_mismatch", f"table {table}: a column is not of its type", integer_of(row[order]))
                 getattr(agent, table).sort(key=lambda row: row[order])
                 for place, row in enumerate(getattr(agent, table), 1):
                     check(agent, row, place, history)
     return agents, tables
+
+
+TEXTS, OPTIONAL = {"id", "config", "label", "metadata", "key", "value"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
+
+
+def is_typed(name, value):
+    """Whether a column holds an integer or a text in UTF-8, or NULL where that is allowed."""
+    if value is None:
+        return name in OPTIONAL
+    return is_text(value) if name in TEXTS else type(value) is int
+
+
+def is_text(value):
+    with contextlib.suppress(UnicodeEncodeError):
+        return type(value) is str and bool(value.encode() or True)
+    return False
+
+
+def integer_of(value):
+    return value if type(value) is int else None
 
 
 TABLES = {

@@ -20,6 +20,7 @@ import type { VerificationScope, WorkspaceVerificationOptions } from "./preparat
 import type { Problem } from "./problems.ts";
 import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
 import { nameEvents } from "./rows/events-named.ts";
+import { numberProblem } from "./rows/numbers.ts";
 import { checkFile, type FileCheck, hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport, withProblems } from "./workspace.ts";
@@ -100,6 +101,8 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const changed = changes.map(({ message, table }) => {
     return schemaProblem({ message: `${message}; nothing more was looked at`, table });
   });
+  const numbers = changed.length > 0 ? null : await numberProblem(connection);
+  if (numbers !== null) changed.push(numbers);
   if (changed.length > 0) {
     return damagedResult(wish, await checkFile(connection)) ?? tampered(wish.path, "workspace", changed);
   }
@@ -151,13 +154,15 @@ export async function verifyWorkspaceAndFile(
   scope: VerificationScope,
   options: WorkspaceVerificationOptions,
 ): Promise<{ report: WorkspaceReport; obstacle: Obstacle | null }> {
+  const numbers = await numberProblem(reader);
+  const before = numbers === null ? [] : [numbers];
   if (!(reader instanceof Connection) || "agentId" in scope) {
-    return { report: await verifyWorkspace(reader, scope, options), obstacle: null };
+    return { report: withProblems(await verifyWorkspace(reader, scope, options), before), obstacle: null };
   }
   return await checkFileAside(reader, options, async (check) => {
     const report = await verifyWorkspace(reader, scope, options);
     const { problems, damage, unclear } = await check();
-    const all = [...schemaChangesOf(reader), ...problems].map(schemaProblem);
+    const all = [...before, ...[...schemaChangesOf(reader), ...problems].map(schemaProblem)];
     const unread = damage ?? (report.valid && all.length === 0 ? unclear : null);
     return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
   });
