@@ -1505,9 +1505,29 @@ def check_workspace(path, trust, logs=None, seals=None, workspace=None):
         try:
             return check_database(db, trust, [] if logs is None else logs, filed, workspace)
         except (Tampered, Several) as found:
-            if is_mixed(db, getattr(found, "problems", [found])):
+            problems = getattr(found, "problems", [found])
+            if filed and Path(f"{path.resolve()}-wal").exists() and is_short(db, trust, workspace, problems):
+                raise Undetermined("copied_while_written", SHORT) from None
+            if is_mixed(db, problems):
                 raise Undetermined("copied_while_written", MIXED) from None
             raise
+
+
+SHORT = ("its file of seals covers more events than the log has: either the seals were copied after the database, while a daemon wrote "
+         "to it, or the log's end was cut off: copy the seals before the database, or use governd backup")
+
+
+def is_short(db, trust, workspace, problems):
+    """Whether only the seals of the file contradict the log, as those do that were copied after it."""
+    if any(problem.code != "seal_beyond_log" for problem in problems if isinstance(problem, Tampered)):
+        return False
+    try:
+        check_database(db, trust, [], "", workspace)
+    except (Tampered, Several) as found:
+        return not any(isinstance(problem, Tampered) for problem in getattr(found, "problems", [found]))
+    except Undetermined:
+        pass
+    return True
 
 
 MIXED = ("the copy was made while a daemon wrote to it, and the database and its log (-wal) are of different moments: copy the "

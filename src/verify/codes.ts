@@ -159,8 +159,8 @@ export const OBSTACLES = {
     advice: "Copy it again. If that does not help, the disk or somebody damaged it: ask for a backup.",
   },
   copied_while_written: {
-    means: "the database and its log are copies of different moments",
-    advice: "Copy both again, as docs/auditing.md says, or make a backup and verify that.",
+    means: "the database, its log and its seals are copies of different moments, or may be",
+    advice: "Copy all of them again, as docs/auditing.md says, or make a backup and verify that.",
   },
   not_evidence: { means: "this is no workspace and no export", advice: "Name another file." },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },

@@ -6,13 +6,23 @@
  * It keeps what only says that rows do not agree from being called tampering, and nothing else (docs/audit-format.md,
  * "Copies of different moments"). Such a copy establishes nothing.
  */
-import { constants, copyFileSync, mkdirSync, mkdtempSync, readSync, rmSync, truncateSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readSync,
+  realpathSync,
+  rmSync,
+  truncateSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { releaseClosed } from "../store/closing.ts";
 import { type OpenOptions, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
 import { withFile } from "../store/sync.ts";
-import type { ProblemCode } from "./codes.ts";
+import { OBSTACLES, type ProblemCode } from "./codes.ts";
 import type { Obstacle, SourceResult } from "./report.ts";
 import type { ReportedProblem } from "./report-schema.ts";
 import { checkFile } from "./rows/schema.ts";
@@ -37,6 +47,28 @@ export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): P
   if (!(await states.areMixed(report.problems))) return null;
   const message =
     "the copy was made while a daemon wrote to it, and the database and its log (-wal) are of different moments: copy the .db before its -wal, and both again if the first 32 bytes of the -wal changed meanwhile, or use governd backup";
+  return { code: "copied_while_written", message };
+}
+
+/**
+ * Why nothing is known of a log that ends before seals of its file of seals: the seals may have been copied after the
+ * database, while a daemon wrote, or the log's end was cut off. Null when anything else contradicts the log, as a seal does
+ * that the auditor kept, and when no daemon had the database open, which leaves a log (-wal) beside it.
+ *
+ * @param file what was verified
+ */
+export async function whyShort(
+  file: Parameters<typeof verifyDatabaseFile>[0],
+  wish: DatabaseWish,
+  { report, verdict }: SourceResult,
+): Promise<Obstacle | null> {
+  const found = report.problems.filter(({ code }) => !(code in OBSTACLES));
+  if (verdict !== "tampered" || !found.every(isOfLaterSeals) || !existsSync(`${realpathSync(wish.path)}-wal`))
+    return null;
+  const alone = await verifyDatabaseFile(file, { ...wish, sealFile: null });
+  if (alone.verdict === "tampered") return null;
+  const message =
+    "its file of seals covers more events than the log has: either the seals were copied after the database, while a daemon wrote to it, or the log's end was cut off: copy the seals before the database, or use governd backup";
   return { code: "copied_while_written", message };
 }
 

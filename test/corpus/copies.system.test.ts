@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   closeSync,
+  copyFileSync,
   cpSync,
   mkdirSync,
   openSync,
@@ -55,7 +56,7 @@ async function copyInPieces(from: string, to: string, at: number, between: () =>
   writeFileSync(to, Buffer.concat([first, rest]));
 }
 
-/** Copies everything but the database, and then the database and its log, each in pieces and in any order. */
+/** Copies everything but the database, then the database and its log, each in pieces and in any order, and perhaps the seals again. */
 async function naiveCopy(data: DataDirectory, copy: string, seeded: Seeded, next: () => Promise<void>): Promise<void> {
   rmSync(copy, { recursive: true, force: true });
   cpSync(data.root, copy, { recursive: true, filter: (path) => !path.includes(`${made.main}.db`) });
@@ -69,6 +70,10 @@ async function naiveCopy(data: DataDirectory, copy: string, seeded: Seeded, next
     const pages = Math.floor(statSync(`${database}${end}`).size / 4096);
     await copyInPieces(`${database}${end}`, target, 4096 * seeded.below(pages + 1), () => meanwhile(1));
   }
+  if (seeded.below(2) === 0) return;
+  // The directory of seals comes last.
+  await meanwhile(2);
+  copyFileSync(filesOf(data, made.main).seals, filesOf(dataDirectory(copy), made.main).seals);
 }
 
 describe("a copy that was made while a daemon wrote", () => {

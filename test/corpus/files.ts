@@ -90,8 +90,25 @@ export function attacksOn(made: Everything): Attack[] {
       }),
     ]),
     attack("missing", "the write-ahead log", 1, removeLog(main), live.data.root),
-    attack("older copy", "the write-ahead log", 1, cutLog(main, 0.5), live.data.root),
-    attack("cut off", "the write-ahead log", 1, cutLog(main, 0.75), live.data.root),
+    // A copy that was made before the newest seals looks the same, so only a kept seal proves it.
+    attack("older copy", "the write-ahead log", 2, cutLog(main, 0.5), live.data.root),
+    attack("cut off", "the write-ahead log", 2, cutLog(main, 0.75), live.data.root),
+    ...[0.5, 0.75].map((part) =>
+      attack(
+        "cut off",
+        `the write-ahead log after ${part}, and the seal kept`,
+        1,
+        (directory) => {
+          cutLog(main, part)(directory);
+          return { path: directory.root, seals: [live.kept] };
+        },
+        live.data.root,
+      ),
+    ),
+    attack("older copy", "the file of the installation, beside an empty log", 2, (directory) => {
+      put(filesOf(age(last - 1), installation).database, filesOf(directory, installation).database);
+      writeFileSync(`${filesOf(directory, installation).database}-wal`, "");
+    }),
     attack(
       "missing",
       "the write-ahead log, and the seal kept",

@@ -10,7 +10,7 @@ import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../stor
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { verifyControl } from "../../verify/control/control.ts";
 import { readControlLog } from "../../verify/control/events.ts";
-import { whyMixed } from "../../verify/moments.ts";
+import { whyMixed, whyShort } from "../../verify/moments.ts";
 import { verifyReceipt } from "../../verify/receipt.ts";
 import { obstacle, type SourceResult, tampered } from "../../verify/report.ts";
 import { type DatabaseWish, verifyDatabaseFile, verifyExportFile } from "../../verify/sources.ts";
@@ -203,8 +203,10 @@ async function verifyWorkspaceFile(
     const seals = sealFile === undefined ? null : () => Bun.file(sealFile).slice(0, length).stream();
     const result = await verifyDatabaseFile(file, { ...wish, onProgress, sealFile: seals });
     if (!file.unchanged()) continue;
-    const mixed = file.immutable ? null : await whyMixed({ ...wish, path: file.path }, result);
-    return mixed === null ? result : obstacle(wish.path, "workspace", mixed.code, mixed.message);
+    const why =
+      (seals === null ? null : await whyShort(file, wish, result)) ??
+      (file.immutable ? null : await whyMixed({ ...wish, path: file.path }, result));
+    return why === null ? result : obstacle(wish.path, "workspace", why.code, why.message);
   }
   const message = "the file is written to so often that it could not be read in one state: try again";
   return obstacle(wish.path, "unknown", "evidence_unreadable", message);
