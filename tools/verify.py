@@ -1006,13 +1006,16 @@ def is_edge(value):
     )
 
 
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace", "policies_version"}
+
+
 def read_bound(header, form):
     """Reads the event of an export and compares it with the header."""
     bound = Bound(header)
     event, said = bound.event, bound.said
     needed = {"format", "event_count", "first", "last", "tree_root"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
-    require(good and needed <= set(said) <= needed | {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace"}, "export_window", "it is not the event of an export")
+    require(good and needed <= set(said) <= needed | EXPORT_OPTIONS, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
     good &= is_count(said.get("restores", 0)) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
@@ -2071,20 +2074,14 @@ def check_rows(db, log, history, findings):
     return agents, tables
 
 
-TEXTS, OPTIONAL = {"id", "config", "label", "metadata", "key", "value"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
+TEXT_COLUMNS, OPTIONAL_COLUMNS = {"id", "config", "label", "metadata", "key", "value"}, {"rolled_back_from", "config_version", "label", "live_to", "expires_at"}
 
 
 def is_typed(name, value):
     """Whether a column holds an integer or a text in UTF-8, or NULL where that is allowed."""
     if value is None:
-        return name in OPTIONAL
-    return is_text(value) if name in TEXTS else type(value) is int
-
-
-def is_text(value):
-    with contextlib.suppress(UnicodeEncodeError):
-        return type(value) is str and bool(value.encode() or True)
-    return False
+        return name in OPTIONAL_COLUMNS
+    return type(value) is str and is_text(value) if name in TEXT_COLUMNS else type(value) is int
 
 
 def integer_of(value):
