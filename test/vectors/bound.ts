@@ -59,9 +59,11 @@ async function writeVectors(path: string, key: SealingKey): Promise<Record<strin
     await midway?.();
     return (await Array.fromAsync(streamExport(connection, answer.body, WORKSPACE))).join("");
   };
-  const write = (agentId: string, name: string) =>
-    perform("data.write", { agentId, key: name, value: `of ${name}`, metadata: {} });
-  for (let at = 0; at < 6; at++) await write(at % 2 === 0 ? "alpha" : "beta", `k${at}`);
+  const write = (agentId: string, name: string) => ({ agentId, key: name, value: `of ${name}`, metadata: {} });
+  for (let at = 0; at < 6; at++) await perform("data.write", write(at % 2 === 0 ? "alpha" : "beta", `k${at}`));
+  await perform("data.write", { ...write("beta", "ending"), expiry: { afterMs: 3_600_000 } });
+  const parts = ["both/1", "both/2"].map((name) => ({ name: "data.write", input: write("alpha", name) }) as const);
+  await perform("data.batch", { agentId: "alpha", atomic: true, parts });
   const files = {
     "bound.ndjson": await exported("ndjson", { scope: "workspace" }),
     "bound-window.json": await exported("json", { scope: "workspace" }, { startMs: nowMs - 5000, endMs: nowMs - 1000 }),
