@@ -1435,6 +1435,7 @@ def check_receipt(text, trust):
     require(trust.keys, "key_missing", "a receipt is checked with the public key: give it with --public-key")
     require(signed, "key_missing", not_their_key(trust, {sha256(key) for key in keys}))
     said = "sealed with the given key" if seal.signed_by_any(trust.keys) else "sealed with a key that the given key leads to"
+    said += "" if texts[1] is not None else ". Not covered: the details of the event, which are not in this receipt"
     return f"{log.workspace}: event {index}, {said}. Partial: event {index} of {seal.size}"
 
 

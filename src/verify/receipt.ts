@@ -25,9 +25,12 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   const publicKey = trustedKeys(publicKeys, keys ?? []).find((key) => checkSeal(seal, key) !== "absent");
   const found = problemOfReceipt(receipt, keys, publicKey ?? null, witnesses);
   const about = {
-    report: { workspace_id: sealedWorkspace(seal), events: 1 },
+    report: {
+      ...{ workspace_id: sealedWorkspace(seal), events: 1 },
+      // Whoever holds a receipt can leave them out, so it does not prove that they were erased.
+      ...(stored.details === null && { not_covered: ["the details of the event, which are not in this receipt"] }),
+    },
     range: { first: event.seq, last: event.seq },
-    erasedDetails: stored.details === null ? 1 : 0,
   };
   if (found !== null) {
     const problems = causesOf([{ ...found, seq: event.seq, id: event.id, event }]).map(reported);

@@ -8,6 +8,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
+import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -199,7 +200,8 @@ describe("an export", () => {
     expectRight(wrong);
   });
   test("of the log of the installation", async () => {
-    const [donor, last] = [made.installationExports[0], made.installationExports.at(-1)].map((paper) =>
+    // With the same key.
+    const [donor, last] = [made.installationExports[1], made.installationExports.at(-1)].map((paper) =>
       readFileSync(paper?.path ?? "", "utf8"),
     ) as [string, string];
     const wrong: unknown[] = [];
@@ -238,6 +240,20 @@ describe("a receipt", () => {
       expectRight(await flipped("receipt", name, Buffer.from(named(made.receipts, name))));
     }
   });
+});
+
+test("a receipt whose details were left out proves no erasure", async () => {
+  const without = named(made.receipts, RECEIPTS[0][0]).replace(/^extra (.*)$/m, (_, extra) => {
+    const said = { ...JSON.parse(Buffer.from(extra, "base64").toString()), details: null, details_salt: null };
+    return `extra ${Buffer.from(JSON.stringify(said)).toString("base64")}`;
+  });
+  const path = judge.paper(without);
+  const { out } = await governd(["verify", path, "--public-key", words.keys[0] ?? ""]);
+  const [ours, theirs] = await judge.exits(path, words);
+  expect([ours.code, theirs?.code ?? 0]).toEqual([0, 0]);
+  const said = theirs === null ? [out] : [out, theirs.out];
+  for (const text of said) expect(text.toLowerCase()).toContain("not covered: the details of the event");
+  expect(out).not.toContain("erased");
 });
 
 describe("seals", () => {
