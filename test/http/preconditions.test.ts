@@ -15,7 +15,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 /** Requests with a body that change nothing. */
 const READ_ONLY = ["data.search", "data.query", "policy.check", "policy.replay", "audit.verify", "audit.export"];
-const CONDITIONAL = ["config.update", "config.rollback", "data.write", "data.delete"];
+const CONDITIONAL = ["config.update", "config.rollback", "policies.update", "data.write", "data.delete"];
 const VALUES: Record<string, string> = { "If-Match": '"v1"', "If-None-Match": "*" };
 const DATE = "Sat, 31 Jan 2026 08:00:00 GMT";
 

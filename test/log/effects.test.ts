@@ -29,6 +29,7 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
     { version: "v3", config_digest: "ab", rolled_back_from: "v1" },
     { kind: "add_config", version: "v3", digest: "ab", rolledBackFrom: "v1" },
   ],
+  ["policies.update", { version: "p2", config_digest: "ab" }, { kind: "add_config", ...config, version: "p2" }],
   [
     "checkpoint.create",
     { checkpoint_id: "cp", as_of_seq: 4, entry_count: 1, label: null, metadata: { a: 1 } },
@@ -77,5 +78,5 @@ test("every operation that has an effect is among the examples", () => {
   const examples = new Set(EXAMPLES.map(([operation]) => operation));
   const withEffect: string[] = EVENT_NAMES.filter((operation) => effectKind(operation, resultOf(operation)) !== "none");
   expect(withEffect.toSorted()).toEqual([...examples].sort());
-  expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update"]);
+  expect(namesWithEffect("add_config").toSorted()).toEqual(["config.rollback", "config.update", "policies.update"]);
 });

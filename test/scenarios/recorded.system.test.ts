@@ -58,6 +58,7 @@ async function subject(): Promise<Subject> {
   const { client } = workspace;
   const agent = freshAgent();
   await client.configure(agent, {});
+  await client.send({ method: "PUT", path: "/v1/policies", body: { policies: {} } });
   const { audit_id: event } = (await client.write(agent, "k", "v")).json;
   const { id: checkpoint } = (await client.checkpoint(agent)).json;
   // Whoever gets a receipt has what it is of sealed.

@@ -2,7 +2,7 @@
 import type { Route } from "../../src/http/route.ts";
 import type { Sent } from "./client.ts";
 
-/** What a request is about: an agent that has begun, a checkpoint of it and one of its events. */
+/** What a request is about: an agent that has begun, a checkpoint of it and one of its events. The workspace has policies. */
 export interface Subject {
   agent: string;
   checkpoint: string;
@@ -30,7 +30,7 @@ export function requestOf(
   const { agent, checkpoint, event } = subject;
   const path = route.path
     .replace(":agent_id", agent)
-    .replace(":version", "v1")
+    .replace(":version", route.path.startsWith("/v1/policies") ? "p1" : "v1")
     .replace(":level/*", "0/000.p/1")
     .replace("*", "000.p/1")
     .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);

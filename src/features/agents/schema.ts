@@ -23,7 +23,7 @@ export const AgentShape = shape("Agent", {
   checkpoints: Count,
   events: t.Integer({ minimum: 1, description: "The length of its chain." }),
   config_version: nullable(VersionId),
-  policies: { ...Policies, examples: [{ block_pii: true }] },
+  policies: Policies,
   first_activity_at: Time,
   last_activity_at: Time,
   blocked_24h: countOf("Blocked by a policy in the last 24 hours."),

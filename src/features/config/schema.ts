@@ -19,6 +19,13 @@ const POLICY_SCHEMAS: Record<string, TSchema> = Object.fromEntries(
   ]),
 );
 
+/** An example that is shorter than one of every policy. */
+const FEW_POLICIES = Object.fromEntries(
+  allPolicies()
+    .slice(0, 1)
+    .map(([name, { example }]) => [name, example]),
+);
+
 function formSchema(name: PolicyName, form: SettingForm): TSchema {
   if (form.type === "boolean") return t.Boolean();
   if (form.type === "integer") return t.Integer({ minimum: form.minimum, maximum: form.maximum });
@@ -35,7 +42,7 @@ export const Policies = t.Unsafe<PolicyMembers>({
       .join(", ")
       .replace(/, (?=[^,]*$)/, " and ")}.`,
   ),
-  examples: [{ block_pii: true, retention_days: 90 }],
+  examples: [FEW_POLICIES],
 });
 
 export const ConfigBody = component(
@@ -63,7 +70,7 @@ export const ConfigBody = component(
 /** A config in an answer: as it was sent. */
 export const StoredConfig = t.Unsafe<JsonObject>({
   ...ConfigBody,
-  examples: [{ instructions: "Answer customers politely.", policies: { block_pii: true } }],
+  examples: [{ instructions: "Answer customers politely.", policies: FEW_POLICIES }],
 });
 
 const made = { created_at: Time, created_by: Actor, rolled_back_from: usuallyNull(VersionId) };
