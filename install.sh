@@ -524,7 +524,7 @@ Type=exec
 User=$SERVICE_USER
 Group=$SERVICE_USER
 ExecStart=$program serve --config $CONFIG_DIR/governd.toml
-# Makes it reload its certificate.
+# Makes it read its settings and its certificate again.
 ExecReload=/bin/sh -c 'kill -HUP "\$MAINPID"'
 Restart=on-failure
 RestartSec=2

@@ -31,17 +31,32 @@ interface AnchorsOptions {
 }
 
 export class Anchors implements AsyncDisposable {
-  readonly #queues: readonly AnchorQueue[];
+  #queues: readonly AnchorQueue[];
   readonly #receipts: AnchorReceipts;
   #keeping: Promise<void> = Promise.resolve();
 
-  constructor(sinks: readonly AnchorSink[], events: AnchorEvents, options: AnchorsOptions) {
-    const { notesDir, onError, clock } = options;
-    this.#receipts = new AnchorReceipts(notesDir);
+  constructor(
+    sinks: readonly AnchorSink[],
+    private readonly events: AnchorEvents,
+    private readonly options: AnchorsOptions,
+  ) {
+    this.#receipts = new AnchorReceipts(options.notesDir);
+    this.#queues = this.#queuesTo(sinks);
+  }
+
+  /** Delivers to other sinks from now on. Deliveries that wait are dropped: a newer seal follows each of them. */
+  async replaceSinks(sinks: readonly AnchorSink[]): Promise<void> {
+    const old = this.#queues;
+    this.#queues = this.#queuesTo(sinks);
+    await end(old);
+  }
+
+  #queuesTo(sinks: readonly AnchorSink[]): AnchorQueue[] {
+    const { onError, clock } = this.options;
     const onDelivered: AnchorEvents["onDelivered"] = (sink, { workspaceId, size }, sealedMs, takenMs) => {
       this.#keeping = this.#receipts.keep(workspaceId, sink, { size, sealedMs, takenMs }).catch(onError);
     };
-    this.#queues = sinks.map((sink) => new AnchorQueue(sink, { ...events, onDelivered }, clock));
+    return sinks.map((sink) => new AnchorQueue(sink, { ...this.events, onDelivered }, clock));
   }
 
   /** Returns what each sink has of a workspace. */
@@ -66,10 +81,12 @@ export class Anchors implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#queues.map((queue) => queue[Symbol.asyncDispose]()));
+    await end(this.#queues);
     await this.#keeping;
   }
 }
+
+const end = (queues: readonly AnchorQueue[]) => Promise.all(queues.map((queue) => queue[Symbol.asyncDispose]()));
 
 export function sinksOf(settings: AnchorSettings, deps: WitnessDeps): AnchorSink[] {
   return [

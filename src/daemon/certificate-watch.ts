@@ -5,6 +5,8 @@
 import { messageOf } from "../failure.ts";
 import { type Clock, showTime } from "../ids.ts";
 import { SerialQueue } from "../serial-queue.ts";
+import type { SettingName, Settings } from "../settings/definitions.ts";
+import type { Reread } from "../settings/reread.ts";
 import {
   type CertificateStatus,
   certificateStatus,
@@ -13,19 +15,25 @@ import {
 } from "../tls/certificate.ts";
 import type { CertificateSource } from "../tls/source.ts";
 import type { Logger } from "./logger.ts";
+import type { Applies } from "./reload.ts";
 
 /** How often to check for a new certificate. SIGHUP makes the daemon check at once. */
 const CHECK_INTERVAL_MS = 60_000;
 const WARN_INTERVAL_MS = 24 * 60 * 60 * 1_000;
 
+/** The settings of the source; others need a new start. */
+const SOURCE_SETTINGS = ["tls_cert", "tls_key", "client_ca"] as const satisfies readonly SettingName[];
+
 interface CertificateWatchOptions {
   clock: Clock;
   logger: Logger;
+  /** Returns the source that settings name. */
+  sourceOf(settings: Settings): CertificateSource | null;
   /** Makes the server use another certificate. */
   use(certificate: ServerCertificate): Promise<void>;
 }
 
-export class CertificateWatch implements Disposable {
+export class CertificateWatch implements Applies, Disposable {
   readonly #timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
   #lastTrouble = "";
   /** Checks are requested by a timer and by signals, and run one after another. */
@@ -33,7 +41,7 @@ export class CertificateWatch implements Disposable {
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly source: CertificateSource,
+    private source: CertificateSource,
     private current: ServerCertificate,
     private readonly options: CertificateWatchOptions,
   ) {
@@ -41,9 +49,20 @@ export class CertificateWatch implements Disposable {
     this.#warn();
   }
 
+  /** The certificate in use. */
+  get certificate(): ServerCertificate {
+    return this.current;
+  }
+
   /** The certificates in use, the server's own first, and when they expire. */
   get status(): CertificateStatus[] {
     return certificateStatus(this.current, this.options.clock());
+  }
+
+  /** Checks now, where the settings say that certificates come from. */
+  apply({ settings, changed }: Reread): Promise<void> {
+    if (SOURCE_SETTINGS.some((name) => changed.has(name))) this.source = this.options.sourceOf(settings) ?? this.source;
+    return this.check();
   }
 
   /** Checks now. When the new certificate cannot be used, logs the reason and keeps the present one. */

@@ -1,5 +1,4 @@
 /** The daemon as one disposable object. It acquires its resources in order and releases them in reverse order. */
-import type { BackupSchedule } from "../backup/schedule.ts";
 import { startLink } from "../control/accounts/links.ts";
 import { SessionKeeper } from "../control/accounts/session-keeper.ts";
 import { Authenticator } from "../control/authenticator.ts";
@@ -7,19 +6,22 @@ import { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
 import { ownDataDirectory } from "../datadir/lock.ts";
 import { openDataDirectory } from "../datadir/open.ts";
-import { isInterrupted, readSealKey, sealKeySource } from "../datadir/seal-key.ts";
+import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
+import type { Reread } from "../settings/reread.ts";
 import { formatAddress } from "../settings/values.ts";
 import type { CertificateStatus, ServerCertificate } from "../tls/certificate.ts";
 import { certificateSource } from "../tls/source.ts";
 import { CertificateWatch } from "./certificate-watch.ts";
-import { CompactRequests, ScheduledCompaction } from "./compaction.ts";
+import { CompactRequests } from "./compaction.ts";
 import { linkUrl, publicBase, reachable } from "./link-url.ts";
 import { Listener } from "./listener.ts";
 import { serveLogRequests } from "./log-requests.ts";
 import type { Logger } from "./logger.ts";
 import type { Monitoring } from "./monitoring.ts";
+import { Reload } from "./reload.ts";
+import { Schedules } from "./schedules.ts";
 import { openService } from "./service.ts";
 
 /** How long running requests may take at shutdown. The rest of the ten seconds is for closing. */
@@ -38,8 +40,8 @@ export interface Daemon extends AsyncDisposable {
   signUpUrl: string | null;
   /** The address of metrics and probes; null without the setting. */
   metricsUrl: string | null;
-  /** Reloads the certificate. */
-  reload(): Promise<void>;
+  /** Takes over settings that were read again, as far as that needs no new start, and reloads the certificate. */
+  reload(found: Settings): Promise<void>;
   /** The certificates in use, the server's own first; none without TLS. */
   certificates(): CertificateStatus[];
 }
@@ -66,29 +68,27 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const listener = new Listener((address) => service.serve(address, certificate), settings.listen, "--listen");
   stack.defer(() => listener.close(DRAIN_MS));
   stack.defer(() => service.endLive());
-  const use = (next: ServerCertificate) => listener.server.replaceCertificate(next);
+  const serveAgain = (next: ServerCertificate | null) =>
+    listener.replace((address) => service.serve(address, next, true));
+  const sourceOf = (now: Settings) => certificateSource(now, directory, clock);
   const watch =
-    source && certificate ? stack.use(new CertificateWatch(source, certificate, { clock, logger, use })) : null;
+    source && certificate
+      ? stack.use(new CertificateWatch(source, certificate, { clock, logger, sourceOf, use: serveAgain }))
+      : null;
   const certificates = () => watch?.status ?? [];
-  // This part and the next are imported only when they are needed.
-  let backups: BackupSchedule | null = null;
-  if (settings.backup_dir !== null) {
-    const { scheduledBackups } = await import("./scheduled-backups.ts");
-    backups = stack.use(scheduledBackups(settings, clock, logger));
-  }
   stack.defer(serveLogRequests(directory, service.monitored.pool, logger));
   stack.use(new CompactRequests(directory, service.monitored.pool, logger));
-  if (settings.compact_every !== null) stack.use(new ScheduledCompaction(settings, settings.compact_every, logger));
-  if (settings.seal_key === null && (settings.seal_key_lifetime !== null || isInterrupted(directory))) {
-    const { SealKeyRotation } = await import("./seal-key-rotation.ts");
-    stack.use(new SealKeyRotation(settings, directory, logger));
-  }
+  const schedules = stack.use(await Schedules.of(settings, directory, clock, logger));
   let monitoring: Monitoring | null = null;
   if (settings.metrics_listen !== null) {
     const { openMonitoring } = await import("./monitoring.ts");
-    const parts = { control, directory, certificates, backups, clock, logger };
+    const parts = { control, directory, certificates, backups: () => schedules.backups, clock, logger };
     monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));
   }
+  const server = {
+    apply: async ({ changed }: Reread) => (changed.size > 0 ? serveAgain(watch?.certificate ?? null) : undefined),
+  };
+  const reload = new Reload(settings, [service, schedules, ...(watch ? [watch] : []), server], logger);
   const empty = countWorkspaces(control.connection) === 0;
   const token = startLink(control, clock);
   const held = stack.move();
@@ -99,7 +99,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
     dataDir: directory.root,
     authorityFile: source?.authorityFile ?? null,
     empty,
-    reload: async () => watch?.check(),
+    reload: (found) => reload.run(found),
     certificates,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };

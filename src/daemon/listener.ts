@@ -1,4 +1,7 @@
-/** An open port of the API or of the metrics. Explains why a port cannot be opened, and closes it gracefully. */
+/**
+ * An open port of the API or of the metrics. Explains why a port cannot be opened, has another server take it over, and
+ * closes it gracefully.
+ */
 import { Failure, systemCode } from "../failure.ts";
 import { type Address, formatAddress } from "../settings/values.ts";
 import { atMost } from "../timer.ts";
@@ -10,9 +13,16 @@ interface HttpServer {
   stop(now?: boolean): Promise<void>;
 }
 
+/** A server that another one can take over from. */
+interface LeavingServer extends HttpServer {
+  /** Accepts no more connections. Resolves when it serves only requests that it already has. */
+  leave(): Promise<void>;
+}
+
 export class Listener<Server extends HttpServer> {
-  readonly server: Server;
   readonly address: Address;
+  /** The one that accepts connections, and those before it that may still have requests. */
+  readonly #servers: Server[];
 
   /**
    * Opens the port. `serve` throws the system's error when that is not possible. `flag` is the flag that sets the
@@ -21,17 +31,24 @@ export class Listener<Server extends HttpServer> {
    */
   constructor(serve: (address: Address) => Server, address: Address, flag: string) {
     try {
-      this.server = serve(address);
+      this.#servers = [serve(address)];
     } catch (error) {
       throw explained(error, address, flag);
     }
-    this.address = { host: address.host, port: this.server.port };
+    this.address = { host: address.host, port: (this.#servers[0] as Server).port };
+  }
+
+  /** Has another server accept the connections, which `serve` opens on the same port. No connection is refused. */
+  async replace<Next extends LeavingServer>(this: Listener<Next>, serve: (address: Address) => Next): Promise<void> {
+    const leaving = this.#servers.at(-1);
+    this.#servers.push(serve(this.address));
+    await leaving?.leave();
   }
 
   /** Stops accepting connections, and waits at most this long for running requests. */
   async close(patienceMs: number): Promise<void> {
-    await atMost(patienceMs, this.server.stop());
-    await this.server.stop(true);
+    await atMost(patienceMs, Promise.all(this.#servers.map((server) => server.stop())));
+    await Promise.all(this.#servers.map((server) => server.stop(true)));
   }
 }
 

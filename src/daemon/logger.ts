@@ -22,9 +22,13 @@ export interface LogSink {
   write(text: string): Promise<void>;
 }
 
-interface LoggerOptions {
+/** What is logged, and how. */
+interface LogStyle {
   level: LogLevel;
   format: "text" | "json";
+}
+
+interface LoggerOptions extends LogStyle {
   clock: Clock;
   sink: LogSink;
 }
@@ -37,6 +41,7 @@ interface LoggerOptions {
  */
 export class Logger implements AsyncDisposable {
   readonly #pino: Pino;
+  #format: LogStyle["format"];
   readonly #sink: LogSink;
   readonly #timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
   #pending = "";
@@ -50,6 +55,7 @@ export class Logger implements AsyncDisposable {
 
   constructor({ level, format, clock, sink }: LoggerOptions) {
     this.#sink = sink;
+    this.#format = format;
     this.#pino = pino(
       {
         level,
@@ -59,8 +65,14 @@ export class Logger implements AsyncDisposable {
         timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
         formatters: { level: (name) => ({ level: name }) },
       },
-      { write: (line) => this.#add(format === "json" ? line : asText(line)) },
+      { write: (line) => this.#add(this.#format === "json" ? line : asText(line)) },
     );
+  }
+
+  /** Logs in another way from now on. */
+  restyle({ level, format }: LogStyle): void {
+    this.#pino.level = level;
+    this.#format = format;
   }
 
   /** Reports whether events of this level are written. Call it before composing expensive fields. */
@@ -119,8 +131,11 @@ function textFields(fields: LogFields): string {
   return text;
 }
 
-/** Returns the format to use: `auto` is text on a terminal and JSON otherwise. */
-export function resolveFormat(format: Settings["log_format"], terminal: boolean): "text" | "json" {
-  if (format !== "auto") return format;
-  return terminal ? "text" : "json";
+/** Returns how the settings say to log: the format `auto` is text on a terminal and JSON otherwise. */
+export function logStyle(
+  { log_level, log_format }: Pick<Settings, "log_level" | "log_format">,
+  terminal: boolean,
+): LogStyle {
+  const format = terminal ? "text" : "json";
+  return { level: log_level, format: log_format === "auto" ? format : log_format };
 }

@@ -28,12 +28,13 @@ import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
 import { isLoopback, Networks } from "../networks.ts";
 import { sealingOptions } from "../seals/options.ts";
-import type { Settings } from "../settings/definitions.ts";
+import type { SettingName, Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { limitUnreleased } from "../store/closing.ts";
 import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
+import type { ChangeableOptions } from "../threads/messages.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { systemTimer } from "../timer.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
@@ -42,6 +43,7 @@ import { embeddingOptions } from "./embeddings.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
+import type { Applies } from "./reload.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** What a service needs. */
@@ -56,26 +58,32 @@ interface ServiceParts {
 }
 
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
-export interface Service extends AsyncDisposable {
-  /** Opens a port; a null certificate means plain HTTP. @throws the system's error when that is not possible */
-  serve(address: Address, certificate: ServerCertificate | null): RunningServer;
+export interface Service extends Applies, AsyncDisposable {
+  /**
+   * Opens a port; a null certificate means plain HTTP. `shared`: a server before this one has the port and will leave it.
+   * @throws the system's error when that is not possible
+   */
+  serve(address: Address, certificate: ServerCertificate | null, shared?: boolean): RunningServer;
+  /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */
+  apply: Applies["apply"];
   monitored: Monitored;
   /** Ends the responses that would never end by themselves. */
   endLive(): void;
 }
 
 export async function openService(parts: ServiceParts): Promise<Service> {
-  const { settings, directory, control, clock, logger } = parts;
+  const { directory, control, clock, logger } = parts;
+  let { settings } = parts;
   const embeddings = await embeddingOptions(settings);
-  const quota = { entries: settings.quota_entries, bytes: settings.quota_bytes };
-  const descriptors = descriptorPlan(settings, logger);
+  let descriptors = descriptorPlan(settings, logger);
   await using stack = new AsyncDisposableStack();
-  const sinks = sinksOf(settings, {
-    proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
-    keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
-  });
+  const sinks = () =>
+    sinksOf(settings, {
+      proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
+      keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
+    });
   const anchors = stack.use(
-    new Anchors(sinks, anchorLog(logger), {
+    new Anchors(sinks(), anchorLog(logger), {
       notesDir: directory.anchors,
       clock,
       onError: (error) => logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
@@ -92,11 +100,9 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       searchMemoryBytes: settings.search_memory,
       fullTextFrom: FULL_TEXT_FROM,
       embeddings,
-      quota: quota.entries === 0 && quota.bytes === 0 ? null : quota,
-      answerBytes: settings.quota_answers,
+      ...workspaceOptions(directory, settings),
       threads: settings.threads,
       open: descriptors.open,
-      sealing: sealingOptions(directory, settings),
       onStorage: (_, trouble) => {
         if (trouble === "disk_full") reserve.release();
       },
@@ -140,16 +146,22 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
   encryptSecrets(accounts.parts, logger);
-  const deps = appDeps(parts, monitored, accounts);
   const held = stack.move();
   return {
     monitored,
     endLive: () => pool.endLive(),
-    serve: (address, certificate) =>
-      startServer(deps, {
+    async apply(reread) {
+      settings = reread.settings;
+      if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
+      pool.change(workspaceOptions(directory, settings));
+      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(sinks());
+    },
+    serve: (address, certificate, shared = false) =>
+      startServer(appDeps({ ...parts, settings }, monitored, accounts), {
         hostname: address.host,
         hostnames: settings.hostnames,
         port: address.port,
+        shared,
         tls: certificate,
         idleTimeoutMs: settings.idle_timeout,
         ...(Number.isFinite(descriptors.connections) && canCountConnections()
@@ -161,6 +173,15 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
+
+/** Returns the options of workspace threads that may change while they run. */
+function workspaceOptions(directory: DataDirectory, settings: Settings): ChangeableOptions {
+  const { quota_entries: entries, quota_bytes: bytes, quota_answers: answerBytes } = settings;
+  const quota = entries === 0 && bytes === 0 ? null : { entries, bytes };
+  return { quota, answerBytes, sealing: sealingOptions(directory, settings) };
 }
 
 /** Plans what may be open, and logs it when the system allows too little. */
@@ -187,7 +208,11 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     workspaces: withAnchors(pool, anchors),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
-    accounts,
+    accounts: {
+      ...accounts,
+      parts: { ...accounts.parts, signup: settings.signup },
+      quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
+    },
     isReady: () => readiness.brief(),
     caFile: settings.tls === "auto" ? directory.authority : null,
     ...(requests === null ? {} : { meter: requests }),
@@ -273,7 +298,6 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { 
       signup: settings.signup,
     },
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
-    quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
   };
 }
 

@@ -41,11 +41,6 @@ export class OwnHosts {
     return URL.canParse(origin) && this.has(new URL(origin).host);
   }
 
-  replaceCertificate(cert: string): void {
-    this.#certificate = new X509Certificate(cert);
-    this.#known.clear();
-  }
-
   #covers(name: string): boolean {
     if (this.#names.has(name)) return true;
     if (isIP(name) !== 0) return this.#everyAddress || this.#certificate?.checkIP(name) !== undefined;

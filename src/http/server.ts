@@ -14,8 +14,8 @@ const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 /** No timeout: the connection stays until its response is sent. */
 const NEVER = 0;
 /**
- * How long a server that is being replaced still serves, telling clients to reconnect. Without this, a request on a
- * connection that is just being closed would get no response.
+ * How long a server that leaves still serves, telling clients to reconnect. Without this, a request on a connection
+ * that is just being closed would get no response.
  */
 const PARTING_MS = 500;
 
@@ -39,6 +39,8 @@ export interface ListenOptions {
   hostnames?: readonly string[];
   /** 0 for any free port. */
   port: number;
+  /** Whether a server of this process has the port and will {@link RunningServer.leave} it. */
+  shared?: boolean;
   /** Null serves plain HTTP, for a TLS proxy alone (`trustedProxies` is needed then). */
   tls: ServerTls | null;
   /**
@@ -60,8 +62,11 @@ type ServerConfig = Bun.Serve.HostnamePortServeOptions<undefined> & {
 export interface RunningServer extends AsyncDisposable {
   readonly port: number;
   readonly hostname: string;
-  /** Uses a new certificate for new connections. Resolves when it is in use. */
-  replaceCertificate(tls: ServerTls): Promise<void>;
+  /**
+   * Leaves the port to another server that was started beside this one: accepts no more connections, and responds to
+   * the requests on those that it has, the last time on each. Resolves when clients have had time to send such requests.
+   */
+  leave(): Promise<void>;
   /** Stops accepting requests and waits for pending responses, unless `force`. */
   stop(force?: boolean): Promise<void>;
 }
@@ -93,63 +98,52 @@ export function startServer(
     if (routable !== request) originals.set(routable, request);
     return app.fetch(routable);
   };
-  const configFor = (tls: ListenOptions["tls"]): ServerConfig => ({
+  const config: ServerConfig = {
     hostname: options.hostname,
-    ...(tls === null ? {} : { tls: tlsConfig(tls) }),
+    ...(options.tls === null ? {} : { tls: tlsConfig(options.tls) }),
     fetch,
     idleTimeout,
     maxRequestBodySize: RUNTIME_BODY_LIMIT_BYTES,
     // Errors must not show the runtime's own page.
     development: false,
-  });
-  let config = configFor(options.tls);
-  let server = open(config, options.port);
+  };
+  let server = options.shared ? openAgain(config, options.port) : open(config, options.port);
   const port = server.port as number;
   let accepting = true;
   let stopped = false;
   /** Servers that accept no new connections but still have pending responses. */
   const leaving = new Set<Bun.Server<undefined>>();
-  const leave = (old: Bun.Server<undefined>) => {
-    leaving.add(old);
-    void old.stop().finally(() => leaving.delete(old));
-  };
   const gate = {
     port,
     close() {
       accepting = false;
-      leave(server);
+      const old = server;
+      leaving.add(old);
+      void old.stop().finally(() => leaving.delete(old));
     },
     open() {
-      server = Bun.serve({ ...config, port, reusePort: true });
+      server = openAgain(config, port);
       accepting = true;
     },
   };
   const limit = options.connections && new ConnectionLimit(gate, options.connections);
+  const endLimits = () => {
+    limit?.[Symbol.dispose]();
+    crowd?.[Symbol.dispose]();
+  };
   return {
     port,
     hostname: options.hostname,
-    async replaceCertificate(tls) {
-      const next = configFor(tls);
-      ownHosts.replaceCertificate(tls.cert);
-      if (!accepting) {
-        config = next;
-        return;
-      }
-      // The runtime's reload() keeps the certificate. So the port is opened a second time before the first server
-      // stops: pending requests get their responses, and no connection is refused. Only a client in the middle of a
-      // handshake has to reconnect.
-      const old = server;
-      server = Bun.serve({ ...next, port, reusePort: true });
-      config = next;
-      leaving.add(old);
-      old.reload({ ...config, fetch: (request) => last(fetch(request)) });
+    async leave() {
+      endLimits();
+      if (!accepting) return;
+      server.reload({ ...config, fetch: (request) => last(fetch(request)) });
       await Bun.sleep(PARTING_MS);
-      if (!stopped) leave(old);
+      if (!stopped) gate.close();
     },
     async stop(force = false) {
       stopped = true;
-      limit?.[Symbol.dispose]();
-      crowd?.[Symbol.dispose]();
+      endLimits();
       await Promise.all([server, ...leaving].map((each) => each.stop(force)));
     },
     [Symbol.asyncDispose]() {
@@ -178,8 +172,12 @@ function tlsConfig({ key, cert, clientCa }: ServerTls): Bun.TLSOptions {
 function open(config: ServerConfig, port: number): Bun.Server<undefined> {
   const alone = Bun.serve({ ...config, port, reusePort: false });
   void alone.stop(true);
-  return Bun.serve({ ...config, port: alone.port as number, reusePort: true });
+  return openAgain(config, alone.port as number);
 }
+
+/** Opens a port that this process has. Both servers accept connections, so none is refused while one leaves. */
+const openAgain = (config: ServerConfig, port: number): Bun.Server<undefined> =>
+  Bun.serve({ ...config, port, reusePort: true });
 
 /** The first index at which Elysia looks for the slash before the path. */
 const ROUTER_STARTS_AT = 11;

@@ -10,7 +10,8 @@ export interface Timed {
   /** When each certificate in use expires, with its role. Empty without TLS. */
   certificates(): readonly { role: string; notAfter: number }[];
   /** When the newest complete backup was started, and the last one that failed or lacks a workspace. */
-  backups: { readonly status: { lastSuccessMs: number | null; lastFailureMs: number | null } } | null;
+  /** Returns null while none are scheduled. */
+  backups(): { readonly status: { lastSuccessMs: number | null; lastFailureMs: number | null } } | null;
 }
 
 export function storageFamilies(families: Families, storage: StorageMeter, { certificates, backups }: Timed): void {
@@ -41,12 +42,12 @@ export function storageFamilies(families: Families, storage: StorageMeter, { cer
   families.gauge(
     "governd_last_backup_timestamp_seconds",
     "When the newest complete backup was started; absent before the first one and without a schedule (backup_every).",
-    () => seconds(backups?.status.lastSuccessMs ?? null),
+    () => seconds(backups()?.status.lastSuccessMs ?? null),
   );
   families.gauge(
     "governd_last_backup_failure_timestamp_seconds",
     "When the last scheduled backup that failed or left out a workspace was started; absent when there was none since the start.",
-    () => seconds(backups?.status.lastFailureMs ?? null),
+    () => seconds(backups()?.status.lastFailureMs ?? null),
   );
 }
 

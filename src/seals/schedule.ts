@@ -20,7 +20,8 @@ export class SealSchedule {
 
   /** `onDue` is called when a workspace is due. It must call {@link takeDue}. */
   constructor(
-    private readonly intervalMs: number,
+    /** The time from the first unsealed event of a workspace to its seal, ms. */
+    public intervalMs: number,
     private readonly onDue: () => void,
     private readonly startTimer: Timer = systemTimer,
   ) {}

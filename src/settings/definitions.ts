@@ -39,17 +39,31 @@ interface Setting<T> {
   kind: Kind<T>;
   fallback: T | ((world: World) => T);
   help: string;
+  /** Whether a change applies only from the next start; the daemon takes others over on SIGHUP. */
+  fixed: boolean;
 }
 
-function setting<T>(kind: Kind<T>, fallback: NoInfer<T> | ((world: World) => NoInfer<T>), help: string): Setting<T> {
-  return { kind, fallback, help };
-}
+type Fallback<T> = NoInfer<T> | ((world: World) => NoInfer<T>);
+
+const setting = <T>(kind: Kind<T>, fallback: Fallback<T>, help: string): Setting<T> => ({
+  kind,
+  fallback,
+  help,
+  fixed: false,
+});
+
+const fixed = <T>(kind: Kind<T>, fallback: Fallback<T>, help: string): Setting<T> => ({
+  kind,
+  fallback,
+  help,
+  fixed: true,
+});
 
 /** In the order in which they are shown. */
 const SETTINGS = {
-  data_dir: setting(path, ({ cwd }) => path.read("governd-data", cwd), "where all data is stored"),
-  listen: setting(address, { host: "127.0.0.1", port: 8443 }, "address of the API"),
-  tls: setting(
+  data_dir: fixed(path, ({ cwd }) => path.read("governd-data", cwd), "where all data is stored"),
+  listen: fixed(address, { host: "127.0.0.1", port: 8443 }, "address of the API"),
+  tls: fixed(
     choice("auto", "files", "off"),
     "auto",
     "auto: own certificate authority; files: tls_cert and tls_key; off: behind a TLS proxy",
@@ -62,14 +76,14 @@ const SETTINGS = {
     "authorities in PEM; every client must then present a certificate that one of them issued",
   ),
   trusted_proxies: setting(networks, [], "proxies that requests may come from, with tls = off"),
-  hostnames: setting(hostnames, [], "further names in the certificate; the first one also names the host in seals"),
+  hostnames: fixed(hostnames, [], "further names in the certificate; the first one also names the host in seals"),
   signup: setting(choice("invite", "open", "closed"), "invite", "who may create an account"),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),
     10 * SECOND_MS,
     "a workspace is sealed this long after its first unsealed event",
   ),
-  seal_key: setting(
+  seal_key: fixed(
     privateKey,
     null,
     "the key that signs seals: a file, or in the environment its PEM itself (default: in the data directory)",
@@ -79,7 +93,7 @@ const SETTINGS = {
     null,
     "the daemon replaces the key that signs seals at this age, and destroys the old one (default: off)",
   ),
-  encryption_key_file: setting(
+  encryption_key_file: fixed(
     optionalPath,
     null,
     "file with the key that encrypts the databases (default: they are not encrypted)",
@@ -141,32 +155,32 @@ const SETTINGS = {
     1024 ** 3,
     "size of the answers that one workspace may store for retries; 0 is no limit",
   ),
-  search_memory: setting(
+  search_memory: fixed(
     within(16 * MIB, 1024 ** 4, size),
     256 * MIB,
     "memory for the search indexes of all workspaces together",
   ),
-  embeddings_url: setting(
+  embeddings_url: fixed(
     webAddress,
     null,
     "an OpenAI-compatible embeddings API that search uses too, for example http://127.0.0.1:11434/v1 (default: none)",
   ),
-  embeddings_model: setting(optionalText, null, "the model, with embeddings_url"),
-  embeddings_api_key_file: setting(optionalPath, null, "file with the API key, with embeddings_url"),
-  embeddings_path: setting(
+  embeddings_model: fixed(optionalText, null, "the model, with embeddings_url"),
+  embeddings_api_key_file: fixed(optionalPath, null, "file with the API key, with embeddings_url"),
+  embeddings_path: fixed(
     optionalPath,
     null,
     "directory of a Model2Vec model that search uses too, instead of embeddings_url",
   ),
-  threads: setting(
+  threads: fixed(
     within(1, 256, integer),
     ({ cores }) => Math.max(1, cores - 1),
     "workspace threads (default: cores - 1)",
   ),
   log_level: setting(choice("debug", "info", "warn", "error"), "info", "lowest severity that is logged"),
   log_format: setting(choice("auto", "text", "json"), "auto", "auto: text on a terminal, JSON otherwise"),
-  metrics_listen: setting(orOff(address), null, "address of the Prometheus metrics"),
-  engine: setting(choice("embedded"), "embedded", "where workspaces are stored"),
+  metrics_listen: fixed(orOff(address), null, "address of the Prometheus metrics"),
+  engine: fixed(choice("embedded"), "embedded", "where workspaces are stored"),
   backup_dir: setting(optionalPath, null, "directory for backups"),
   backup_every: setting(
     orOff(within(MINUTE_MS, 366 * DAY_MS, duration)),

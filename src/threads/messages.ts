@@ -52,6 +52,9 @@ export interface ThreadOptions {
   background?: boolean;
 }
 
+/** Those that may change while a thread runs. */
+export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing">;
+
 /** One operation on its way to the thread that owns its workspace. */
 export interface OperationMessage {
   id: number;
@@ -100,6 +103,7 @@ export type ToWriter =
   | { kind: "empty_logs"; workspaceIds: string[] }
   | CompactMessage
   | { kind: "cosigned"; workspaceId: string; size: number; note: string }
+  | ({ kind: "change" } & ChangeableOptions)
   | { kind: "close" };
 
 /** An unexpected failure, without any text that could hold a value. */

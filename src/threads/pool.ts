@@ -21,7 +21,7 @@ import {
 import { isOfDisk, OUTCOME_UNKNOWN, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
-import type { ThreadOptions } from "./messages.ts";
+import type { ChangeableOptions, ThreadOptions } from "./messages.ts";
 import { partTexts } from "./parts.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { RunningRetries } from "./running-retries.ts";
@@ -215,6 +215,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #forget(workspaceId: string): void {
     this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
     this.#screening.forget(workspaceId);
+  }
+
+  /** Has the workspace threads use other options from now on. */
+  change(options: ChangeableOptions): void {
+    for (const writer of this.#writers) writer.change(options);
   }
 
   /** Keeps the cosignatures of a seal. */

@@ -33,6 +33,11 @@ export class Sealing {
     this.#schedule = new SealSchedule(intervalMs, onDue, timer);
   }
 
+  /** Seals workspaces this long after their first unsealed event, ms, from their next schedule on. */
+  useInterval(intervalMs: number): void {
+    this.#schedule.intervalMs = intervalMs;
+  }
+
   /** Schedules a workspace if it has events that no seal covers. */
   note(workspaceId: string, { writer }: OpenWriter): void {
     if (writer.unsealed) this.#schedule.note(workspaceId, this.parts.clock());

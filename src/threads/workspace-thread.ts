@@ -188,7 +188,7 @@ export class WorkspaceThread {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
       const slice = new TimeSlice(monotonicMs, () => this.#giveWay());
-      const { answerBytes } = this.options;
+      const answerBytes = () => this.options.answerBytes;
       const writer = new WorkspaceWriter(connection, { clock, random, onFailure, slice, sealer, answerBytes, onHead });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
@@ -260,6 +260,11 @@ export class WorkspaceThread {
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),
         );
+      case "change": {
+        const { quota, answerBytes, sealing } = message;
+        Object.assign(this.options, { quota, answerBytes, sealing });
+        return this.#sealing.useInterval(sealing.intervalMs);
+      }
       case "close":
         return this.#shutDown();
     }

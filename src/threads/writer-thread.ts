@@ -7,7 +7,7 @@ import type { Compacted } from "../store/compaction.ts";
 import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
-import type { FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
+import type { ChangeableOptions, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
 import { inputText } from "./parts.ts";
 import { REPLIES, readReplies } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
@@ -80,7 +80,7 @@ export class WriterThread {
   #turnScheduled = false;
 
   constructor(
-    options: ThreadOptions,
+    private readonly options: ThreadOptions,
     private readonly events: ThreadEvents,
     spawning = REAL_THREADS,
   ) {
@@ -151,6 +151,12 @@ export class WriterThread {
   /** Sends a message that is not an operation; it is lost while a dead thread waits to be started again. */
   tell(message: ToWriter): void {
     if (!this.#worker.isClosing) this.#post(message);
+  }
+
+  /** Has the thread use other options from now on, also when it is started again. */
+  change(options: ChangeableOptions): void {
+    Object.assign(this.options, options);
+    this.tell({ kind: "change", ...options });
   }
 
   /** Compacts a workspace. It is one at a time that does so. */

@@ -35,7 +35,7 @@ export interface WriterOptions {
   /** Its turns of the thread; endless without others on it. */
   slice?: TimeSlice;
   /** Bytes of answers that may be stored for retries; 0 for no limit. */
-  answerBytes?: number;
+  answerBytes?: () => number;
   /** Told of the head of the log when it has moved and is on disk. */
   onHead?: (head: Head) => void;
 }
@@ -135,7 +135,7 @@ export class WorkspaceWriter {
     const { retry } = job;
     if (retry === undefined) return this.#performNow(job, made);
     const { nowMs } = this.#log;
-    const most = this.options.answerBytes ?? 0;
+    const most = this.options.answerBytes?.() ?? 0;
     const place = { nowMs, most, seq: () => this.#log.head.seq };
     return once(this.connection, retry, place, () => this.#performNow(job, made));
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Logger, type LogSink, resolveFormat } from "../../src/daemon/logger.ts";
+import { Logger, type LogSink, logStyle } from "../../src/daemon/logger.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
@@ -89,9 +89,19 @@ describe("the log", () => {
     await log[Symbol.asyncDispose]();
   });
 
+  test("changes its level and its form while it is used", async () => {
+    const sink = new Kept();
+    const log = logger(sink);
+    log.restyle({ level: "warn", format: "text" });
+    log.info("left out");
+    log.warn("kept", { n: 1 });
+    await log.flush();
+    expect(sink.text).toMatch(/^\S+ WARN {2}kept n=1\n$/);
+  });
+
   test("is text on a terminal by default", () => {
-    expect(resolveFormat("auto", true)).toBe("text");
-    expect(resolveFormat("auto", false)).toBe("json");
-    expect(resolveFormat("json", true)).toBe("json");
+    const format = (log_format: "auto" | "json", terminal: boolean) =>
+      logStyle({ log_level: "info", log_format }, terminal).format;
+    expect([format("auto", true), format("auto", false), format("json", true)]).toEqual(["text", "json", "json"]);
   });
 });

@@ -219,6 +219,13 @@ describe("settings", () => {
     expect(DEFINITIONS.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);
   });
 
+  test("the operator's page names the settings that need a new start", () => {
+    const page = readFileSync(join(import.meta.dir, "../../docs/operating.md"), "utf8");
+    const [, sentence = ""] = /These apply only from the next start[^:]*: (.*)\.$/m.exec(page) ?? [];
+    const fixed = DEFINITIONS.flatMap(({ name, fixed }) => (fixed ? [name] : []));
+    expect([...(sentence.match(/[a-z_]{3,}(?=`)/g) ?? [])]).toEqual([...fixed]);
+  });
+
   test("every setting has a flag, a variable and a line of help", () => {
     for (const { name, help } of DEFINITIONS) {
       expect(flagOf(name)).toMatch(/^--[a-z-]+$/);

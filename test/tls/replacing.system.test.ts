@@ -43,7 +43,10 @@ afterEach(async () => {
 
 const clock = () => systemClock() + aheadMs;
 
-function start(flags: Record<string, string> = {}): Promise<Daemon> {
+/** A daemon that reads its certificate again, with the settings that it has. */
+async function start(
+  flags: Record<string, string> = {},
+): Promise<Omit<Daemon, "reload"> & { reload(): Promise<void> }> {
   const resolution = resolveSettings({
     flags: { data_dir: dataDir, listen: "127.0.0.1:0", ...flags },
     environment: {},
@@ -51,7 +54,8 @@ function start(flags: Record<string, string> = {}): Promise<Daemon> {
     world: { cwd: temporary.path, cores: 2 },
   });
   if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
-  return startDaemon(resolution.settings, clock, logger);
+  const daemon = await startDaemon(resolution.settings, clock, logger);
+  return { ...daemon, reload: () => daemon.reload(resolution.settings) };
 }
 
 async function lines(message: string): Promise<Record<string, unknown>[]> {
@@ -61,7 +65,7 @@ async function lines(message: string): Promise<Record<string, unknown>[]> {
 }
 
 /** The certificate that a new connection is shown, and whether an authority's file is enough to trust it. */
-function shown(daemon: Daemon, ca: string): Promise<{ leaf: X509Certificate; trusted: boolean }> {
+function shown(daemon: Pick<Daemon, "url">, ca: string): Promise<{ leaf: X509Certificate; trusted: boolean }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(daemon.url);
     const socket = connect({ host: hostname, port: Number(port), ca, rejectUnauthorized: false }, () => {
@@ -73,7 +77,7 @@ function shown(daemon: Daemon, ca: string): Promise<{ leaf: X509Certificate; tru
   });
 }
 
-async function clientOf(daemon: Daemon, ca: string): Promise<Client> {
+async function clientOf(daemon: Pick<Daemon, "url">, ca: string): Promise<Client> {
   const { apiKey } = await administer(dataDir, (administration) => administration.createWorkspace("test"));
   return new Client(daemon.url, ca, apiKey);
 }

@@ -138,7 +138,7 @@ test("stored answers are counted, and none is stored beyond the limit", async ()
   using bench = await Bench.make();
   const { connection, principal } = bench.workspace;
   const most = 1_000;
-  const writer = new WorkspaceWriter(connection, { clock: () => bench.nowMs, answerBytes: most });
+  const writer = new WorkspaceWriter(connection, { clock: () => bench.nowMs, answerBytes: () => most });
   const ask = async (retry: Retry) => {
     const [reply] = await writer.perform([jobOf({ name: "data.write", input: written("k"), principal, retry })]);
     return reply as Reply;

@@ -1,8 +1,8 @@
 /** `governd serve`: reads the settings and runs the daemon until a signal stops it. */
 import type { Command } from "commander";
 import { type Daemon, startDaemon } from "../../daemon/daemon.ts";
-import { Logger, resolveFormat } from "../../daemon/logger.ts";
-import { EXIT } from "../../failure.ts";
+import { Logger, logStyle } from "../../daemon/logger.ts";
+import { EXIT, messageOf } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { settingsAsToml, showSettings } from "../../settings/resolve.ts";
@@ -45,8 +45,8 @@ export function addServe(program: Command, session: Session): void {
     "after",
     "\nEvery setting can also be set in the environment (GOVERND_DATA_DIR for --data-dir) or in the settings file" +
       '\n(data_dir = "…"). A flag outranks the environment, and the environment outranks the file.' +
-      "\nSIGTERM and SIGINT stop the daemon within ten seconds, and a second one stops it at once. SIGHUP makes it reload" +
-      "\nthe certificate. SIGUSR1 and SIGUSR2 do nothing.",
+      "\nSIGTERM and SIGINT stop the daemon within ten seconds, and a second one stops it at once. SIGHUP makes it read" +
+      "\nthe settings and the certificate again. SIGUSR1 and SIGUSR2 do nothing.",
   );
 }
 
@@ -58,24 +58,30 @@ async function runServe(session: Session, options: { printSettings?: boolean }):
     const byName = Object.fromEntries(shown.map(({ name, value, origin }) => [name, { value, origin }]));
     return session.print(byName, [settingsAsToml(shown)]);
   }
-  const format = resolveFormat(settings.log_format, terminal.interactive);
-  await using logger = new Logger({
-    level: settings.log_level,
-    format,
-    clock: systemClock,
-    sink: { write: (text) => terminal.err(text) },
-  });
+  const style = logStyle(settings, terminal.interactive);
+  await using logger = new Logger({ ...style, clock: systemClock, sink: { write: (text) => terminal.err(text) } });
   let started: Daemon | undefined;
-  const signals = handleSignals(() => void started?.reload());
+  const signals = handleSignals(() => started && void readAgain(started, logger, terminal, options));
   const daemon = await startDaemon(settings, systemClock, logger);
   started = daemon;
-  await announce(terminal, daemon, settings, format);
+  await announce(terminal, daemon, settings, style.format);
   const signal = await signals.end;
   logger.info("stopping", { signal });
   const ending = await stopInTime(daemon, signals.again);
   if (ending === "stopped") logger.info("stopped");
   else logger.error("shutdown timed out", { because: ending, limit_ms: STOP_WITHIN_MS });
   session.exitCode = ending === "stopped" ? EXIT.done : EXIT.trouble;
+}
+
+/** Has the daemon use the settings as they are now; keeps those in force when there is a mistake in the new ones. */
+async function readAgain(daemon: Daemon, logger: Logger, terminal: Terminal, options: object): Promise<void> {
+  try {
+    const { settings } = settingsWithOrigins(options);
+    logger.restyle(logStyle(settings, terminal.interactive));
+    await daemon.reload(settings);
+  } catch (error) {
+    logger.error("the settings cannot be used; those in force stay", { reason: messageOf(error) });
+  }
 }
 
 /**
