@@ -22,7 +22,8 @@ async function take(page: Page, name: string, { path, act }: Pick<Place, "path" 
   await settled(page);
   await act?.(page);
   await page.waitForTimeout(150);
-  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: act === undefined });
+  const fullPage = (await page.getByRole("dialog").count()) === 0;
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage });
 }
 
 rmSync(OUT, { recursive: true, force: true });

@@ -83,7 +83,7 @@ test("rooms import only what the table allows", () => {
   expect(forbidden).toEqual([]);
 });
 
-/** The lists of operations and of policies, which the dashboard shares with the daemon. */
+/** The lists of operations, of policies and of detectors, which the dashboard shares with the daemon. */
 const SHARED_LIST = [
   "operations.ts",
   "operation-facts.ts",
@@ -91,9 +91,10 @@ const SHARED_LIST = [
   "policy/retention.ts",
   "policy/screening.ts",
   "policy/modes.ts",
+  "policy/detectors.ts",
 ];
 
-test("the dashboard takes types and two lists from the daemon, and none of its runtime", () => {
+test("the dashboard takes types and lists from the daemon, and none of its runtime", () => {
   const web = SOURCES.filter(({ room, path }) => room === "web" || SHARED_LIST.includes(path));
   const taken = web.flatMap(({ path, text }) =>
     importsOf(path, text.replace(/^(import|export) type\b[^;]*;/gm, ""))

@@ -11,6 +11,7 @@ import { AGENT_TABS, AgentPage } from "./pages/agent/agent.tsx";
 import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
+import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
 import { AgentsPage } from "./pages/workspace/agents.tsx";
 import { KeysPage } from "./pages/workspace/keys.tsx";
 import { MembersPage } from "./pages/workspace/members.tsx";
@@ -42,6 +43,14 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
     ({ agent = "", checkpoint = "" }) =>
       agentPage(agent, <CheckpointView key={agent} agentId={agent} checkpointId={checkpoint} />),
   ],
+  ...POLICY_TABS.map(([end, , View]) => {
+    const page = () => (
+      <PoliciesPage>
+        <View />
+      </PoliciesPage>
+    );
+    return [`/workspaces/:workspace/policies${end}`, page] as const;
+  }),
   ["/workspaces/:workspace/events/:event", ({ event = "" }) => <EventPage eventId={event} />],
   ["/workspaces/:workspace/trail", () => <TrailPage />],
   ["/workspaces/:workspace/proof", () => <ProofPage />],

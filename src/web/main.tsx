@@ -3,6 +3,7 @@ import "./styles/base.css";
 import "./styles/controls.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
+import "./styles/policies.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startRouter } from "./state/router.ts";

@@ -73,7 +73,11 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await asAgent("/v1/config/bot", { model: "theirs", policies: { block_pii: true } }, "PUT");
     await page.getByText("v2 was saved in the meantime").waitFor();
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await page.getByRole("alert").getByText("It has another version").waitFor();
+    const conflict = page.getByRole("alert");
+    await conflict.getByText("saved v2 in the meantime").waitFor();
+    const sides = conflict.getByRole("region", { name: "v2, in force and Yours side by side" });
+    await sides.getByText('"model": "theirs"').waitFor();
+    await sides.getByText('"model": "mine"').waitFor();
     expect(await page.getByLabel("Model").inputValue()).toBe("mine");
     await page.getByRole("button", { name: "Save mine over v2" }).click();
     await page.getByText("Saved as v3.").waitFor();

@@ -1,12 +1,14 @@
 /** The dashboard's parts that need no browser. */
 import { describe, expect, test } from "bun:test";
 import { EVENT_NAMES, eventFacts } from "../../src/operations.ts";
+import { jsonLines } from "../../src/web/api/lines.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
 import type { AuditEvent, CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
+import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
 import { sealSize } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { verb } from "../../src/web/ui/event-words.ts";
@@ -72,6 +74,24 @@ describe("the form of a configuration", () => {
       tools: ["a", { b: null }],
     },
     { policies: { block_pii: false, block_secrets: false } },
+    {
+      policies: {
+        block_pii: false,
+        block_secrets: false,
+        screening: {
+          pii: { mode: "redact", detectors: { iban: "block", email: "off" } },
+          secrets: { detectors: { jwt: "audit" } },
+          patterns: [
+            { name: "code", regex: "a,b\\n", ignore_case: false, mode: "block", prefixes: ["a,b/", "c\nd"] },
+            { name: "other", regex: "x", ignore_case: true, mode: "off" },
+          ],
+          exceptions: [
+            { detector: "code", equals: " x ", reason: "r", expires_at: "2027-03-01T00:00:59.123Z" },
+            { detector: "email", ends_with: "@example.org", prefixes: ["p/"], reason: "ours" },
+          ],
+        },
+      },
+    },
   ];
   for (const config of configs) {
     test(`gives back what it was given: ${Object.keys(config)}`, () => {
@@ -88,9 +108,32 @@ describe("the form of a configuration", () => {
 
   test("leaves it to the daemon to refuse a number of days that is none", () => {
     const draft = draftOf({});
-    const policies = { ...draft.policies, retention_days: "1.5" };
-    expect(toConfig({ ...draft, policies }).policies).toMatchObject({ retention_days: "1.5" });
+    const settings = { ...draft.policies.settings, retention_days: "1.5" };
+    expect(toConfig({ ...draft, policies: { ...draft.policies, settings } }).policies).toMatchObject({
+      retention_days: "1.5",
+    });
   });
+});
+
+test("an edited rule is sent as typed, and those beside it as they were", () => {
+  const kept = { name: "kept", regex: "x", ignore_case: false, mode: "audit" } as const;
+  const draft = draftOfPolicies({ screening: { patterns: [kept, { name: "b", regex: "y", mode: "audit" }] } });
+  const patterns = draft.patterns.map((row, at) =>
+    at === 0 ? row : { ...row, typed: { ...row.typed, mode: "block" as const, prefixes: "notes/\n\ncustomers/" } },
+  );
+  expect(toPolicies({ ...draft, patterns }).screening).toEqual({
+    patterns: [kept, { name: "b", regex: "y", mode: "block", prefixes: ["notes/", "customers/"] }],
+  });
+});
+
+test("lines of JSON are handed out whole, wherever the network cuts them", async () => {
+  const text = new TextEncoder().encode('{"a":"ä"}\n{"b":2}\n{"c":3}');
+  for (const length of [1, 5, text.length]) {
+    const parts = Array.from({ length: Math.ceil(text.length / length) }, (_, at) =>
+      text.slice(at * length, (at + 1) * length),
+    );
+    expect(await Array.fromAsync(jsonLines(new Blob(parts).stream()))).toEqual([{ a: "ä" }, { b: 2 }, { c: 3 }]);
+  }
 });
 
 test("a checkpoint is compared by content, whatever the order of metadata", () => {

@@ -8,6 +8,7 @@ import type * as audit from "../../features/audit/schema.ts";
 import type * as checkpoints from "../../features/checkpoints/schema.ts";
 import type * as config from "../../features/config/schema.ts";
 import type * as data from "../../features/data/schema.ts";
+import type * as policies from "../../features/policies/schema.ts";
 import type * as account from "../../http/account/schema.ts";
 
 export type { JsonObject } from "../../json.ts";
@@ -45,6 +46,11 @@ export type Agent = Static<typeof agents.AgentShape>;
 export type Policies = Static<typeof config.Policies>;
 export type ConfigVersion = Static<typeof config.ConfigVersion>;
 export type ConfigVersionItem = ItemOf<Static<typeof config.ConfigVersionList>>;
+
+export type WorkspacePolicies = Static<typeof policies.FloorInForce>;
+export type WorkspacePoliciesVersion = Static<typeof policies.FloorVersion>;
+export type CheckResult = Static<typeof policies.CheckResult>;
+export type ReplayResult = Static<typeof policies.ReplayResult>;
 
 export type EntryItem = ItemOf<Static<typeof data.EntryList>>;
 export type FullEntry = Static<typeof data.FullEntry>;

@@ -118,6 +118,7 @@ export const paths = {
   agents: (id: string) => `/workspaces/${id}/agents`,
   trail: (id: string) => `/workspaces/${id}/trail`,
   proof: (id: string) => `/workspaces/${id}/proof`,
+  policies: (id: string) => `/workspaces/${id}/policies`,
   keys: (id: string) => `/workspaces/${id}/keys`,
   members: (id: string) => `/workspaces/${id}/members`,
   agent: (id: string, agent: string) => `/workspaces/${id}/agents/${segment(agent)}`,

@@ -125,6 +125,7 @@ interface InputAttributes {
   required?: boolean;
   autofocus?: boolean;
   spellcheck?: boolean;
+  placeholder?: string;
   minLength?: number;
   inputMode?: "numeric";
   pattern?: string;
@@ -178,20 +179,6 @@ export function Moment(field: FieldProps) {
       {({ attributes, onEdit }) => <input type="datetime-local" {...attributes} onChange={onEdit} />}
     </Field>
   );
-}
-
-/** Returns a `datetime-local` value as a UTC time, undefined when it is empty. */
-export function instant(local: string): string | undefined {
-  const ms = Date.parse(local);
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
-}
-
-/** Returns a time as `datetime-local` shows it, in the reader's zone; empty for none. */
-export function localTime(time: string | null): string {
-  if (time === null) return "";
-  const at = new Date(time);
-  const zoned = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
-  return zoned.toISOString().slice(0, "2026-01-31T08:00".length);
 }
 
 interface CheckProps {

@@ -1,6 +1,7 @@
 /** Parts of a line: badges, the actors of events, times. */
 import { signal } from "@preact/signals";
 import type { JsonValue } from "../../json.ts";
+import type { Mode } from "../../policy/modes.ts";
 import { allPolicies } from "../../policy/policies.ts";
 import { ask } from "../api/client.ts";
 import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
@@ -10,6 +11,8 @@ export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
 export function Badge({ tone = "plain", children }: { tone?: Tone; children: string }) {
   return <span class={`badge tone-${tone}`}>{children}</span>;
 }
+
+export const MODE_TONES: Record<Mode, Tone> = { off: "plain", audit: "accent", redact: "warn", block: "bad" };
 
 const RESULT_TONES: Record<AuditOutcome, Tone> = {
   ok: "plain",

@@ -7,6 +7,7 @@ import type { Finding } from "../api/types.ts";
 import type { Loaded, LoadedList } from "../state/load.ts";
 import { isCurrent, path } from "../state/router.ts";
 import { Button } from "./button.tsx";
+import { Badge, MODE_TONES } from "./inline.tsx";
 
 /** A shorter wait shows nothing, so that the page does not flicker. */
 const QUIET_MS = 300;
@@ -217,14 +218,26 @@ function whereWords({ field, start, end }: Finding): string {
   return end - start === 1 ? `in ${place}, character ${start + 1}` : `in ${place}, characters ${start + 1} to ${end}`;
 }
 
+interface FindingsProps {
+  findings: readonly Finding[];
+  /** Says what happens at each, where that is not the same for all. */
+  withModes?: boolean;
+}
+
 /** What was found and where. A finding never holds the matched text. */
-export function Findings({ findings }: { findings: readonly Finding[] }) {
+export function Findings({ findings, withModes = false }: FindingsProps) {
   return (
     <ul class="findings">
       {findings.map((finding) => (
         <li key={`${finding.field}:${finding.start}:${finding.end}:${finding.detector}`}>
           <strong>{detectorWords(finding.detector)}</strong> {whereWords(finding)}
           <span class="faint"> · {FORBIDDEN.get(finding.policy) ?? finding.policy}</span>
+          {withModes && (
+            <>
+              {" "}
+              <Badge tone={MODE_TONES[finding.mode]}>{finding.mode}</Badge>
+            </>
+          )}
         </li>
       ))}
     </ul>
@@ -235,11 +248,11 @@ export function Findings({ findings }: { findings: readonly Finding[] }) {
 export function Marked({ text, findings }: { text: string; findings: readonly Finding[] }) {
   const parts = [];
   let at = 0;
-  for (const { start, end, detector } of [...findings].sort((a, b) => a.start - b.start)) {
+  for (const { start, end, detector, mode } of [...findings].sort((a, b) => a.start - b.start)) {
     if (start < at) continue;
     parts.push(text.slice(at, start));
     parts.push(
-      <mark key={start} title={detectorWords(detector)}>
+      <mark key={start} class={`mark-${mode}`} title={detectorWords(detector)}>
         {text.slice(start, end)}
       </mark>,
     );

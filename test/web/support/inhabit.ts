@@ -21,6 +21,12 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
   const write = (agent_id: string, key: string, value: string, metadata: object = {}) =>
     send("/v1/data/write", { agent_id, key, value, metadata });
   const bot = "support-bot";
+  await send("/v1/policies", { policies: { screening: { pii: { mode: "audit" } } } }, "PUT");
+  const patterns = [{ name: "project_code", regex: "\\bPRJ-[0-9]{5}\\b", mode: "redact", prefixes: ["sources/"] }];
+  const exceptions = [{ detector: "email", ends_with: "@example.org", reason: "our own addresses" }];
+  const pii = { mode: "audit", detectors: { email: "redact", iban: "block" } };
+  const screening = { pii, secrets: { mode: "block" }, patterns, exceptions };
+  await send("/v1/policies", { policies: { retention_days: 365, screening } }, "PUT");
   await send(`/v1/config/${bot}`, { model: "small-1", instructions: "Answer politely." }, "PUT");
   await send(
     `/v1/config/${bot}`,
@@ -55,7 +61,9 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
   await write("nightly-report", "2026/11/20", "All sources were reached.");
   await send("/v1/agents/nightly-report/suspend", { reason: "the source is being moved" });
   await send("/v1/config/research", { model: "large-2", policies: { block_secrets: true } }, "PUT");
-  await write("research", "sources/1", "Annual report, chapter 3.");
+  await write("research", "sources/1", "Annual report, chapter 3, for PRJ-10442.");
+  await write("research", "sources/2", "Ask jane@example.com, or the office: office@example.org.");
+  await write("research", "sources/3", "Call Jane on +1 415 555 2671.");
   const blocked = await send(`/v1/audit?agent_id=${bot}&result=blocked`);
   const [event] = blocked.data as { id: string }[];
   const checkpointId = checkpoint.id as string;

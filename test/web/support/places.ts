@@ -31,6 +31,9 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "audit", path: `${agent}/audit?show=changes` },
     { name: "audit-blocked", path: `${agent}/audit?result=blocked&event=${blockedEventId}` },
     { name: "event", path: `${room}/events/${blockedEventId}` },
+    { name: "policies", path: `${room}/policies` },
+    { name: "policies-edited", path: `${room}/policies`, act: editedPolicies },
+    { name: "policies-versions", path: `${room}/policies/versions` },
     { name: "proof", path: `${room}/proof`, act: verifyNow },
     { name: "trail", path: `${room}/trail` },
     { name: "keys", path: `${room}/keys` },
@@ -59,6 +62,24 @@ async function blockedWrite(page: Page): Promise<void> {
   await page.getByRole("textbox", { name: "Value" }).fill("Call Jane on +1 415 555 2671, or jane@example.com.");
   await page.getByRole("dialog").getByRole("button", { name: "Write" }).click();
   await page.getByText("Blocked by").waitFor();
+}
+
+/** Opens what is folded, changes something, tries a text under it, and replays it. */
+async function editedPolicies(page: Page): Promise<void> {
+  for (const name of ["Single detectors", "project_code", "@example.org"]) {
+    await page.locator("summary", { hasText: name }).first().click();
+  }
+  await page.getByRole("button", { name: "Add a pattern" }).click();
+  await page.getByRole("group", { name: "pattern 2" }).getByLabel("Name").fill("ticket");
+  await page.getByRole("group", { name: "pattern 2" }).getByLabel("Regular expression").fill("TICKET-[0-9]+");
+  await page
+    .getByLabel("Text", { exact: true })
+    .last()
+    .fill("TICKET-7: mail to joe@example.com, pay to DE89 3704 0044 0532 0130 00.");
+  await page.getByRole("button", { name: "Check" }).click();
+  await page.getByText("Blocked by").waitFor();
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  await page.getByText("Would be redacted").waitFor();
 }
 
 async function verifyNow(page: Page): Promise<void> {

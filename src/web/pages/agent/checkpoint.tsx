@@ -11,13 +11,14 @@ import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Check } from "../../ui/field.tsx";
 import { Actor, Badge, Time, type Tone } from "../../ui/inline.tsx";
+import { sortedJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Problem, Section, Show } from "../../ui/parts.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 import { useConfig } from "./config.tsx";
 import { MetadataText } from "./entry.tsx";
-import { compare, type EntryChange, liveEntries, type StateDiff, sortedJson } from "./state-diff.ts";
+import { compare, type EntryChange, liveEntries, type StateDiff } from "./state-diff.ts";
 
 /** How many items of a long list are shown at first, and how many "Show more" adds. */
 const SHOWN = 100;

@@ -39,7 +39,8 @@ export const INSTALLATION_GROUPS: readonly OperationGroup[] = [
 
 /** For the workspace's own trail. */
 export const WORKSPACE_GROUPS: readonly OperationGroup[] = [
-  ["", "Administration", operationsIn("workspace", "keys", "members")],
+  ["", "Administration", operationsIn("workspace", "keys", "members", "config")],
+  ["policies", "Policies", operationsIn("config")],
   ["keys", "API keys", operationsIn("keys")],
   ["members", "Members", operationsIn("members")],
   AUDITS,

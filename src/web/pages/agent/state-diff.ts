@@ -1,6 +1,7 @@
 /** Compares a checkpoint with the live data: what a restore would change. */
 import type { WorkspaceApi } from "../../api/client.ts";
 import type { CheckpointWithState, EntryItem, StateEntry } from "../../api/types.ts";
+import { sortedJson } from "../../ui/json-text.ts";
 
 /** The largest page of the API. */
 const PAGE_SIZE = 1_000;
@@ -28,15 +29,6 @@ export async function liveEntries(api: WorkspaceApi, agentId: string, signal?: A
 }
 
 const content = ({ value, metadata }: { value?: string; metadata: object }): string => sortedJson([value, metadata]);
-
-/** Returns a value as text with sorted members, so that their order makes no difference. */
-export function sortedJson(value: unknown): string {
-  const sorted = (_name: string, part: unknown) =>
-    part !== null && typeof part === "object" && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part;
-  return JSON.stringify(value, sorted, 2);
-}
 
 /** Returns what restoring the checkpoint's data would do to the live entries. */
 export function compare(checkpoint: CheckpointWithState, now: readonly EntryItem[]): StateDiff {

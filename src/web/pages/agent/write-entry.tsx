@@ -7,11 +7,12 @@ import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, useClose } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
-import { Form, instant, localTime, Moment, TextArea, TextField, useFields } from "../../ui/field.tsx";
+import { Form, Moment, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
+import { parseObject } from "../../ui/json-text.ts";
+import { instant, localTime } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
 import { Findings, Marked, policyName } from "../../ui/parts.tsx";
-import { parseObject } from "./config-draft.ts";
 
 interface WriteProps {
   agentId: string;

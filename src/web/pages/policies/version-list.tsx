@@ -1,0 +1,173 @@
+/** Every version of something, a comparison of two, and the way back to one. */
+import { segment } from "../../api/client.ts";
+import type { Policies } from "../../api/types.ts";
+import { type LoadedList, useLoad } from "../../state/load.ts";
+import { place, setQuery } from "../../state/router.ts";
+import { useRoom } from "../../state/session.ts";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
+import { Diff } from "../../ui/diff.tsx";
+import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
+import { sortedJson } from "../../ui/json-text.ts";
+import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
+
+/** A version in a list. */
+export interface VersionItem {
+  version: string;
+  policies: Policies;
+  created_at: string;
+  created_by: string;
+  rolled_back_from?: string | null;
+}
+
+interface Props<Item extends VersionItem, Version> {
+  versions: LoadedList<Item>;
+  /** Of the single versions: this, and the version. */
+  path: string;
+  /** What is compared. */
+  contentOf(version: Version): unknown;
+  /** Says how the first version comes about. */
+  empty: string;
+  /** Makes a new version with the content of an earlier one. `current` is the one in force. */
+  goBack(to: Item, current: string): Promise<void>;
+}
+
+export function VersionList<Item extends VersionItem, Version>(props: Props<Item, Version>) {
+  const { versions, path, contentOf, empty, goBack } = props;
+  const loaded = versions.data ?? [];
+  const current = loaded[0]?.version ?? "";
+  const { query } = place.value;
+  const to = query.get("to") ?? current;
+  const from = query.get("from") ?? loaded[1]?.version ?? current;
+  const back = async (item: Item) => {
+    await goBack(item, current);
+    setQuery({ from: null, to: null }, { replace: true });
+    versions.reload();
+  };
+  return (
+    <>
+      <ShowItems
+        of={versions}
+        empty={
+          <Empty title="No version yet">
+            <p>{empty}</p>
+          </Empty>
+        }
+      >
+        {(items) => <Rows items={items as readonly Item[]} from={from} to={to} onBack={back} />}
+      </ShowItems>
+      {loaded.length > 0 && <Comparison {...{ path, contentOf, from, to }} />}
+    </>
+  );
+}
+
+/** The versions that are compared. */
+interface Compared {
+  from: string;
+  to: string;
+}
+
+interface RowsProps<Item> extends Compared {
+  items: readonly Item[];
+  onBack(item: Item): Promise<void>;
+}
+
+function Rows<Item extends VersionItem>({ items, from, to, onBack }: RowsProps<Item>) {
+  const { canWrite } = useRoom();
+  const current = items[0]?.version ?? "";
+  return (
+    <Table
+      head={[
+        "Version",
+        "Policies",
+        "Saved",
+        <th key="compare" scope="col">
+          <span aria-hidden="true">Compare</span>
+          <span class="sr-only">Compare: older, newer</span>
+        </th>,
+        canWrite && ACTIONS,
+      ]}
+    >
+      {items.map((item) => (
+        <tr key={item.version}>
+          <th scope="row">
+            {item.version} {item.version === current && <Badge tone="good">in force</Badge>}
+            {item.rolled_back_from != null && <span class="faint small"> content of {item.rolled_back_from}</span>}
+          </th>
+          <td data-label="Policies">
+            <PolicyBadges policies={item.policies} />
+          </td>
+          <td data-label="Saved">
+            <Time at={item.created_at} /> by <Actor id={item.created_by} />
+          </td>
+          <td data-label="Compare" class="nowrap">
+            <Choice name="from" version={item.version} chosen={from} />
+            <Choice name="to" version={item.version} chosen={to} />
+          </td>
+          {canWrite && (
+            <td class="actions">
+              {item.version !== current && (
+                <DialogButton dialog={<Back {...{ current }} to={item.version} onBack={() => onBack(item)} />}>
+                  Roll back
+                </DialogButton>
+              )}
+            </td>
+          )}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function Back({ current, to, onBack }: { current: string; to: string; onBack(): Promise<void> }) {
+  return (
+    <Confirm title={`Roll back to ${to}?`} action={`Roll back to ${to}`} onConfirm={onBack}>
+      <p>
+        This makes a new version with the content of {to}, which applies at once. {current} and all others stay in the
+        list.
+      </p>
+    </Confirm>
+  );
+}
+
+function Choice({ name, version, chosen }: { name: keyof Compared; version: string; chosen: string }) {
+  return (
+    <label class="choice" title={name === "from" ? "Older side" : "Newer side"}>
+      <input
+        type="radio"
+        name={`compare-${name}`}
+        checked={version === chosen}
+        aria-label={`${version} as the ${name === "from" ? "older" : "newer"} side`}
+        onChange={() => setQuery({ [name]: version }, { replace: true })}
+      />
+    </label>
+  );
+}
+
+interface ComparisonProps<Version> extends Compared {
+  path: string;
+  contentOf(version: Version): unknown;
+}
+
+function Comparison<Version>({ path, contentOf, from, to }: ComparisonProps<Version>) {
+  const { api } = useRoom();
+  const both = useLoad(`${path} ${from} ${to}`, (signal) =>
+    Promise.all([from, to].map((version) => api.ask<Version>(`${path}/${segment(version)}`, { signal }))),
+  );
+  return (
+    <Section title={from === to ? from : `${from} → ${to}`}>
+      <Show of={both}>
+        {([older, newer]) =>
+          older !== undefined &&
+          newer !== undefined && (
+            <Diff
+              before={sortedJson(contentOf(older))}
+              after={sortedJson(contentOf(newer))}
+              beforeName={from}
+              afterName={to}
+            />
+          )
+        }
+      </Show>
+    </Section>
+  );
+}

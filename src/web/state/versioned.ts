@@ -1,0 +1,88 @@
+/** Editing something that has versions: nothing is saved over a version that the editor has not seen. */
+import { useState } from "preact/hooks";
+import { isCode } from "../api/client.ts";
+import type { AuditEvent, JsonObject } from "../api/types.ts";
+import { say } from "../ui/notices.tsx";
+import { type Action, useAction, useEvents } from "./load.ts";
+import { useRoom } from "./session.ts";
+
+/** One version; `version` is null for the state before the first one. */
+export interface AnyVersion {
+  version: string | null;
+  created_at: string | null;
+  created_by: string | null;
+}
+
+/** What is edited: `V` is a version of it, `D` how the form has it. */
+export interface Editable<V extends AnyVersion, D> {
+  /** Of `GET` and `PUT`. */
+  path: string;
+  draftOf(version: V): D;
+  /** Returns what is sent. @throws {ApiProblem} when something typed cannot be sent */
+  bodyOf(draft: D): JsonObject;
+  /** What a version holds, in the form of a body. */
+  contentOf(version: V): JsonObject;
+  /** The version that an event put in force, null when it is about something else. */
+  inForceAfter(event: AuditEvent): string | null;
+}
+
+export interface Editor<V extends AnyVersion, D> {
+  what: Editable<V, D>;
+  /** The version that the draft started from. */
+  base: V;
+  draft: D;
+  setDraft(draft: D): void;
+  changed: boolean;
+  /** A version that somebody else saved since. */
+  newer: string | null;
+  /** Saves over this version, which must be the one in force. Null: there must be none. */
+  save: Action<[over: string | null]>;
+  /** What is in force, after 412; null while nothing is known to be in conflict. */
+  theirs: V | null;
+  /** Loads what is in force in place of the draft. */
+  take: Action<[]>;
+  /** Starts from a version, without what was typed. */
+  start(from: V): void;
+}
+
+export function useEditor<V extends AnyVersion, D>(
+  what: Editable<V, D>,
+  current: V,
+  onSaved: (saved: V) => void,
+): Editor<V, D> {
+  const { api } = useRoom();
+  const [base, setBase] = useState(current);
+  const [draft, setDraft] = useState<D>(() => what.draftOf(current));
+  const [newer, setNewer] = useState<string | null>(null);
+  const [theirs, setTheirs] = useState<V | null>(null);
+  useEvents((event) => {
+    const version = what.inForceAfter(event);
+    if (version !== null && version !== base.version) setNewer(version);
+  });
+  const start = (from: V) => {
+    setBase(from);
+    setDraft(what.draftOf(from));
+    setNewer(null);
+    setTheirs(null);
+  };
+  const save = useAction(async (over: string | null) => {
+    const headers: Record<string, string> = over === null ? { "if-none-match": "*" } : { "if-match": `"${over}"` };
+    try {
+      const saved = await api.ask<V>(what.path, { method: "PUT", body: what.bodyOf(draft), headers });
+      onSaved(saved);
+      start(saved);
+      say(`Saved as ${saved.version}. The policies apply to every write from now on.`);
+    } catch (error) {
+      if (isCode(error, "version_conflict")) setTheirs(await api.ask<V>(what.path));
+      throw error;
+    }
+  });
+  const take = useAction(async () => {
+    const found = await api.ask<V>(what.path);
+    onSaved(found);
+    start(found);
+    save.clear();
+  });
+  const changed = JSON.stringify(draft) !== JSON.stringify(what.draftOf(base));
+  return { what, base, draft, setDraft, changed, newer, save, theirs, take, start };
+}
