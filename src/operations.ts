@@ -131,6 +131,12 @@ export const OPERATIONS = {
     did: "read a version",
     tried: "read a version",
   },
+  "config.read_effective": {
+    ...CONFIG_READ,
+    input: takes<{ agentId: string }>(),
+    did: "read the policies in force",
+    tried: "read the policies in force",
+  },
   "config.rollback": {
     ...CONFIG_CHANGE,
     input: takes<{ agentId: string; version: string; condition?: VersionCondition }>(),

@@ -118,7 +118,10 @@ export const Value = component(
   ),
 );
 
-export const Label = plainText("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration");
+export const Label = component(
+  "Label",
+  plainText("Label", 0, MAX_LABEL_LENGTH, "A name for people", "before the migration"),
+);
 
 export const Metadata = component(
   "Metadata",
@@ -154,14 +157,17 @@ export const FilterField = field<JsonObject>(
   isJsonObject,
 );
 
-export const Timestamp = textField(
+export const Timestamp = component(
   "Timestamp",
-  {
-    format: "date-time",
-    description: "An RFC 3339 time that ends with Z or an offset: 2026-01-31T08:00:00Z or 2026-01-31T09:00:00+01:00.",
-    examples: ["2026-01-31T08:00:00Z"],
-  },
-  (text) => parseTimestamp(text) !== null,
+  textField(
+    "Timestamp",
+    {
+      format: "date-time",
+      description: "An RFC 3339 time that ends with Z or an offset: 2026-01-31T08:00:00Z or 2026-01-31T09:00:00+01:00.",
+      examples: ["2026-01-31T08:00:00Z"],
+    },
+    (text) => parseTimestamp(text) !== null,
+  ),
 );
 
 /** A yes or no that may be left out. */

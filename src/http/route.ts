@@ -12,7 +12,7 @@ import {
 import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
 import type { HeaderName } from "./documents/api/headers.ts";
-import { conditionHeaders, type Subject } from "./pipeline/precondition.ts";
+import { CONDITION_HEADERS } from "./pipeline/precondition.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
@@ -114,9 +114,9 @@ export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): C
   };
 }
 
-/** What the conditions of a route are about: in words, and a tag. Exactly where the operation's input has a condition. */
+/** Says that a route takes conditions from headers. Exactly where the operation's input has a condition. */
 type Conditional<N extends OperationName> = "condition" extends keyof OperationInputs[N]
-  ? { conditional: Subject }
+  ? { conditional: true }
   : { conditional?: never };
 
 /** A route as its feature writes it. */
@@ -175,16 +175,16 @@ export function route<
   const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
   ofOperation.push(...problems);
-  if (conditional !== undefined) ofOperation.push("version_conflict");
+  if (conditional === true) ofOperation.push("version_conflict");
   if (partsOf(operation).some((part) => whenOverQuota(part) !== null)) ofOperation.push("quota_exceeded");
   if (retryable) ofOperation.push("idempotency_in_progress", "idempotency_mismatch", "quota_exceeded");
   return {
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,
     response,
-    headers: { ...definition.headers, ...(conditional === undefined ? {} : conditionHeaders(conditional)) },
+    headers: { ...definition.headers, ...(conditional === true ? CONDITION_HEADERS : {}) },
     retryable,
-    preconditions: conditional !== undefined ? "taken" : changesSomething(operation) ? "refused" : "ignored",
+    preconditions: conditional === true ? "taken" : changesSomething(operation) ? "refused" : "ignored",
     // The pipeline hands over exactly what these validators made.
     input: input as Route["input"],
     variant: variant as Route["variant"],

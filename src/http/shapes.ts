@@ -89,6 +89,9 @@ export const countOf = (description: string) => t.Integer({ minimum: 0, descript
 /** A config's version. */
 export const VersionId = component("VersionId", t.String({ pattern: "^v[1-9][0-9]*$", examples: ["v3"] }));
 
+/** A version of the workspace's policies. */
+export const FloorVersionId = component("PoliciesVersionId", t.String({ pattern: "^p[1-9][0-9]*$", examples: ["p2"] }));
+
 /** A SHA-256 hash, or another of 32 bytes. */
 export const Hash = component(
   "Hash",
@@ -121,14 +124,14 @@ const NextCursor = component(
   }),
 );
 
+const HasMore = component(
+  "HasMore",
+  t.Boolean({ description: "Whether there are more items after this page.", examples: [false] }),
+);
+
 /** One page of a list. `more`: members beside its items. */
 export function listOf<S extends TSchema, P extends TProperties = Record<never, never>>(item: S, more = {} as P) {
-  return object({
-    ...more,
-    data: t.Array(item),
-    has_more: t.Boolean({ description: "Whether there are more items after this page.", examples: [false] }),
-    next_cursor: NextCursor,
-  });
+  return object({ ...more, data: t.Array(item), has_more: HasMore, next_cursor: NextCursor });
 }
 
 /** A list that is short enough to be returned whole. */

@@ -90,9 +90,10 @@ function strongerModes(a: ReadonlyMap<string, Mode>, b: ReadonlyMap<string, Mode
   return new Map(names.map((name) => [name, strongerMode(a.get(name) ?? "off", b.get(name) ?? "off")] as const));
 }
 
-/** Returns the mode of a detector. A policy that blocks overrides a weaker mode. */
-function modeOf(policies: PolicySettings, detector: DetectorName): Mode {
-  const { policy } = DETECTORS[detector];
+/** Returns the mode of a detector, `off` for what is none. A policy that blocks overrides a weaker mode. */
+export function modeOf(policies: PolicySettings, detector: string): Mode {
+  if (!Object.hasOwn(DETECTORS, detector)) return "off";
+  const { policy } = DETECTORS[detector as DetectorName];
   if (policies[policy] === true) return "block";
   const kind: KindModes = policies.screening?.[KINDS.get(policy) as Kind] ?? {};
   return kind.detectors?.[detector] ?? kind.mode ?? "off";

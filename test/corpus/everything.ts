@@ -358,6 +358,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("config.read", { agentId: "alpha" });
   await life.perform("config.read_version", { agentId: "alpha", version: "v1" });
   await life.perform("config.list_versions", { agentId: "alpha", page });
+  await life.perform("config.read_effective", { agentId: "alpha" });
   await life.perform("policies.update", { floor: { policies: { block_secrets: true } } });
   await life.perform("policies.read", {});
   await life.perform("policies.read_version", { version: "p1" });

@@ -28,6 +28,7 @@ describe("what reaches the workspace", () => {
     ],
     ["the policies of the workspace", get("/v1/policies"), "policies.read", {}],
     ["a version of them", get("/v1/policies/versions/p2"), "policies.read_version", { version: "p2" }],
+    ["the policies in force", get("/v1/config/a/effective"), "config.read_effective", { agentId: "a" }],
     ["an empty config", put("/v1/config/a", {}), "config.update", { agentId: "a", config: {} }],
     [
       "a config value for value",

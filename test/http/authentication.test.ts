@@ -140,7 +140,12 @@ function requestAbout(agent: string, route: Route): { method: string; path: stri
   return { method, path: whole, ...(body === undefined ? {} : { body: body as object }) };
 }
 
-const CONFIG_READS: OperationName[] = ["config.read", "config.list_versions", "config.read_version"];
+const CONFIG_READS: OperationName[] = [
+  "config.read",
+  "config.list_versions",
+  "config.read_version",
+  "config.read_effective",
+];
 
 const FLOOR_READS: OperationName[] = ["policies.read", "policies.list_versions", "policies.read_version"];
 

@@ -147,6 +147,54 @@ describe("with versions", () => {
   );
 });
 
+const effective = ({ agent }: Scene) => ({ path: `/v1/config/${agent}/effective` });
+
+describe("what is in force", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "for an agent that never began: what the workspace demands",
+        given: setTo(P1),
+        request: effective,
+        status: 200,
+        appends: ["- config.read_effective ok"],
+        check: ({ agent }, { json }) => {
+          expect(json).toEqual({
+            agent_id: agent,
+            config_version: null,
+            policies_version: expect.stringMatching(/^p[0-9]+$/),
+            policies: { block_pii: true },
+            from: { block_pii: "floor" },
+          });
+        },
+      },
+      {
+        name: "for an agent with a config: the stricter of each part",
+        given: async (scene) => {
+          await setTo({ policies: { block_pii: true, retention_days: 30 } })(scene);
+          await scene.client.configure(scene.agent, { policies: { block_secrets: true, retention_days: 7 } });
+        },
+        request: effective,
+        status: 200,
+        appends: ["agent config.read_effective ok"],
+        body: {
+          config_version: "v1",
+          policies: { block_pii: true, block_secrets: true, retention_days: 7 },
+          from: { block_pii: "floor", block_secrets: "config", retention_days: "config" },
+        },
+      },
+      {
+        name: "for what no agent can be called",
+        request: () => ({ path: "/v1/config/a%20b/effective" }),
+        status: 404,
+        code: "agent_not_found",
+        appends: [],
+      },
+    ],
+  );
+});
+
 describe("what they demand", () => {
   scenarios(
     () => workspace,

@@ -20,6 +20,7 @@ const REQUESTS: { [N in RecordedName]: OperationInputs[N] } = {
   "config.update": { agentId: "a", config: {} },
   "config.list_versions": { agentId: "a", page },
   "config.read_version": { agentId: "a", version: "v1" },
+  "config.read_effective": { agentId: "a" },
   "config.rollback": { agentId: "a", version: "v1" },
   "checkpoint.create": { agentId: "a", label: null, metadata: { note: "x".repeat(60_000) } },
   "checkpoint.list": { agentId: "a", page },

@@ -4,6 +4,9 @@ import type { JsonObject } from "../../json.ts";
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
+import { inForce } from "../../policy/effective.ts";
+import { showFloorVersion } from "../../policy/floor.ts";
+import { NO_POLICIES } from "../../policy/policies.ts";
 import type { AgentState } from "../../state/agents.ts";
 import {
   type ConfigVersion,
@@ -78,6 +81,20 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
   };
 }
 
+const readEffective: Operation<"config.read_effective"> = async (_reader, context, { agentId }) => {
+  const agent = await context.agents.find(agentId);
+  const { floor } = context.agents;
+  const policiesVersion = showFloorVersion(floor.version);
+  const body = {
+    agent_id: agentId,
+    config_version: showVersion(agent?.configVersion ?? null),
+    policies_version: policiesVersion,
+    ...inForce(floor, agent?.own ?? NO_POLICIES),
+  };
+  const details = naming(agent, agentId, policiesVersion === null ? {} : { policies_version: policiesVersion });
+  return answered(agent, details, JSON.stringify(body));
+};
+
 export const updateConfig: Operation<"config.update"> = async (_reader, context, input) => {
   const known = await context.agents.find(input.agentId);
   const refusal = conflictOver(known, input);
@@ -123,5 +140,6 @@ export const configOperations: OperationsOf<"config"> = {
   "config.update": updateConfig,
   "config.list_versions": listConfigVersions,
   "config.read_version": readConfig,
+  "config.read_effective": readEffective,
   "config.rollback": rollbackConfig,
 };

@@ -3,15 +3,13 @@ import { Type as t } from "@sinclair/typebox";
 import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
+import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { ConfigBody, ConfigVersion, ConfigVersionList, explainPolicies } from "./schema.ts";
+import { ConfigBody, ConfigVersion, ConfigVersionList, EffectivePolicies, explainPolicies } from "./schema.ts";
 import { requireMeaning } from "./settings-schema.ts";
-
-/** What conditions are about. */
-const CONFIG = { what: "the config in force", example: '"v3"' };
 
 /** The response with a version, and an example of one with these changes. */
 const version = (description: string, changes: JsonObject = {}) => ({
@@ -29,6 +27,12 @@ const version = (description: string, changes: JsonObject = {}) => ({
   },
 });
 
+/** @throws {Problem} when no agent can have the id: about one that never began, there is something to say */
+function requireAgentId(id: string): void {
+  if (isAgentId(id)) return;
+  throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
+}
+
 export const configRoutes = [
   route({
     operation: "config.read",
@@ -38,12 +42,7 @@ export const configRoutes = [
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: version("The config."),
-    headers: {
-      "If-None-Match": {
-        description: "Return 304 without a body if the config still has this entity tag.",
-        example: '"v3"',
-      },
-    },
+    headers: NONE_MATCH,
   }),
 
   route({
@@ -53,10 +52,8 @@ export const configRoutes = [
     explain: explainPolicies,
     unfindable: "agent_not_found",
     input: ({ params, body, condition }) => {
-      // An update can create the agent, so the id must be a valid one.
-      if (!isAgentId(params.agent_id)) {
-        throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");
-      }
+      // An update can create the agent.
+      requireAgentId(params.agent_id);
       const config = body as JsonObject;
       if (canonicalBytes(config) > MAX_CONFIG_BYTES) {
         throw invalid(`The config is too large. Send at most ${MAX_CONFIG_BYTES} bytes as canonical JSON.`, "config");
@@ -69,7 +66,7 @@ export const configRoutes = [
       "Makes a new version from the body, which replaces the whole config. The policies apply to every write after this one in the audit trail.",
     response: version("The new version."),
     problems: ["unknown_policy"],
-    conditional: CONFIG,
+    conditional: true,
   }),
 
   route({
@@ -95,6 +92,20 @@ export const configRoutes = [
   }),
 
   route({
+    operation: "config.read_effective",
+    at: "GET /v1/config/:agent_id/effective",
+    unfindable: "agent_not_found",
+    input: ({ params }) => {
+      requireAgentId(params.agent_id);
+      return { agentId: params.agent_id };
+    },
+    summary: "Read the policies in force",
+    description:
+      "What holds for the agent, also before it has a config: of each part, the stricter one of its config and of the workspace's policies.",
+    response: { description: "The policies.", schema: EffectivePolicies },
+  }),
+
+  route({
     operation: "config.rollback",
     at: "POST /v1/config/:agent_id/rollback",
     body: object({
@@ -110,6 +121,6 @@ export const configRoutes = [
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",
     response: version("The new version.", { version: "v3", rolled_back_from: "v1" }),
     problems: ["version_not_found"],
-    conditional: CONFIG,
+    conditional: true,
   }),
 ];

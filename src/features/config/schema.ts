@@ -4,7 +4,19 @@ import { Value } from "@sinclair/typebox/value";
 import { AgentId } from "../../http/fields.ts";
 import { quoteName, shortName } from "../../http/pipeline/query.ts";
 import { expectation, Validator } from "../../http/pipeline/validate.ts";
-import { Actor, component, listOf, object, shape, Time, usuallyNull, VersionId } from "../../http/shapes.ts";
+import {
+  Actor,
+  component,
+  FloorVersionId,
+  listOf,
+  nullable,
+  object,
+  oneOf,
+  shape,
+  Time,
+  usuallyNull,
+  VersionId,
+} from "../../http/shapes.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { allPolicies, type PolicyMembers, type PolicyName } from "../../policy/policies.ts";
 import type { SettingForm } from "../../policy/policy.ts";
@@ -86,6 +98,18 @@ export const ConfigVersionList = component(
   "ConfigVersionList",
   listOf(shape("ConfigVersionItem", { agent_id: AgentId, version: VersionId, policies: Policies, ...made })),
 );
+
+export const EffectivePolicies = shape("EffectivePolicies", {
+  agent_id: AgentId,
+  config_version: nullable(VersionId),
+  policies_version: nullable(FloorVersionId),
+  policies: Policies,
+  from: t.Record(t.String(), oneOf(["floor", "config"]), {
+    description:
+      "What demands each member, by its path, such as `screening.pii.mode` or `screening.patterns[0]`: `floor` for the workspace's policies.",
+    examples: [Object.fromEntries(Object.keys(FEW_POLICIES).map((name) => [name, "floor"]))],
+  }),
+});
 
 /**
  * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400

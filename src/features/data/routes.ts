@@ -17,6 +17,7 @@ import {
 } from "../../http/fields.ts";
 import { parseFilter } from "../../http/filter.ts";
 import { listInput } from "../../http/page.ts";
+import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { invalid } from "../../problem.ts";
@@ -67,14 +68,6 @@ const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }
   ...(order === "desc" ? { order } : {}),
 });
 
-/** What conditions are about. */
-const TAG = '"aud_01jz8v6s3yf0abm5q2x9k7n4tc"';
-const ENTRY = { what: "the entry", example: TAG };
-
-const NONE_MATCH = {
-  "If-None-Match": { description: "Return 304 without a body if the entry still has this entity tag.", example: TAG },
-};
-
 /** Returns the condition of a request as a member of the input. @throws {Problem} when header and member differ */
 function conditionIn(header: VersionCondition | undefined, version: string | null | undefined) {
   const member = version === undefined ? undefined : ifVersion(version);
@@ -107,7 +100,7 @@ export const dataRoutes = [
       ...writeInput(body.agent_id, body),
       ...conditionIn(condition, body.if_version),
     }),
-    conditional: ENTRY,
+    conditional: true,
     summary: "Write an entry",
     description:
       "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event. `audit_id` is the version of the stored entry, which the ETag has, too.",
@@ -249,7 +242,7 @@ export const dataRoutes = [
     query: object({ agent_id: AgentId, key: Key, erase, if_version: t.Optional(IfVersionText) }),
     input: toDelete,
     variant: { operation: "data.erase", input: (request) => (request.query.erase ? toDelete(request) : null) },
-    conditional: ENTRY,
+    conditional: true,
     summary: "Delete an entry",
     description: `Reads no longer find the entry. Checkpoints that hold it keep it. ${ERASE}`,
     response: { description: "The deletion.", schema: DeletedOrErased },

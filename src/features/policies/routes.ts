@@ -2,6 +2,7 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, canonicalBytes, Key, MAX_CONFIG_BYTES, Metadata, PAGE_PARAMETERS, Value } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
+import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
@@ -11,9 +12,6 @@ import { invalid } from "../../problem.ts";
 import { explainPolicies, Policies } from "../config/schema.ts";
 import { requireMeaning } from "../config/settings-schema.ts";
 import { CheckResult, FloorBody, FloorInForce, FloorVersion, FloorVersionList, ReplayResult } from "./schema.ts";
-
-/** What conditions are about. */
-const FLOOR = { what: "the policies in force", example: '"p3"' };
 
 /** The response with a version. */
 const version = (description: string) => ({ description, schema: FloorVersion, etag: true }) as const;
@@ -29,12 +27,7 @@ export const policyRoutes = [
     description:
       "The policies that hold for every agent, also for agents without a config. The ETag is the version; before the first one there is none.",
     response: { description: "The version in force.", schema: FloorInForce, etag: true },
-    headers: {
-      "If-None-Match": {
-        description: "Return 304 without a body if the policies still have this entity tag.",
-        example: '"p3"',
-      },
-    },
+    headers: NONE_MATCH,
   }),
 
   route({
@@ -59,7 +52,7 @@ export const policyRoutes = [
       "Makes a new version from the body, which replaces all of them. They hold for every write after this one in the audit trail, beside the policies of the agent's config: of each part, the stricter one counts. The key must not be limited to agents.",
     response: version("The new version."),
     problems: ["unknown_policy"],
-    conditional: FLOOR,
+    conditional: true,
   }),
 
   route({

@@ -1,32 +1,32 @@
 /** The API's schemas of policies. */
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key } from "../../http/fields.ts";
-import { Actor, component, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
+import { Actor, component, FloorVersionId, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
 import { Finding, WriteBlocked } from "../data/schema.ts";
 
-/** A version of the workspace's policies. */
-const FloorVersionId = t.String({ pattern: "^p[1-9][0-9]*$", examples: ["p2"] });
-
-const FLAGS = {
-  require_config: "Block writes by agents without a config: true or false.",
-  exceptions_from_agents: "Let exceptions of configs weaken what these policies demand: true or false.",
-};
+const RequireConfig = component(
+  "RequireConfig",
+  t.Boolean({ description: "Block writes by agents without a config: true or false.", examples: [false] }),
+);
+const ExceptionsFromAgents = component(
+  "ExceptionsFromAgents",
+  t.Boolean({
+    description: "Let exceptions of configs weaken what these policies demand: true or false.",
+    examples: [false],
+  }),
+);
 
 export const FloorBody = component(
   "WorkspacePolicies",
   object({
     policies: t.Optional(Policies),
-    require_config: t.Optional(t.Boolean({ description: FLAGS.require_config })),
-    exceptions_from_agents: t.Optional(t.Boolean({ description: FLAGS.exceptions_from_agents })),
+    require_config: t.Optional(RequireConfig),
+    exceptions_from_agents: t.Optional(ExceptionsFromAgents),
   }),
 );
 
-const members = {
-  policies: Policies,
-  require_config: t.Boolean({ description: FLAGS.require_config, examples: [false] }),
-  exceptions_from_agents: t.Boolean({ description: FLAGS.exceptions_from_agents, examples: [false] }),
-};
+const members = { policies: Policies, require_config: RequireConfig, exceptions_from_agents: ExceptionsFromAgents };
 
 export const FloorVersion = shape("WorkspacePoliciesVersion", {
   version: FloorVersionId,

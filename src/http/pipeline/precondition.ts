@@ -17,23 +17,23 @@ export const PRECONDITION_HEADERS = [
 
 type PreconditionHeader = (typeof PRECONDITION_HEADERS)[number];
 
-/** What conditions are about: in words ("the entry"), and the tag of one. */
-export interface Subject {
-  what: string;
-  example: string;
-}
+/** The header of a read that answers 304, as the documentation describes it. */
+export const NONE_MATCH = {
+  "If-None-Match": { description: "Return 304 without a body if this entity tag still holds.", example: '"v3"' },
+};
 
 /** The headers of a route that takes conditions, as the documentation describes them. */
-export const conditionHeaders = ({ what, example }: Subject) => ({
+export const CONDITION_HEADERS = {
   "If-Match": {
-    description: `Apply only if ${what} has one of these entity tags, or exists with \`*\`. Otherwise 412 \`version_conflict\`.`,
-    example,
+    description:
+      "Apply only if what would change has one of these entity tags, or exists with `*`. Otherwise 412 `version_conflict`.",
+    example: '"v3"',
   },
   "If-None-Match": {
-    description: `Only \`*\`: apply only if ${what} does not exist. Otherwise 412 \`version_conflict\`.`,
+    description: "Only `*`: apply only if there is nothing yet. Otherwise 412 `version_conflict`.",
     example: "*",
   },
-});
+};
 
 /**
  * Returns the condition that the headers of a request state, undefined for none. `taken`: whether its route takes one.

@@ -150,7 +150,7 @@ export class Components {
   share(operations: readonly OperationParts[]): void {
     const parameters = operations.flatMap(({ parameters: all = [] }) =>
       all.map((value, at) => ({
-        name: `${value.in}.${value.name}`,
+        name: value.name as string,
         value,
         put: (it: JsonObject) => void all.splice(at, 1, it),
       })),

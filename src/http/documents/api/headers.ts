@@ -46,9 +46,12 @@ export const HEADERS = {
 
 /** Shorter names of the components of headers that most responses have: each response repeats them. */
 export const COMPONENT_NAMES: Readonly<Partial<Record<HeaderName, string>>> = {
+  "X-Request-Id": "Request",
+  "X-Audit-Id": "Audit",
+  "Cache-Control": "Caching",
   "X-Content-Type-Options": "NoSniff",
   "Idempotent-Replayed": "Replayed",
-  "RateLimit-Policy": "RatePolicy",
+  "RateLimit-Policy": "Quota",
   RateLimit: "Rate",
 };
 

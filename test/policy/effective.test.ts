@@ -1,0 +1,135 @@
+/** The policies in force for an agent, and where each part is from. */
+import { describe, expect, test } from "bun:test";
+import type { JsonObject } from "../../src/json.ts";
+import { inForce } from "../../src/policy/effective.ts";
+import { floorOf, NO_FLOOR } from "../../src/policy/floor.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
+
+const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>
+  inForce(floorOf(1, { policies: floor, ...more }), policiesOf({ policies: config }));
+
+const PUBLIC = { detector: "email", equals: "support@example.com", reason: "public" };
+const OTHER = { detector: "email", ends_with: "@example.com", reason: "ours" };
+const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}\\b", mode });
+
+test("without a floor, everything is from the config", () => {
+  const own = { block_pii: true, retention_days: 3, block_secrets: false };
+  expect(inForce(NO_FLOOR, policiesOf({ policies: own }))).toEqual({
+    policies: { block_pii: true, retention_days: 3 },
+    from: { block_pii: "config", retention_days: "config" },
+  });
+  expect(inForce(NO_FLOOR, policiesOf({}))).toEqual({ policies: {}, from: {} });
+});
+
+test("without a config, everything is from the floor", () => {
+  const screening = { pii: { detectors: { email: "audit" } }, patterns: [pattern("p", "block")], exceptions: [PUBLIC] };
+  expect(under({ retention_days: 3, screening }, {})).toEqual({
+    policies: { retention_days: 3, screening },
+    from: {
+      retention_days: "floor",
+      "screening.pii.detectors.email": "floor",
+      "screening.patterns[0]": "floor",
+      "screening.exceptions[0]": "floor",
+    },
+  });
+});
+
+test("of each part the stricter one, and the floor's when they are equal", () => {
+  expect(under({ retention_days: 30, block_pii: true }, { retention_days: 7, block_pii: true })).toEqual({
+    policies: { block_pii: true, retention_days: 7 },
+    from: { block_pii: "floor", retention_days: "config" },
+  });
+});
+
+test("modes of detectors", () => {
+  const floor = { screening: { pii: { mode: "redact", detectors: { iban: "audit" } }, secrets: { mode: "audit" } } };
+  const config = { screening: { pii: { mode: "audit", detectors: { email: "off", phone: "block", iban: "redact" } } } };
+  const { policies, from } = under(floor, config);
+  expect(policies).toEqual({
+    screening: {
+      pii: { mode: "redact", detectors: { iban: "redact", email: "redact", phone: "block" } },
+      secrets: { mode: "audit" },
+    },
+  });
+  expect(from).toEqual({
+    "screening.pii.mode": "floor",
+    "screening.pii.detectors.iban": "config",
+    "screening.pii.detectors.email": "floor",
+    "screening.pii.detectors.phone": "config",
+    "screening.secrets.mode": "floor",
+  });
+});
+
+test("patterns of both, each once", () => {
+  const [a, b, c] = [pattern("a", "block"), pattern("b", "audit"), pattern("c", "redact")];
+  const { policies, from } = under({ screening: { patterns: [a, b] } }, { screening: { patterns: [b, c] } });
+  expect(policies.screening).toEqual({ patterns: [a, b, c] });
+  expect(from).toEqual({
+    "screening.patterns[0]": "floor",
+    "screening.patterns[1]": "floor",
+    "screening.patterns[2]": "config",
+  });
+});
+
+describe("exceptions are shown when they weaken something", () => {
+  const exceptionsUnder = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) => {
+    const { policies, from } = under(floor, config, more);
+    const { exceptions = [] } = (policies.screening ?? {}) as { exceptions?: JsonObject[] };
+    return exceptions.map((one, index) => [one, from[`screening.exceptions[${index}]`]]);
+  };
+  const blocking = { block_pii: true };
+
+  test.each<[name: string, floor: JsonObject, config: JsonObject, more: JsonObject, shown: unknown[]]>([
+    [
+      "not the config's, where the floor demands as much",
+      blocking,
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      {},
+      [],
+    ],
+    [
+      "the config's, where only the config demands it",
+      { block_secrets: true },
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      {},
+      [[PUBLIC, "config"]],
+    ],
+    [
+      "the config's, where the floor demands less",
+      { screening: { pii: { mode: "audit" } } },
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      {},
+      [[PUBLIC, "config"]],
+    ],
+    [
+      "the config's, where the floor lets it",
+      blocking,
+      { screening: { exceptions: [PUBLIC] } },
+      { exceptions_from_agents: true },
+      [[PUBLIC, "config"]],
+    ],
+    [
+      "those of both",
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      {},
+      [[PUBLIC, "floor"]],
+    ],
+    [
+      "not the floor's, where the config demands as much",
+      { ...blocking, screening: { exceptions: [OTHER] } },
+      { ...blocking, screening: { exceptions: [PUBLIC] } },
+      {},
+      [],
+    ],
+    [
+      "those of a pattern",
+      { screening: { patterns: [pattern("p", "block")] } },
+      { screening: { patterns: [pattern("q", "block")], exceptions: [{ ...PUBLIC, detector: "q" }] } },
+      {},
+      [[{ ...PUBLIC, detector: "q" }, "config"]],
+    ],
+  ])("%s", (_name, floor, config, more, shown) => {
+    expect(exceptionsUnder(floor, config, more)).toEqual(shown as never);
+  });
+});
