@@ -28,7 +28,7 @@ export type ListOperation = {
 export type CursorPosition = string | number;
 
 /** Members of an input that do not change which rows are in the list, nor their order. */
-const NOT_FILTERS: ReadonlySet<string> = new Set(["page", "includeValues", "count"]);
+const NOT_FILTERS: ReadonlySet<string> = new Set(["page", "includeValues", "count", "below"]);
 
 /**
  * What a list is filtered by: the operation and its input without the page and without what does not

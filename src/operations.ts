@@ -248,7 +248,12 @@ export const OPERATIONS = {
   "data.query": {
     ...DATA_READ,
     kind: "inquiry",
-    input: takes<{ agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting>(),
+    input: takes<
+      { agentId: string; prefix: string; filter: Filter; page: Page; includeValues: boolean } & Sorting & {
+          /** Each row comes with the entries whose keys begin with its key and this character. */
+          below?: string;
+        }
+    >(),
     erasedBy: ["prefix"],
     ocsf: "datastore.query",
     did: "queried entries",

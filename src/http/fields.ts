@@ -61,11 +61,12 @@ export function textField(
 
 /** A string of some characters (code points), none of them a control character. `words` say what it is. */
 function plainText(name: string, least: number, most: number, words: string, example: string) {
-  const lengths = least === 0 ? `at most ${most}` : least === most ? `exactly ${most}` : `${least} to ${most}`;
+  const lengths = least === 0 ? `at most ${most}` : `${least} to ${most}`;
   const schema = {
     ...(least === 0 ? {} : { minLength: least }),
     maxLength: most,
-    description: `${words}: ${lengths} characters, none of them a control character.`,
+    description:
+      most === 1 ? `${words}: one character.` : `${words}: ${lengths} characters, none of them a control character.`,
     examples: [example],
   };
   return textField(name, schema, (text) => hasCodePoints(text, least, most) && !hasControlCharacter(text));
@@ -138,6 +139,8 @@ export const Metadata = component(
 );
 
 export const Delimiter = plainText("Delimiter", 1, 1, "Where keys are cut into groups", "/");
+
+export const Below = plainText("Below", 1, 1, "With each row, the entries whose keys begin with its key and this", "/");
 
 /** Sorting of entries. */
 export const SORTING = {

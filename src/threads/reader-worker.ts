@@ -21,7 +21,7 @@ import { EncryptionKey } from "../store/encryption.ts";
 import { hasTable } from "../store/transaction.ts";
 import { runInBackground } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
-import { problem, type Reply, type Retry, type StreamPlan, unrecorded } from "../workspace/contract.ts";
+import { problem, type Reply, type Retry, refusal, type StreamPlan, unrecorded } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
 import { earlierReply } from "../workspace/retries.ts";
 import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage-failure.ts";
@@ -123,9 +123,8 @@ async function runQuery(query: Query): Promise<void> {
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
     post({ kind: "found", id, found: JSON.stringify(found) });
   } catch (error) {
-    const [code, detail] = explain(error);
-    post({ kind: "answered", id, reply: problem(code, detail) });
-    if (error instanceof Problem) return;
+    if (error instanceof Problem) return post({ kind: "answered", id, reply: refusal(error) });
+    post({ kind: "answered", id, reply: problem(...explain(error)) });
     // The file may be another one when it is next asked for: put back from a backup, for instance.
     connections.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
@@ -139,7 +138,6 @@ const answeredBefore = (workspaceId: string, retry: Retry): Promise<Reply | null
   );
 
 function explain(error: unknown): [ProblemCode, string] {
-  if (error instanceof Problem) return [error.code, error.message];
   if (error instanceof ReplacedWorkspace) return ["unavailable", REPLACED];
   return isReadFailure(error)
     ? ["unavailable", "The workspace's file cannot be read; nothing was changed. The server's log names it."]

@@ -74,6 +74,67 @@ describe("queries", () => {
         body: { data: [{ key: "mail/1", value: "value of mail/1" }, { key: "mail/" }] },
       },
       {
+        name: "query: a row comes with the entries below it, which the event counts",
+        given: async (scene) => {
+          await filled(scene);
+          for (const key of ["top/1", "top/2/x", "top.1", "toplevel/1"]) {
+            await scene.client.write(scene.agent, key, `value of ${key}`, { step: key });
+          }
+        },
+        request: query({
+          filter: { step: { $exists: false } },
+          below: "/",
+          include_values: true,
+          order: "desc",
+          limit: 2,
+        }),
+        status: 200,
+        appends: ["agent data.query ok"],
+        details: { prefix: "", filter: [["step", "$exists"]], count: 4 },
+        check: async ({ client, agent }, { json }) => {
+          const { json: listed } = await client.post("/v1/data/query", {
+            agent_id: agent,
+            prefix: "top/",
+            include_values: true,
+          });
+          expect(json.data).toMatchObject([
+            { key: "top", value: "value of top", below: listed.data },
+            { key: "mail/1", below: [] },
+          ]);
+          expect(listed.data).toHaveLength(2);
+          const next = {
+            agent_id: agent,
+            filter: { step: { $exists: false } },
+            order: "desc",
+            cursor: json.next_cursor,
+          };
+          const { json: rest } = await client.post("/v1/data/query", { ...next, limit: 1 });
+          expect(rest).toMatchObject(keys("mail/"));
+          expect(rest.data[0]).not.toHaveProperty("below");
+        },
+      },
+      {
+        name: "query: more below a row than an answer holds",
+        given: async ({ client, agent }) => {
+          await client.write(agent, "a", "v");
+          const write = (at: number) => ({ op: "write", key: `a/${at}`, value: "v" });
+          for (const length of [1_000, 1]) {
+            const operations = Array.from({ length }, (_, at) => write(length === 1 ? length * 1_000 : at));
+            await client.post("/v1/data/batch", { agent_id: agent, operations });
+          }
+        },
+        request: query({ below: "/", limit: 1 }),
+        status: 400,
+        appends: [],
+        code: "invalid_request",
+        param: "below",
+        check: async ({ client, agent }) => {
+          await client.send({ method: "DELETE", path: "/v1/data", query: { agent_id: agent, key: "a/7" } });
+          const { json } = await client.post("/v1/data/query", { agent_id: agent, below: "/", limit: 1 });
+          expect(json.data[0].below).toHaveLength(1_000);
+        },
+      },
+      {
         name: "query: the names in a filter are not recorded when a policy objects to one",
         given: async (scene) => {
           await scene.client.configure(scene.agent, { policies: { block_pii: true } });

@@ -27,13 +27,13 @@ export const listData: PreparedOperation<"data.list", FoundPage> = {
 export const queryData = inquiry("data.query", {
   query: async (reader, { nowMs }, input): Promise<FoundPage> =>
     readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
-  async record(_reader, context, input, { items, next, more }) {
+  async record(_reader, context, input, { items, shown, next, more }) {
     const agent = await context.agents.find(input.agentId);
     const policies = context.agents.policiesOf(agent);
     const details = {
       ...recorded("prefix", input.prefix, policies),
       ...recordedFilter(input.filter, policies),
-      count: items.length,
+      count: shown,
     };
     return answered(agent, naming(agent, input.agentId, details), listBody("data.query", input, items, next, more));
   },

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { CursorPosition } from "../../lists.ts";
 import type { Page } from "../../operation-facts.ts";
 import { endOf } from "../../policy/retention.ts";
+import { invalid } from "../../problem.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countGroups, countListed } from "../../state/listing/groups.ts";
 import type { Position } from "../../state/listing/order.ts";
@@ -15,23 +16,30 @@ import type { Reader } from "../../store/transaction.ts";
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
+/** The most entries below one row. */
+const MAX_BELOW = 1_000;
+
 /** The list of which a page is asked for. */
 export interface ListInput extends Wanted {
   page: Page;
   includeValues: boolean;
   count?: true | undefined;
+  /** Each row comes with the entries whose keys begin with its key and this character. */
+  below?: string | undefined;
 }
 
 /** A page: its entries as JSON texts, and the members beside them. */
 // A type, since what passes between threads is a JSON value.
 export type FoundPage = {
   items: string[];
+  /** How many entries are shown, in the items and below them. */
+  shown: number;
   /** Where the next page begins; null on the last page. */
   next: CursorPosition | null;
   more: JsonObject;
 };
 
-const NO_ENTRIES: FoundPage = { items: [], next: null, more: {} };
+const NO_ENTRIES: FoundPage = { items: [], shown: 0, next: null, more: {} };
 
 /** Reads one page. `agent` is null when it never began. */
 export async function readPage(
@@ -51,26 +59,62 @@ export async function readPage(
 }
 
 async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ListMoment) {
+  const { below } = input;
   const { limit, after } = input.page;
   const wanted = { ...input, ...input.page, after: positionOf(after, input.sort) };
   const items: string[] = [];
   let last: Position | null = null;
   let seen = 0;
+  let shown = 0;
   let characters = 0;
   for await (const some of listed(reader, agent, wanted, moment)) {
     for (const { entry, position } of some) {
       if (last !== null && (seen === limit || characters >= MAX_PAGE_CHARACTERS))
-        return { items, next: cursorOf(last) };
+        return { items, shown, next: cursorOf(last) };
       last = position;
       seen++;
+      if (entry === null) continue;
+      const under = below === undefined ? null : await readBelow(reader, agent, entry.key + below, input, moment);
+      const item = showEntry(entry, agent, under);
+      items.push(item);
+      shown += 1 + (under?.length ?? 0);
+      characters += item.length;
+    }
+  }
+  return { items, shown, next: null };
+}
+
+/**
+ * Returns the entries below a row as JSON texts, by key.
+ * @throws {Problem} `invalid_request` when they are too many for one answer
+ */
+async function readBelow(
+  reader: Reader,
+  agent: AgentState,
+  prefix: string,
+  { includeValues }: ListInput,
+  moment: ListMoment,
+): Promise<string[]> {
+  const items: string[] = [];
+  let characters = 0;
+  const wanted = { prefix, includeValues, after: null, offset: 0, limit: MAX_BELOW };
+  for await (const some of listed(reader, agent, wanted, moment)) {
+    for (const { entry } of some) {
+      if (items.length === MAX_BELOW || characters >= MAX_PAGE_CHARACTERS) throw tooMuchBelow();
       if (entry === null) continue;
       const item = showEntry(entry, agent);
       items.push(item);
       characters += item.length;
     }
   }
-  return { items, next: null };
+  return items;
 }
+
+const tooMuchBelow = () =>
+  invalid(
+    `More is below an entry than an answer holds: ${MAX_BELOW} entries, or 8 Mi characters. Leave "below" out, and list those with its key as the prefix.`,
+    "below",
+  );
 
 /** The position in a cursor: a key, or a time and a number. */
 const cursorOf = (position: Position): CursorPosition =>
@@ -83,12 +127,12 @@ function positionOf(cursor: CursorPosition | undefined, sort: ListInput["sort"])
   return [updatedAt as number, writtenSeq as number];
 }
 
-function showEntry(entry: ListedEntry, agent: AgentState): string {
+function showEntry(entry: ListedEntry, agent: AgentState, below: readonly string[] | null = null): string {
   const { key, size, metadata, createdAt, updatedAt, version, value } = entry;
   return (
     `{"key":${JSON.stringify(key)},"size":${size},"metadata":${metadata},` +
     `"created_at":"${showTime(createdAt)}","updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}` +
-    `${value === null ? "" : `,"value":${value}`}}`
+    `${value === null ? "" : `,"value":${value}`}${below === null ? "" : `,"below":[${below.join(",")}]`}}`
   );
 }

@@ -5,6 +5,7 @@ import { Type as t } from "@sinclair/typebox";
 import { ifVersion, type VersionCondition } from "../../condition.ts";
 import {
   AgentId,
+  Below,
   Delimiter,
   FilterField,
   flag,
@@ -188,12 +189,22 @@ export const dataRoutes = [
       agent_id: AgentId,
       prefix: t.Optional(Prefix),
       filter: t.Optional(FilterField),
+      below: t.Optional(Below),
       ...SORTING,
       limit: PAGE_PARAMETERS.limit,
       cursor: PAGE_PARAMETERS.cursor,
       include_values: flag("Whether to return the values too"),
     }),
-    input: ({ body }) => listInput("data.query", { ...listedBy(body), filter: parseFilter(body.filter ?? {}) }, body),
+    input: ({ body }) =>
+      listInput(
+        "data.query",
+        {
+          ...listedBy(body),
+          filter: parseFilter(body.filter ?? {}),
+          ...(body.below === undefined ? {} : { below: body.below }),
+        },
+        body,
+      ),
     summary: "Query entries by their metadata",
     description:
       "The entries whose metadata matches the filter, in the form of a list. A dot in a name descends into objects, and `\\.` is a dot. Values compare only with values of the same JSON type.",

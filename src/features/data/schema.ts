@@ -182,15 +182,24 @@ const Group = shape("EntryGroup", {
   entries: countOf("How many entries have such a key."),
 });
 
+const LISTED = {
+  ...stored,
+  size: countOf("Bytes of the value as UTF-8."),
+  audit_id: EntryVersion,
+  expires_at: nullable(Time),
+  value: t.Optional({ ...Value, description: "Present with include_values=true." }),
+};
+
 export const EntryList = component(
   "EntryList",
   listOf(
     shape("EntryItem", {
-      ...stored,
-      size: countOf("Bytes of the value as UTF-8."),
-      audit_id: EntryVersion,
-      expires_at: nullable(Time),
-      value: t.Optional({ ...Value, description: "Present with include_values=true." }),
+      ...LISTED,
+      below: t.Optional(
+        t.Array(t.Unsafe<Static<TObject<typeof LISTED>>>({ $ref: "#/components/schemas/EntryItem" }), {
+          description: "With `below`: the entries below it, by key. They have no such member.",
+        }),
+      ),
     }),
     {
       prefixes: t.Optional(
