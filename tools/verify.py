@@ -1966,8 +1966,9 @@ def is_moment(value):
 class Agent:
     """What the file stores of an agent, and what the log says of it beyond single keys."""
 
-    def __init__(self, name):
+    def __init__(self, name, floor):
         self.name, self.configs, self.checkpoints, self.entries = name, [], [], []
+        self.floor = floor  # of the workspace's policies: the events that made them, in order, each with its days or None
         self.made = 0  # config versions
         self.left = 0  # checkpoints made and not removed, safety checkpoints included
         self.existing = {}  # checkpoints by id, as far as the log is read: positions
@@ -1981,15 +1982,20 @@ class Agent:
         self.ending = False  # whether any entry ended or ends by itself, as far as the log is read
         self.retention = {}  # days by config version
 
-    def cutoff(self, version, time):
-        """Entries written before this time were expired under a config; -1: none."""
-        days = self.retention.get(version)
-        return -1 if days is None else max(-1, time - days * 86_400_000)
+    def cutoff(self, version, seq, time):
+        """Entries written before this time were expired under a config, at a position and time; -1: none."""
+        floor = [days for made, days in self.floor if made < seq][-1:]
+        return max(-1 if days is None else max(-1, time - days * 86_400_000) for days in (self.retention.get(version), *floor))
 
     def cutoff_at(self, effect):
         """The same at an event; a restore goes by the config before it and by the one after it."""
         after = (effect.said or {}).get("config_version") if effect.kind == "restore" else None
-        return max(self.cutoff(effect.version, effect.time), self.cutoff(after, effect.time))
+        return max(self.cutoff(effect.version, effect.seq, effect.time), self.cutoff(after, effect.seq, effect.time))
+
+    @property
+    def retains(self):
+        """Whether anything ever expires by its age."""
+        return bool(self.retention) or any(days is not None for _, days in self.floor)
 
     def fresh(self, effect, time, expires):
         """Whether an entry was not gone at an event: by its retention, or by itself."""
@@ -2029,7 +2035,7 @@ class Agent:
             position = False
             if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
                 # It may still have ended expired entries, which it does not count.
-                if self.retention or self.ending:
+                if self.retains or self.ending:
                     self.first_sweep = min(self.first_sweep, effect.seq)
             elif effect.seq >= pruned:
                 position = self.existing.get(said and said["checkpoint_id"])
@@ -2097,13 +2103,13 @@ TABLES = {
 
 
 def check_agent_rows(db, log, agents):
-    met = {}
+    met, floor = {}, []
     for agent, place, value, first in db.execute("SELECT agent_id, head_seq, head_hash, first_seq FROM agents ORDER BY first_seq"):
         good = agent in log.heads and agent not in met
         require(good, "row_mismatch", "a row of an agent that has no events, or a second one", first)
         require(log.firsts.get(agent, first) == first, "row_mismatch", "the row of an agent does not name its first event", first)
         met[agent] = (place, value)
-        agents[first] = Agent(agent)
+        agents[first] = Agent(agent, floor)
         if log.kept:
             agents[first].last_removal = log.kept.seq
         elif log.pruned:
@@ -2151,7 +2157,10 @@ def check_config(agent, row, place, history):
     require(good, "content_mismatch", f"stored config v{version} is not what event {seq} made", seq)
     policies = load_json(row["config"]).get("policies")
     days = policies.get("retention_days") if isinstance(policies, dict) else None
-    if isinstance(days, (int, float)) and not isinstance(days, bool):
+    days = days if isinstance(days, (int, float)) and not isinstance(days, bool) else None
+    if agent.name is None:
+        agent.floor.append((seq, days))
+    elif days is not None:
         agent.retention[f"v{version}"] = days
 
 
@@ -2223,7 +2232,7 @@ def check_wholes(db, log, history, agents, tables):
         # Sweeps remove expired entries, and so do restores that count none.
         counted = effect.kind == "restore" and effect.said and effect.said["entries_restored"] + effect.said["entries_removed"]
         if agent and effect.kind in ("expire", "restore") and not counted:
-            if agent.retention:
+            if agent.retains:
                 agent.swept = max(agent.swept, agent.cutoff_at(effect))
             if not log.kept or effect.seq > log.kept.seq:
                 agent.ended = max(agent.ended, effect.time)
@@ -2308,7 +2317,7 @@ def check_checkpoint_counts(agent):
     """Each checkpoint sees as many entries as there were when it was made."""
     for row in agent.checkpoints:
         at = row["as_of_seq"]
-        cutoff = agent.cutoff(numbered(row["config_version"]), row["time"])
+        cutoff = agent.cutoff(numbered(row["config_version"]), row["event_seq"], row["time"])
         counted = sum(
             entry["live_from"] <= at and (entry["live_to"] is None or entry["live_to"] > at) and entry["updated_at"] >= cutoff
             and (entry["expires_at"] is None or entry["expires_at"] > row["time"])

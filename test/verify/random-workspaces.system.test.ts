@@ -110,6 +110,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
+    arbitrary: fc.constantFrom<Record<string, number>>({}, { retention_days: 2 }, { retention_days: 4 }).map(
+      (policies): Step =>
+        (d) =>
+          d.perform("policies.update", { floor: { policies } }),
+    ),
+  },
+  {
+    weight: 1,
     arbitrary: fc.integer({ min: 1, max: 3 }).map(
       (days): Step =>
         async (d) =>

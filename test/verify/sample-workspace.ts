@@ -7,6 +7,7 @@ import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
 import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
 import { deleteData, deletePrefix, eraseData, readData } from "../../src/features/data/operations.ts";
 import { writeData } from "../../src/features/data/write.ts";
+import { updateFloor } from "../../src/features/policies/floor.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
@@ -31,6 +32,7 @@ const PRINCIPAL: Principal = {
 const OPERATIONS = {
   "config.update": updateConfig,
   "config.rollback": rollbackConfig,
+  "policies.update": updateFloor,
   "checkpoint.create": createCheckpoint,
   "checkpoint.restore": restoreCheckpoint,
   "checkpoint.delete": removeCheckpoint,

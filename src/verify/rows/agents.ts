@@ -103,14 +103,14 @@ async function checkAgent(check: StoredCheck, row: Row) {
   const history = check.histories.of(name.agentId);
   checkRow(check, name, row, report);
   const configs = await checkConfigs(reader, name, report);
-  const checkpoints = await checkCheckpoints(reader, name, configs.retention, report);
+  const checkpoints = await checkCheckpoints(reader, name, history.facts.retention, report);
   const compareCounts = (table: string, what: string, stored: number, made: number) => {
     if (stored === made) return;
     const code = stored < made ? "content_missing" : "content_orphan";
     report(code, firstSeq, `${stored} ${what} are stored where the log leaves ${made}`, allOf(table));
   };
-  if (!history.uncertain || configs.rows < history.configs) {
-    compareCounts("configs", "config versions", configs.rows, history.configs);
+  if (!history.uncertain || configs < history.configs) {
+    compareCounts("configs", "config versions", configs, history.configs);
   }
   if (history.prunedBefore === 0) compareCounts("checkpoints", "checkpoints", checkpoints.rows, history.checkpoints);
   const counted = !history.uncertain && checkpoints.rows === history.checkpoints;
@@ -123,7 +123,7 @@ async function checkAgent(check: StoredCheck, row: Row) {
     report("content_missing", seq, "a checkpoint is gone", { table: "checkpoints", key: id, names: [seq] });
   }
   const facts = { checkpoints: checkpoints.counted, history, census, liveEntries };
-  return { configs: configs.rows, checkpoints: checkpoints.rows, entries: new EntryCheck(name, facts, report) };
+  return { configs: configs, checkpoints: checkpoints.rows, entries: new EntryCheck(name, facts, report) };
 }
 
 /** Checks the row itself: where the agent's chain begins and ends. */

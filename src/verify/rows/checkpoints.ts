@@ -7,7 +7,8 @@ import { pages } from "../../store/walk.ts";
 import { integer, RowForm, type RowOf } from "../columns.ts";
 import { type AgentName, allOf, type Finding, type Report } from "../problems.ts";
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
-import { cutoffAt, firstAtOrAfter, type Retention } from "./expected/history.ts";
+import { firstAtOrAfter } from "./expected/positions.ts";
+import type { Retention } from "./expected/retention.ts";
 import { NEVER } from "./expected/writes.ts";
 
 /** A checkpoint's metadata has at most 64 KiB. */
@@ -67,7 +68,7 @@ export async function checkCheckpoints(reader: Reader, agent: AgentName, retenti
         id: row.id,
         asOfSeq: row.as_of_seq,
         expected: row.entry_count,
-        cutoffMs: named === null ? -1 : cutoffAt(retention, versionOf(row), named.timeMs),
+        cutoffMs: named === null ? -1 : retention.cutoff(versionOf(row), named.event.seq, named.timeMs),
         timeMs: named?.timeMs ?? -1,
       });
     }

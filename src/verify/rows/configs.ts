@@ -1,13 +1,11 @@
 /** The config versions of one agent against the events that made them. */
 import { sha256Hex } from "../../log/hash.ts";
-import type { PolicySettings } from "../../policy/policies.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { pages } from "../../store/walk.ts";
 import { integer, RowForm, type RowOf } from "../columns.ts";
 import type { AgentName, Report } from "../problems.ts";
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
-import { retentionOf } from "./expected/histories.ts";
 
 /** A config has at most 256 KiB. */
 const ROWS_AT_ONCE = 32;
@@ -25,12 +23,8 @@ const SELECT = `SELECT ${integer("c.version")}, ${eventColumns("v")}, ${CONFIG.s
   FROM configs c LEFT JOIN events v ON v.seq = c.created_seq
   WHERE c.agent = ? AND c.version > ? ORDER BY c.version LIMIT ${ROWS_AT_ONCE}`;
 
-/**
- * Checks every version: its content, its event, and that numbers have no gaps. Returns the number of rows, and the
- * policies by version (`v1` …) of those that have a retention.
- */
-export async function checkConfigs(reader: Reader, agent: AgentName, report: Report) {
-  const retention = new Map<string, PolicySettings>();
+/** Checks every version: its content, its event, and that numbers have no gaps. Returns the number of rows. */
+export async function checkConfigs(reader: Reader, agent: AgentName, report: Report): Promise<number> {
   let rows = 0;
   const read = (after: number) => reader.all<Row>(SELECT, [agent.firstSeq, after]);
   for await (const page of pages(Number.MIN_SAFE_INTEGER, ROWS_AT_ONCE, read, ([version]) => version)) {
@@ -48,11 +42,9 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
       }
       const message = configProblem(row, readNamedEvent(length, bytes), agent.agentId);
       if (message !== null) report("content_mismatch", seq, `stored config v${version} ${message}`, place);
-      const policies = retentionOf(row.config);
-      if (policies !== null) retention.set(`v${version}`, policies);
     }
   }
-  return { rows, retention };
+  return rows;
 }
 
 /** What is wrong with a version, or null. */

@@ -1,13 +1,12 @@
 /** What must be known of every agent before the log is read: see {@link StoredFacts}. */
-import type { JsonObject } from "../../../json.ts";
 import { namesWithEffect } from "../../../operations.ts";
-import { type PolicySettings, policiesOf } from "../../../policy/policies.ts";
-import { RETENTION } from "../../../policy/retention.ts";
+import { RETENTION, type WithRetention } from "../../../policy/retention.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../events-named.ts";
-import { cutoffOf, Histories, NOTHING_STORED, type Retention, type StoredFacts } from "./history.ts";
+import { cutoffOf, Histories, NOTHING_STORED, type StoredFacts } from "./history.ts";
+import { type FloorVersion, Retention, retentionOf } from "./retention.ts";
 
 const ROWS_AT_ONCE = 2_000;
 
@@ -17,17 +16,21 @@ export type Wanted = { agentId: string } | { scope: "workspace" };
 /** The histories of all agents, before any event is taken. @param prunedBefore @param start see {@link Histories} */
 export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {
   const checkpoints = await loadCheckpoints(reader, wanted);
-  const retention = await loadRetention(reader, wanted);
-  const swept = await loadSweeps(reader, retention);
+  const configs = await loadConfigs(reader, wanted);
+  const floor = await loadFloor(reader);
+  const retention = new Map(Array.from(configs, ([agentId, versions]) => [agentId, new Retention(versions, floor)]));
+  const others: StoredFacts = { ...NOTHING_STORED, retention: new Retention(new Map(), floor) };
+  const retentionFor = (agentId: string | null) => retention.get(agentId) ?? others.retention;
+  const swept = configs.size === 0 && others.retention.isNone ? new Map() : await loadSweeps(reader, retentionFor);
   const facts = new Map<string | null, StoredFacts>();
-  for (const agentId of new Set([...checkpoints.keys(), ...retention.keys()])) {
+  for (const agentId of new Set([...checkpoints.keys(), ...retention.keys(), ...swept.keys()])) {
     facts.set(agentId, {
       checkpoints: Float64Array.from(checkpoints.get(agentId) ?? []).sort(),
-      retention: retention.get(agentId) ?? NOTHING_STORED.retention,
+      retention: retentionFor(agentId),
       sweptBeforeMs: swept.get(agentId) ?? -1,
     });
   }
-  return new Histories(facts, prunedBefore, start);
+  return new Histories(facts, others, prunedBefore, start);
 }
 
 async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<string | null, number[]>> {
@@ -40,34 +43,51 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
   return positions;
 }
 
-async function loadRetention(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, PolicySettings>>> {
-  const retention = new Map<string | null, Map<string, PolicySettings>>();
+/** The policies of the configs that have a retention, by agent and version. */
+async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, WithRetention>>> {
+  const configs = new Map<string | null, Map<string, WithRetention>>();
   const columns = [textBytes("a.agent_id"), integer("c.version"), textBytes("c.config")].join(", ");
   const sql = `SELECT c.rowid, ${columns} FROM configs ${OF_AGENTS} AND instr(c.config, '${RETENTION}') > 0`;
   type Config = [rowid: number, agentId: Buffer | null, version: number | null, config: Buffer | null];
-  for await (const [, agentId, version, config] of rowsOf<Config>(reader, sql, wanted)) {
+  for await (const [, agentId, version, config] of rowsOf<Config>(
+    reader,
+    `${sql} AND a.agent_id IS NOT NULL`,
+    wanted,
+  )) {
     const policies = retentionOf(decodeText(config));
     if (policies === null || version === null) continue;
-    retention.getOrInsertComputed(decodeText(agentId), () => new Map()).set(`v${version}`, policies);
+    configs.getOrInsertComputed(decodeText(agentId), () => new Map()).set(`v${version}`, policies);
   }
-  return retention;
+  return configs;
 }
 
+/** The versions of the workspace's policies. */
+async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
+  const sql = `SELECT c.rowid, ${integer("c.created_seq")}, ${textBytes("c.config")} FROM configs ${OF_AGENTS}`;
+  type Version = [rowid: number, madeAt: number | null, config: Buffer | null];
+  const versions: FloorVersion[] = [];
+  for await (const [, madeAt, config] of rowsOf<Version>(reader, `${sql} AND a.agent_id IS NULL`, WHOLE)) {
+    if (madeAt !== null) versions.push({ madeAt, policies: retentionOf(decodeText(config)) });
+  }
+  return versions.sort((a, b) => a.madeAt - b.madeAt);
+}
+
+const WHOLE: Wanted = { scope: "workspace" };
+
 /** For each agent the latest moment before which what was written may have been removed as expired. */
-async function loadSweeps(reader: Reader, retention: ReadonlyMap<string | null, Retention>) {
+async function loadSweeps(reader: Reader, retentionFor: (agentId: string | null) => Retention) {
   const swept = new Map<string | null, number>();
-  if (retention.size === 0) return swept;
   // Sweeps, and restores: these end expired entries without counting them. They are found by the text of the body: a body
   // that is not JSON would end a query for the operation.
   const removals = namesWithEffect("expire", "restore").map((name) => `instr(c.body, '"operation":"${name}"') > 0`);
   const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND (${removals.join(" OR ")})`;
-  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, { scope: "workspace" })) {
+  for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, WHOLE)) {
     const named = readNamedEvent(...columns);
-    const known = retention.get(named?.event.agent_id ?? null);
-    if (named === null || known === undefined) continue;
+    if (named === null) continue;
     const { event, effect } = named;
     if (effect.kind === "none" || (effect.kind === "restore" && effect.restored + effect.removed > 0)) continue;
-    swept.set(event.agent_id, Math.max(cutoffOf(known, event, effect), swept.get(event.agent_id) ?? -1));
+    const cutoffMs = cutoffOf(retentionFor(event.agent_id), event, effect);
+    if (cutoffMs >= 0) swept.set(event.agent_id, Math.max(cutoffMs, swept.get(event.agent_id) ?? -1));
   }
   return swept;
 }
@@ -83,14 +103,4 @@ async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wante
   const page = `${sql} ${condition} ORDER BY c.rowid LIMIT ${ROWS_AT_ONCE}`;
   const read = (after: number) => reader.all<R>(page, [after, ...bound]);
   for await (const rows of pages(Number.MIN_SAFE_INTEGER, ROWS_AT_ONCE, read, (row) => row[0] as number)) yield* rows;
-}
-
-/** The policies of a stored config; null without a retention, and when the text is no config. */
-export function retentionOf(config: string | null): PolicySettings | null {
-  try {
-    const policies = config === null ? null : policiesOf(JSON.parse(config) as JsonObject);
-    return policies?.[RETENTION] == null ? null : policies;
-  } catch {
-    return null; // text that is no config does not fit its digest, which is reported with the config
-  }
 }

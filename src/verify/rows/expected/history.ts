@@ -4,8 +4,9 @@
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import type { PolicySettings } from "../../../policy/policies.ts";
-import { type Freshness, retentionCutoff } from "../../../policy/retention.ts";
+import type { Freshness } from "../../../policy/retention.ts";
+import { firstAtOrAfter } from "./positions.ts";
+import { NO_RETENTION, type Retention } from "./retention.ts";
 
 /** A change of many keys, and what was not gone then. */
 export type BulkChange = { seq: number } & Freshness &
@@ -14,9 +15,6 @@ export type BulkChange = { seq: number } & Freshness &
     /** `asOf`: the position whose state is brought back; null when the log does not tell which. */
     | { kind: "restore"; asOf: number | null }
   );
-
-/** The policies by config version (`v1` …), of the versions that have a retention. */
-export type Retention = ReadonlyMap<string, PolicySettings>;
 
 /** What must be known of an agent before its log is read. */
 export interface StoredFacts {
@@ -27,13 +25,11 @@ export interface StoredFacts {
   sweptBeforeMs: number;
 }
 
-export const NOTHING_STORED: StoredFacts = { checkpoints: new Float64Array(), retention: new Map(), sweptBeforeMs: -1 };
-
-/** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
-export function cutoffAt(retention: Retention, configVersion: string | null, timeMs: number): number {
-  const policies = configVersion === null ? undefined : retention.get(configVersion);
-  return policies === undefined ? -1 : retentionCutoff(policies, timeMs);
-}
+export const NOTHING_STORED: StoredFacts = {
+  checkpoints: new Float64Array(),
+  retention: NO_RETENTION,
+  sweptBeforeMs: -1,
+};
 
 /** What was not gone at an event. */
 const freshAtEvent = (retention: Retention, event: AuditEventBody, effect: RecordedEffect): Freshness => ({
@@ -41,12 +37,13 @@ const freshAtEvent = (retention: Retention, event: AuditEventBody, effect: Recor
   nowMs: Date.parse(event.timestamp),
 });
 
-/** {@link cutoffAt} at an event; a restore goes by the config before it and by the one after it. */
-export function cutoffOf(retention: Retention, { config_version, timestamp }: AuditEventBody, effect: RecordedEffect) {
-  if (retention.size === 0) return -1;
+/** The cutoff at an event; a restore goes by the config before it and by the one after it. */
+export function cutoffOf(retention: Retention, event: AuditEventBody, effect: RecordedEffect): number {
+  if (retention.isNone) return -1;
+  const { seq, config_version, timestamp } = event;
   const timeMs = Date.parse(timestamp);
   const after = effect.kind === "restore" ? (effect.config?.version ?? null) : null;
-  return Math.max(cutoffAt(retention, config_version, timeMs), cutoffAt(retention, after, timeMs));
+  return Math.max(retention.cutoff(config_version, seq, timeMs), retention.cutoff(after, seq, timeMs));
 }
 
 export class AgentHistory {
@@ -195,12 +192,6 @@ export class AgentHistory {
     return seq < this.#firstSweep && seq < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Entries written before this moment (ms) were expired under a config at a time; -1: none. */
-  cutoff(configVersion: string | null, timeMs: number): number {
-    const { retention } = this.facts;
-    return retention.size === 0 ? -1 : cutoffAt(retention, configVersion, timeMs);
-  }
-
   /** @param id null when the event's details are erased */
   #addCheckpoint(id: string | null, asOf: number): void {
     this.checkpoints += 1;
@@ -226,7 +217,7 @@ export class AgentHistory {
     const known = effect.kind === "restore" ? effect : null;
     if (known !== null && known.restored === 0 && known.removed === 0) {
       // It may still have ended expired entries, which it does not count.
-      if (this.facts.retention.size > 0 || this.expiring) this.#sweep(event);
+      if (!this.facts.retention.isNone || this.expiring) this.#sweep(event);
     } else if (seq >= this.prunedBefore) {
       const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
       // What a restore does depends on the entries before it: after one that is not known, none is.
@@ -249,33 +240,25 @@ export class AgentHistory {
 export class Histories {
   readonly #agents = new Map<string | null, AgentHistory>();
 
-  /** @param prunedBefore @param start see {@link AgentHistory} */
+  /**
+   * @param others what is known of the agents that are not in `stored`
+   * @param prunedBefore @param start see {@link AgentHistory}
+   */
   constructor(
     private readonly stored: ReadonlyMap<string | null, StoredFacts>,
+    private readonly others: StoredFacts,
     readonly prunedBefore: number,
     readonly start = -1,
   ) {}
 
   /** The history of an agent, which is empty before its first event. */
   of(agentId: string | null): AgentHistory {
-    const made = () => new AgentHistory(this.stored.get(agentId) ?? NOTHING_STORED, this.prunedBefore, this.start);
+    const made = () => new AgentHistory(this.stored.get(agentId) ?? this.others, this.prunedBefore, this.start);
     return this.#agents.getOrInsertComputed(agentId, made);
   }
 
   /** The same before the log is read. */
   restarted(): Histories {
-    return new Histories(this.stored, this.prunedBefore, this.start);
+    return new Histories(this.stored, this.others, this.prunedBefore, this.start);
   }
-}
-
-/** The first index whose position is `seq` or later; the length when there is none. Positions ascend. */
-export function firstAtOrAfter(positions: ArrayLike<number>, seq: number): number {
-  let low = 0;
-  let high = positions.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((positions[middle] as number) < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -199,7 +199,7 @@ export class Replay {
     const present = this.#present;
     this.#follow(agent, slot);
     // An expired entry no longer exists: the next write of its key creates a new one.
-    const cutoffMs = history.cutoff(event.config_version, timeMs);
+    const cutoffMs = history.facts.retention.cutoff(event.config_version, seq, timeMs);
     const goesOn = present.isFresh(slot, { cutoffMs, nowMs: timeMs });
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
     if (isKept || (this.#past.size > 0 && this.#past.has(slot))) this.#keep(agent, slot, seq);
