@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { type LongText, textOfItems } from "./long-text.ts";
 import type { ExportResumption, Page } from "./operation-facts.ts";
 import type { OperationInputs, OperationName } from "./operations.ts";
 
@@ -74,9 +75,10 @@ export function listBody<N extends ListOperation>(
   items: readonly string[],
   next: CursorPosition | null,
   more: JsonObject = {},
-): string {
+): LongText {
   const cursor = next === null ? "null" : `"${encodeCursor(listFilters(name, input), next)}"`;
-  return `{"data":[${items.join(",")}],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`;
+  const end = `],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`;
+  return textOfItems('{"data":[', items, end);
 }
 
 /** Returns the members of an object as they stand behind others in a JSON text. */

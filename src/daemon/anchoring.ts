@@ -1,7 +1,9 @@
 /** Connects the anchors with the daemon: proofs from its workspaces, reports to its clients, and its log. */
+
 import type { Anchors } from "../anchors/anchors.ts";
 import type { AnchorEvents } from "../anchors/queue.ts";
 import { AnchorFailed } from "../anchors/sinks.ts";
+import { wholeText } from "../long-text.ts";
 import { isReport } from "../operations.ts";
 import { type Reply, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
@@ -14,7 +16,7 @@ export async function proveConsistency(workspaces: WorkspaceClient, workspaceId:
     principal: { actor: "system", workspaceId, scope: "full", agents: null },
   });
   if (answer.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
-  const { proof } = JSON.parse(answer.body) as { proof: string[] };
+  const { proof } = JSON.parse(wholeText(answer.body)) as { proof: string[] };
   return proof.map((hash) => Buffer.from(hash, "hex"));
 }
 

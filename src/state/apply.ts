@@ -76,7 +76,7 @@ async function applyOther(
       requireCount(await removeExpired(tx, agent, effect.fresh, { ...moment, count: effect.count }), effect.count);
       return { liveEntries: liveEntries - effect.live };
     case "erase": {
-      const erased = await erase(tx, agent, effect.agentId, effect.target);
+      const erased = await erase(tx, agent, effect.agentId, effect.target, moment.pause);
       requireCount(erased.entries, effect.entries);
       requireCount(erased.versions, effect.versions);
       requireCount(erased.events, effect.events);
@@ -94,7 +94,7 @@ async function applyOther(
       return { newestCheckpoint: effect.asOfSeq };
     }
     case "remove_checkpoint":
-      return { newestCheckpoint: await deleteCheckpoint(tx, agent, effect.id) };
+      return { newestCheckpoint: await deleteCheckpoint(tx, agent, effect.id, moment.pause) };
     case "restore":
       return applyRestore(tx, agent, effect, moment);
     case "suspend":

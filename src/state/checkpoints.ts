@@ -3,9 +3,10 @@ import { pageOf } from "../lists.ts";
 import type { Page } from "../operation-facts.ts";
 import type { Freshness } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { CHANGED_AT_ONCE, pagesByTwo } from "../store/walk.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
-import { FRESH, freshBounds } from "./expiry.ts";
+import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
 
 interface NewCheckpoint {
   id: string;
@@ -58,17 +59,38 @@ export async function listCheckpoints(reader: Reader, agent: number, { after, li
  * Deletes a checkpoint and the history that only it saw. Returns the highest position that a remaining checkpoint of
  * the agent sees, -1 for none.
  */
-export async function deleteCheckpoint(tx: Transaction, agent: AgentState, id: string): Promise<number> {
+export async function deleteCheckpoint(
+  tx: Transaction,
+  agent: AgentState,
+  id: string,
+  pause: () => Promise<void>,
+): Promise<number> {
   const asOfSeq = await tx.value<number>("SELECT as_of_seq FROM checkpoints WHERE id = ?", [id]);
   if (asOfSeq === undefined) throw new Error("a checkpoint to be deleted is not stored");
   await tx.run("DELETE FROM checkpoints WHERE id = ?", [id]);
-  await tx.run(
-    `DELETE FROM entries WHERE agent = ? AND live_to IS NOT NULL AND live_to > ? AND live_from <= ?
-       AND NOT EXISTS (SELECT 1 FROM checkpoints c WHERE c.agent = entries.agent
-                       AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)`,
-    [agent.firstSeq, asOfSeq, asOfSeq],
-  );
+  // All that it saw and that has ended is looked at before any of it is removed: each version once.
+  const unseen: Sized[] = [];
+  for await (const versions of endedVersions(tx, agent.firstSeq, asOfSeq)) {
+    unseen.push(...versions.filter(([, , , isSeen]) => isSeen === 0).map(([own, , bytes]): Sized => [own, bytes]));
+    await pause();
+  }
+  await removeVersions(tx, unseen, pause);
   return readNewestCheckpoint(tx, agent.firstSeq);
+}
+
+type EndedVersion = [id: number, liveTo: number, bytes: number, isSeen: number];
+
+/** Pages of the versions that were visible at a position and have ended, and whether a checkpoint sees each. */
+function endedVersions(reader: Reader, agent: number, asOfSeq: number) {
+  const read = (sql: string, parameters: number[], limit: number) =>
+    reader.all<EndedVersion>(
+      `SELECT id, live_to, ${BYTES},
+         EXISTS (SELECT 1 FROM checkpoints c WHERE c.agent = entries.agent
+                 AND c.as_of_seq >= entries.live_from AND c.as_of_seq < entries.live_to)
+       FROM entries WHERE agent = ? AND live_to ${sql} AND live_from <= ? ORDER BY live_to, id LIMIT ?`,
+      [agent, ...parameters, asOfSeq, limit],
+    );
+  return pagesByTwo(asOfSeq, CHANGED_AT_ONCE, read, ([id, liveTo]) => [liveTo, id]);
 }
 
 /** The condition with numbered parameters. */

@@ -6,8 +6,9 @@
 import type { JsonObject } from "../json.ts";
 import { freshAt, isFresh } from "../policy/retention.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
+import { CHANGED_AT_ONCE, goOn, inSteps } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
-import { FRESH, freshBounds } from "./expiry.ts";
+import { BYTES, bytesOf, FRESH, freshBounds, type Sized } from "./expiry.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
 const MAX_KEY_LENGTH = 512;
@@ -255,29 +256,23 @@ export function endEntry(tx: Transaction, agent: AgentState, key: string, moment
   return endWhere(tx, agent, moment.seq, `key = ? AND ${FRESH}`, [key, ...bounds]);
 }
 
-const UNDER_PREFIX = `key >= ? AND key < ? AND ${FRESH}`;
-
-const prefixBounds = (agent: AgentState, prefix: string, nowMs: number) =>
-  [prefix, endOfPrefix(prefix), ...freshBounds(freshAt(agent.policies, nowMs))] as const;
-
-/** How many present entries there are whose keys begin with `prefix`. */
-export async function countPrefix(reader: Reader, agent: AgentState, prefix: string, nowMs: number): Promise<number> {
-  const sql = `SELECT count(*) FROM entries WHERE agent = ? AND live_to IS NULL AND ${UNDER_PREFIX}`;
-  return (await reader.value<number>(sql, [agent.firstSeq, ...prefixBounds(agent, prefix, nowMs)])) ?? 0;
-}
-
-/** Entries that end at once, before other workspaces have their turn. */
-const ENDED_AT_ONCE = 1_000;
+const BETWEEN = `key BETWEEN ? AND ? AND ${FRESH}`;
 
 /** Ends every present entry whose key begins with `prefix`. Returns how many. */
 export async function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
-  const [first, end, ...bounds] = prefixBounds(agent, prefix, moment.nowMs);
-  const sql = `SELECT key FROM entries
-    WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?`;
-  for (let [ended, from] = [0, first]; ; await moment.pause()) {
-    const next = await tx.value<string>(sql, [agent.firstSeq, from, end, ENDED_AT_ONCE]);
-    ended += await endWhere(tx, agent, moment.seq, UNDER_PREFIX, [from, next ?? end, ...bounds]);
+  const end = endOfPrefix(prefix);
+  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  const sql = `SELECT key, ${BYTES} FROM entries
+    WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT ?`;
+  for (let [ended, from] = [0, prefix]; ; ) {
+    const rows = await tx.all<Sized<string>>(sql, [agent.firstSeq, from, end, CHANGED_AT_ONCE + 1]);
+    for (const step of inSteps(rows.slice(0, CHANGED_AT_ONCE), bytesOf)) {
+      await moment.pause();
+      const keys = [step[0][0], (step.at(-1) as Sized<string>)[0]];
+      ended += await endWhere(tx, agent, moment.seq, BETWEEN, [...keys, ...bounds]);
+    }
+    const next = rows[CHANGED_AT_ONCE]?.[0];
     if (next === undefined) return ended;
-    from = next;
+    from = goOn(from, next);
   }
 }

@@ -10,9 +10,13 @@ import type { AgentState } from "./agents.ts";
 import { eraseAnswers } from "./answers.ts";
 import { endOfPrefix } from "./entries.ts";
 import { sqlNames } from "./entry-changes.ts";
+import { BYTES, removeVersions, type Sized } from "./expiry.ts";
 
 /** What is erased of an agent: one key, or all that begin with a prefix. */
 export type ErasureTarget = { key: string } | { prefix: string };
+
+/** Lets other workspaces have their turn. */
+type Pause = () => Promise<void>;
 
 /** A condition as SQL with its parameters. */
 type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
@@ -22,36 +26,53 @@ type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
  * details say something of the keys; and the positions of these events, ascending and not adjacent. `agent` is null when
  * the agent never began.
  */
-export async function countErasable(reader: Reader, agent: AgentState | null, agentId: string, target: ErasureTarget) {
+export async function countErasable(
+  reader: Reader,
+  agent: AgentState | null,
+  agentId: string,
+  target: ErasureTarget,
+  pause: Pause,
+) {
   const count = async ([condition, parameters]: Condition) =>
     (await reader.value<number>(`SELECT count(*) FROM entries WHERE ${condition}`, parameters)) ?? 0;
   const { live, past } = versionsOf(agent, target);
   const entries = await count(live);
   const versions = entries + (await count(past));
-  const erased = await positionsAbout(reader, agentId, target);
+  const erased = await positionsAbout(reader, agentId, target, pause);
   const events = erased.reduce((sum, [from, to]) => sum + to - from + 1, 0);
   return { entries, versions, events, erased };
 }
 
-async function positionsAbout(reader: Reader, agentId: string, target: ErasureTarget): Promise<SeqRange[]> {
-  const conditions = eventsAbout(agentId, target);
-  const seqs = conditions.map(([condition]) => `SELECT seq FROM events WHERE ${condition}`).join(" UNION ALL ");
-  // Positions in a row have the same distance to their rank.
-  return await reader.all<[number, number]>(
-    `SELECT min(seq), max(seq) FROM (SELECT seq, seq - row_number() OVER (ORDER BY seq) AS run FROM (${seqs}))
-     GROUP BY run ORDER BY 1`,
-    conditions.flatMap(([, parameters]) => parameters),
-  );
+/** Returns the events about the target, as ranges that are not adjacent, ascending. */
+async function positionsAbout(
+  reader: Reader,
+  agentId: string,
+  target: ErasureTarget,
+  pause: Pause,
+): Promise<SeqRange[]> {
+  const seqs: number[] = [];
+  for await (const [condition, parameters] of eventsAbout(reader, agentId, target, pause)) {
+    const rows = await reader.all<[number]>(`SELECT seq FROM events WHERE ${condition}`, parameters);
+    for (const [seq] of rows) seqs.push(seq);
+  }
+  const ranges: [from: number, to: number][] = [];
+  for (const seq of seqs.sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last?.[1] === seq - 1) last[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
 }
 
 /** Erases, from stored answers, too. Returns how much was removed, counted as {@link countErasable} does. */
-export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget) {
+export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget, pause: Pause) {
   const { live, past } = versionsOf(agent, target);
-  const remove = ([condition, parameters]: Condition) => tx.run(`DELETE FROM entries WHERE ${condition}`, parameters);
+  const remove = async ([condition, parameters]: Condition) =>
+    removeVersions(tx, await tx.all<Sized>(`SELECT id, ${BYTES} FROM entries WHERE ${condition}`, parameters), pause);
   const entries = await remove(live);
   const versions = entries + (await remove(past));
   let events = 0;
-  for (const [condition, parameters] of eventsAbout(agentId, target)) {
+  for await (const [condition, parameters] of eventsAbout(tx, agentId, target, pause)) {
     const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE ${condition}`;
     events += await tx.run(sql, parameters);
   }
@@ -76,12 +97,20 @@ function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Co
 /** No agent begins here. */
 const NO_AGENT = -1;
 
+/** Events that are looked at before other workspaces have their turn. */
+const EVENTS_AT_ONCE = 2_000;
+
 /**
- * The events whose details name the key, or a key with the prefix; the list of operations says which operations have
- * such details. What was requested before the agent began stands among the workspace's own events, with the agent in
- * its details.
+ * Yields conditions, each about the next events of a chain: those whose details name the key, or a key with the prefix;
+ * the list of operations says which operations have such details. What was requested before the agent began stands among
+ * the workspace's own events, with the agent in its details.
  */
-function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition[] {
+async function* eventsAbout(
+  reader: Reader,
+  agentId: string,
+  target: ErasureTarget,
+  pause: Pause,
+): AsyncGenerator<Condition> {
   const isAbout = (member: "key" | "prefix") =>
     "key" in target ? `details ->> '$.${member}' = ?` : `substr(details ->> '$.${member}', 1, length(?)) = ?`;
   // A deletion by prefix ended entries of other keys, too, and what ended them stays known until the prefix is erased.
@@ -91,10 +120,20 @@ function eventsAbout(agentId: string, target: ErasureTarget): readonly Condition
   const condition = `instr(details, ?) > 0 AND (${about.join(" OR ")})`;
   const each = "key" in target ? [target.key] : [target.prefix, target.prefix];
   const parameters = [textOf(target), ...NAMING.flatMap(() => each)];
-  return [
-    [`${condition} AND agent_id = ?`, [...parameters, agentId]],
-    [`${condition} AND agent_id IS NULL AND details ->> '$.agent_id' = ?`, [...parameters, agentId]],
+  const chains: [sql: string, chain: string | null, more: string, bound: string[]][] = [
+    ["agent_id = ?", agentId, "", []],
+    ["agent_id IS ?", null, "AND details ->> '$.agent_id' = ?", [agentId]],
   ];
+  for (const [ofChain, chain, more, bound] of chains) {
+    const last = await reader.value<number | null>(`SELECT max(agent_seq) FROM events WHERE ${ofChain}`, [chain]);
+    for (let from = 0; from <= (last ?? -1); from += EVENTS_AT_ONCE) {
+      await pause();
+      yield [
+        `${ofChain} AND agent_seq >= ? AND agent_seq < ? AND ${condition} ${more}`,
+        [chain, from, from + EVENTS_AT_ONCE, ...parameters, ...bound],
+      ];
+    }
+  }
 }
 
 /** As SQL, the operations that end all entries whose keys begin with a prefix. */

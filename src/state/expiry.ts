@@ -4,6 +4,7 @@
  */
 import type { Freshness } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { CHANGED_AT_ONCE, inSteps } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 
 /** A condition on entries that are not gone, as SQL. Its parameters: {@link freshBounds}. */
@@ -52,8 +53,31 @@ export async function countExpiredVersions(reader: Reader, agent: AgentState, fr
   return found;
 }
 
-/** Versions that one statement removes. */
-const REMOVED_AT_ONCE = 250;
+/** What names a version, and the bytes that changing it concerns. */
+export type Sized<Name = number> = readonly [name: Name, bytes: number];
+
+/** The bytes of a version, as SQL, which reads none of them. */
+export const BYTES = "octet_length(value)";
+
+export const bytesOf = ([, bytes]: Sized<unknown>): number => bytes;
+
+/**
+ * Removes versions, a few at a time, and lets other workspaces have their turn in between. Returns how many.
+ * @param versions their ids, and the bytes of each
+ */
+export async function removeVersions(
+  tx: Transaction,
+  versions: readonly Sized[],
+  pause: () => Promise<void>,
+): Promise<number> {
+  let removed = 0;
+  for (const step of inSteps(versions, bytesOf)) {
+    await pause();
+    const ids = JSON.stringify(step.map(([id]) => id));
+    removed += await tx.run("DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?))", [ids]);
+  }
+  return removed;
+}
 
 /** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
 export async function removeExpired(
@@ -64,10 +88,11 @@ export async function removeExpired(
 ): Promise<number> {
   let removed = 0;
   for (const { from, bound } of expired(agent, freshness)) {
-    const sql = `DELETE FROM entries WHERE id IN (SELECT id ${from})`;
-    for (let changed = REMOVED_AT_ONCE; changed === REMOVED_AT_ONCE && removed < count; await pause()) {
-      changed = await tx.run(sql, [...bound, Math.min(REMOVED_AT_ONCE, count - removed)]);
-      removed += changed;
+    for (let found = CHANGED_AT_ONCE; found === CHANGED_AT_ONCE && removed < count; ) {
+      const limit = Math.min(CHANGED_AT_ONCE, count - removed);
+      const versions = await tx.all<Sized>(`SELECT id, ${BYTES} ${from}`, [...bound, limit]);
+      found = versions.length;
+      removed += await removeVersions(tx, versions, pause);
     }
   }
   return removed;

@@ -4,7 +4,7 @@
  */
 import { type Freshness, isFresh } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
-import { pages } from "../store/walk.ts";
+import { pagesByTwo } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import type { Moment } from "./entries.ts";
 import { countExpired, FRESH, freshBounds } from "./expiry.ts";
@@ -46,17 +46,7 @@ function pastVersions(reader: Reader, agent: number, asOfSeq: number, fresh: Fre
        WHERE agent = ? AND live_to ${sql} AND live_from <= ? AND ${FRESH} ORDER BY live_to, id LIMIT ?`,
       [agent, ...parameters, asOfSeq, ...freshBounds(fresh), limit],
     );
-  // In two steps, since SQLite does not use the index for both members of a row value.
-  const page = async ([liveTo, id]: readonly [number, number]) => {
-    const same = await read("= ? AND id > ?", [liveTo, id], ROWS_AT_ONCE);
-    return [...same, ...(await read("> ?", [liveTo], ROWS_AT_ONCE - same.length))];
-  };
-  return pages(
-    [asOfSeq, Number.MAX_SAFE_INTEGER] as const,
-    ROWS_AT_ONCE,
-    page,
-    ([id, , , liveTo]) => [liveTo, id] as const,
-  );
+  return pagesByTwo(asOfSeq, ROWS_AT_ONCE, read, ([id, , , liveTo]) => [liveTo, id]);
 }
 
 /** Pages of the present versions that came after `asOfSeq`, by key. A page looks at a bounded number of entries. */

@@ -25,6 +25,44 @@ export async function* pages<R, P extends Position>(
   }
 }
 
+/**
+ * Returns the pages of rows in the order of a number and their id, behind the number `start`. In two steps, since SQLite
+ * does not use an index for both members of a row value.
+ * @param read returns the rows, `limit` at most, for which the number is as `sql` says with its parameters
+ */
+export function pagesByTwo<R>(
+  start: number,
+  full: number,
+  read: (sql: string, parameters: number[], limit: number) => MaybePromise<R[]>,
+  positionOf: (row: R) => readonly [number: number, id: number],
+): AsyncGenerator<R[]> {
+  const page = async ([number, id]: readonly [number, number]) => {
+    const same = await read("= ? AND id > ?", [number, id], full);
+    return [...same, ...(await read("> ?", [number], full - same.length))];
+  };
+  return pages([start, Number.MAX_SAFE_INTEGER] as const, full, page, positionOf);
+}
+
+/** Rows that are changed at once, before others have their turn: so many, or fewer that hold so many bytes. */
+export const CHANGED_AT_ONCE = 500;
+const BYTES_AT_ONCE = 512 * 1024;
+
+/** Divides rows, each of which holds so many bytes, into steps of what is changed at once: one row at least. */
+export function* inSteps<R>(rows: readonly R[], bytesOf: (row: R) => number): Generator<[R, ...R[]]> {
+  let step: R[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const own = bytesOf(row);
+    if (step.length > 0 && (step.length === CHANGED_AT_ONCE || bytes + own > BYTES_AT_ONCE)) {
+      yield step as [R, ...R[]];
+      [step, bytes] = [[], 0];
+    }
+    step.push(row);
+    bytes += own;
+  }
+  if (step.length > 0) yield step as [R, ...R[]];
+}
+
 /** Rows are not in the order of their B-tree, which is damaged. */
 export class OutOfOrder extends Error {
   override readonly name = "OutOfOrder";

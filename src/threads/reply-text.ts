@@ -1,11 +1,16 @@
 /**
  * How a group of replies travels between threads: as text. A JSON body stands in it as it will be sent, behind one
- * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON.
+ * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON. The pieces of
+ * a long body go ahead, each in a text of its own.
  */
 import type { AuditResult, PartResult, Reply } from "../workspace/contract.ts";
 
-/** What such a text begins with; every other message begins with `{`. */
-export const REPLIES = "R";
+/** What such a text begins with, and a piece of a body whose reply follows; every other message begins with `{`. */
+const REPLIES = "R";
+const PIECE = "P";
+
+/** Whether a message is one of {@link writeReplies}. */
+export const isOfReplies = (message: string): boolean => message[0] === REPLIES || message[0] === PIECE;
 
 /** Separates the parts of a line with a body; no id, status, entity tag or JSON text holds it. */
 const TAB = "\t";
@@ -18,7 +23,14 @@ const LONG = 256 * 1024;
 export function* writeReplies(operations: readonly { id: number }[], replies: readonly Reply[]): Generator<string> {
   let text = REPLIES;
   for (let i = 0; i < replies.length; i++) {
-    text += `${operations[i]?.id}${TAB}${writeReply(replies[i] as Reply)}${LINE_END}`;
+    const { id } = operations[i] as { id: number };
+    let reply = replies[i] as Reply;
+    const { answer } = reply;
+    if (answer.kind === "json" && typeof answer.body !== "string") {
+      for (const piece of answer.body) yield `${PIECE}${id}${TAB}${piece}`;
+      reply = { ...reply, answer: { ...answer, body: "" } };
+    }
+    text += `${id}${TAB}${writeReply(reply)}${LINE_END}`;
     if (text.length <= LONG || i === replies.length - 1) continue;
     yield text;
     text = REPLIES;
@@ -26,16 +38,42 @@ export function* writeReplies(operations: readonly { id: number }[], replies: re
   yield text;
 }
 
-/** Reads a text of {@link writeReplies}. */
-export function readReplies(text: string): { id: number; reply: Reply }[] {
-  const replies: { id: number; reply: Reply }[] = [];
-  for (let at = REPLIES.length; at < text.length; ) {
-    const end = text.indexOf(LINE_END, at);
-    const afterId = text.indexOf(TAB, at);
-    replies.push({ id: Number(text.slice(at, afterId)), reply: readReply(text, afterId + 1, end) });
-    at = end + 1;
+/** Reads the texts of {@link writeReplies}, in their order. */
+export class ReplyReader {
+  /** The pieces of bodies whose replies have not come yet, by the id of the operation. */
+  readonly #pieces = new Map<number, string[]>();
+
+  /** Returns the replies that are complete with this text. */
+  read(text: string): { id: number; reply: Reply }[] {
+    if (text[0] === PIECE) {
+      const afterId = text.indexOf(TAB);
+      const id = Number(text.slice(PIECE.length, afterId));
+      this.#pieces.getOrInsertComputed(id, (): string[] => []).push(text.slice(afterId + 1));
+      return [];
+    }
+    const replies: { id: number; reply: Reply }[] = [];
+    for (let at = REPLIES.length; at < text.length; ) {
+      const end = text.indexOf(LINE_END, at);
+      const afterId = text.indexOf(TAB, at);
+      const id = Number(text.slice(at, afterId));
+      const reply = readReply(text, afterId + 1, end);
+      replies.push({ id, reply: this.#pieces.size === 0 ? reply : this.#completed(id, reply) });
+      at = end + 1;
+    }
+    return replies;
   }
-  return replies;
+
+  /** Forgets the pieces of what does not come any more. */
+  forget(): void {
+    this.#pieces.clear();
+  }
+
+  #completed(id: number, reply: Reply): Reply {
+    const pieces = this.#pieces.get(id);
+    if (pieces === undefined || reply.answer.kind !== "json") return reply;
+    this.#pieces.delete(id);
+    return { ...reply, answer: { ...reply.answer, body: pieces } };
+  }
 }
 
 function writeReply(reply: Reply): string {
@@ -43,7 +81,7 @@ function writeReply(reply: Reply): string {
   if (answer.kind !== "json" || auditId === null || result === undefined) return JSON.stringify(reply);
   if (firstRequestId !== undefined) return JSON.stringify(reply);
   const { status, etag = "", body } = answer;
-  if (body.includes(LINE_END)) return JSON.stringify(reply);
+  if (typeof body !== "string" || body.includes(LINE_END)) return JSON.stringify(reply);
   const partsText = parts === undefined ? "" : JSON.stringify(parts);
   return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${partsText}${TAB}${body}`;
 }

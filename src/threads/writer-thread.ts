@@ -9,7 +9,7 @@ import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../work
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type { ChangeableOptions, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
 import { inputText } from "./parts.ts";
-import { REPLIES, readReplies } from "./reply-text.ts";
+import { isOfReplies, ReplyReader } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 
 /** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
@@ -73,6 +73,7 @@ export class WriterThread {
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
+  readonly #replies = new ReplyReader();
   /** Workspaces that are being compacted. */
   readonly #compacting = new Map<string, (compacted: Compacted) => void>();
   /** Turns of the event loop that were counted; they are while an operation waits for its turn. */
@@ -85,7 +86,7 @@ export class WriterThread {
     spawning = REAL_THREADS,
   ) {
     const onMessage = (text: string) =>
-      text.startsWith(REPLIES) ? this.#complete(readReplies(text)) : this.#receive(JSON.parse(text) as FromWriter);
+      isOfReplies(text) ? this.#complete(this.#replies.read(text)) : this.#receive(JSON.parse(text) as FromWriter);
     const onEnd = () => this.#end();
     const entry = "threads/worker.ts";
     this.#worker = new SupervisedWorker({ entry, options, reports: events, onMessage, onEnd }, spawning);
@@ -240,7 +241,8 @@ export class WriterThread {
     }
   }
 
-  #complete(replies: ReturnType<typeof readReplies>): void {
+  #complete(replies: ReturnType<ReplyReader["read"]>): void {
+    if (replies.length === 0) return;
     this.events.onGroup?.(replies.length);
     for (const { id, reply } of replies) {
       this.#sent.get(id)?.(reply);
@@ -254,6 +256,7 @@ export class WriterThread {
     this.events.onCrash?.();
     for (const complete of this.#sent.values()) complete("crashed");
     this.#sent.clear();
+    this.#replies.forget();
     for (const resolve of this.#compacting.values()) resolve(NOT_COMPACTED);
     this.#compacting.clear();
     if (!this.#worker.isClosing) return;

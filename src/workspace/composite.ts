@@ -2,6 +2,7 @@
  * A request for several operations: its parts run in order within the open transaction, each with its own event. When it
  * is atomic and a part is refused, all of them are decided, then all is undone, and only the refusals are recorded.
  */
+import { wholeText } from "../long-text.ts";
 import type { CompositeName } from "../operations.ts";
 import { Problem, within } from "../problem.ts";
 import type { AgentState } from "../state/agents.ts";
@@ -114,7 +115,7 @@ class Run {
       this.#replies.fill(null);
       for (const decided of this.#refused) await this.#record(await this.#again(decided));
     }
-    const results = this.#replies.map((reply) => (reply?.answer.kind === "json" ? reply.answer.body : null));
+    const results = this.#replies.map((reply) => (reply?.answer.kind === "json" ? wholeText(reply.answer.body) : null));
     const last = this.#replies.findLast((reply) => reply !== null);
     const body = this.job.answer(results, applied);
     const { result = "ok", blockedBy } = (applied ? undefined : this.#replies.find((reply) => reply !== null)) ?? {};
@@ -147,7 +148,7 @@ class Run {
   async #record({ index, job, context, outcome }: Decided): Promise<void> {
     const reply = await this.around.recorder.record(job, context, outcome);
     this.#replies[index] = reply;
-    this.#characters += reply.answer.kind === "json" ? reply.answer.body.length : 0;
+    this.#characters += reply.answer.kind === "json" ? wholeText(reply.answer.body).length : 0;
     if (this.#characters > MAX_ANSWER) throw new Problem("invalid_request", TOO_LONG);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
+import type { LongText } from "../long-text.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
 import type { AccountEventName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
@@ -111,7 +112,7 @@ export type StreamPlan =
 /** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
 export type Answer<Body = StreamPlan> =
   /** An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. */
-  | { kind: "json"; status: number; body: string; etag?: string }
+  | { kind: "json"; status: number; body: LongText; etag?: string }
   /** A text that is saved or sent unchanged: a seal, a receipt. */
   | { kind: "text"; contentType: string; body: string; filename?: string }
   /** Bytes that never change, so that caches may keep them: a part of the log. */

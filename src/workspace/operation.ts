@@ -6,6 +6,7 @@
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
+import type { LongText } from "../long-text.ts";
 import type {
   CompositeName,
   InquiryName,
@@ -215,7 +216,7 @@ export function finished<A extends Answer>(
 export function answered(
   agent: AgentState | null,
   details: JsonObject,
-  body: string,
+  body: LongText,
   extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
 ): Outcome<JsonAnswer> {
   const { status = 200, etag, result = "ok", blockedBy, effect = NO_EFFECT } = extra;

@@ -1,5 +1,7 @@
 /** Safe retries: the answer to a request with an `Idempotency-Key` is stored, and is the answer to its repetitions. */
+
 import type { JsonObject } from "../json.ts";
+import { wholeText } from "../long-text.ts";
 import { answerBytes, findAnswer, insertAnswer } from "../state/answers.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
 import { type Answer, problem, type Reply, type Retry, unrecorded } from "./contract.ts";
@@ -67,7 +69,7 @@ function split(answer: Answer): [head: object, body: string] {
   switch (answer.kind) {
     case "json": {
       const { body, ...head } = answer;
-      return [head, body];
+      return [head, wholeText(body)];
     }
     case "problem": {
       const { extra = {}, ...head } = answer;

@@ -4,6 +4,7 @@
  * is expired, erased and versioned, a rotation of the sealing key, a pruning, cosignatures of a witness, and a restore
  * from a backup.
  */
+
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
@@ -16,6 +17,7 @@ import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
+import { wholeText } from "../../src/long-text.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
 import { newestSeal, replaceNote } from "../../src/state/seals.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
@@ -116,7 +118,7 @@ class Life {
 
   async json<N extends OperationName>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
     const { answer } = await this.perform(name, input);
-    return answer.kind === "json" ? JSON.parse(answer.body) : {};
+    return answer.kind === "json" ? JSON.parse(wholeText(answer.body)) : {};
   }
 
   write(agentId: string, key: string, value: string) {

@@ -2,10 +2,12 @@
  * A process of its own that damages workspaces and uses them: `damage-child.ts DIRECTORY SEED…`. It prints each
  * seed before it tries it, so that the last line names the one that ended the process, if one did.
  */
+
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
@@ -116,7 +118,7 @@ async function useAll(id: string, agentId: string): Promise<number> {
     if (answer.kind === "stream") await new Response(answer.body).text().catch(() => failed++);
   }
   const list = replies.at(-1)?.answer;
-  const [newest] = list?.kind === "json" ? (JSON.parse(list.body).data as { id: string }[]) : [];
+  const [newest] = list?.kind === "json" ? (JSON.parse(wholeText(list.body)).data as { id: string }[]) : [];
   if (newest === undefined) return failed;
   const { answer: state } = await ask(id, "checkpoint.read", { checkpointId: newest.id });
   if (state.kind === "stream") await new Response(state.body).text().catch(() => failed++);

@@ -3,6 +3,7 @@
  * release; what an earlier one made is never made again. Clock, ids and randomness are fixed. The key that
  * seals is not in it: it is derived from {@link SEED}.
  */
+
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { insertAccount } from "../../src/control/accounts/accounts.ts";
@@ -13,6 +14,7 @@ import { WORKSPACES } from "../../src/control/workspaces.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { SealKeyring } from "../../src/seals/keyring.ts";
 import { WorkspaceSealer } from "../../src/seals/sealer.ts";
@@ -59,7 +61,7 @@ async function fill(): Promise<void> {
   const perform = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
     const [settled] = await writer.perform([jobOf({ name, input, principal })]);
     if (settled?.answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(settled)}`);
-    return JSON.parse(settled.answer.body) as { id?: string };
+    return JSON.parse(wholeText(settled.answer.body)) as { id?: string };
   };
   const agentId = "support-bot";
   const write = (key: string, value: string) =>

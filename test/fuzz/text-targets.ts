@@ -1,4 +1,5 @@
 /** Readers of short texts: queries, settings, keys, times, cursors, and what threads say to each other. */
+
 import { generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts";
 import { parseBody, readBody } from "../../src/http/pipeline/body.ts";
 import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
@@ -9,7 +10,7 @@ import { decodeCursor, decodeExportCursor, encodeCursor, encodeExportCursor } fr
 import { Problem } from "../../src/problem.ts";
 import { DEFINITIONS, variableOf } from "../../src/settings/definitions.ts";
 import { resolveSettings, settingsAsToml, showSettings } from "../../src/settings/resolve.ts";
-import { readReplies, writeReplies } from "../../src/threads/reply-text.ts";
+import { ReplyReader, writeReplies } from "../../src/threads/reply-text.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import type { Seeded } from "../seeded.ts";
 import { mutateBytes, mutateText, randomJson } from "./mutate.ts";
@@ -150,8 +151,9 @@ function settings(random: Seeded): void {
 
 function replies(random: Seeded): void {
   const messages = Array.from({ length: random.below(5) }, (): Reply => {
+    const pieces = Array.from({ length: 1 + random.below(4) }, () => randomJson(random));
     const reply: Reply = {
-      answer: { kind: "json", status: 200, body: randomJson(random) },
+      answer: { kind: "json", status: 200, body: random.chance(0.3) ? pieces : randomJson(random) },
       auditId: random.chance(0.8) ? "aud_1" : null,
     };
     if (reply.answer.kind === "json" && random.chance(0.3)) reply.answer.etag = "v1";
@@ -164,7 +166,8 @@ function replies(random: Seeded): void {
     messages.map((_, id) => ({ id })),
     messages,
   );
-  const read = [...texts].flatMap(readReplies);
+  const reader = new ReplyReader();
+  const read = [...texts].flatMap((text) => reader.read(text));
   const expected = messages.map((reply, id) => ({ id, reply: JSON.parse(JSON.stringify(reply)) as Reply }));
   requireEqual("replies", read, expected);
 }

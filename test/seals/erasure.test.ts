@@ -1,6 +1,8 @@
 /** Erasure leaves no copy in any file, and everything still verifies. */
+
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
@@ -14,7 +16,9 @@ const MARK = "metadata-mark-of-anna";
 async function perform<N extends OperationName>({ writer }: SealedWorkspace, name: N, ...inputs: OperationInputs[N][]) {
   const settled = await writer.perform(inputs.map((input) => jobOf({ name, input, principal: PRINCIPAL })));
   return settled.map(({ answer }) =>
-    answer.kind === "json" ? JSON.parse(answer.body) : { problem: answer.kind === "problem" ? answer.code : "" },
+    answer.kind === "json"
+      ? JSON.parse(wholeText(answer.body))
+      : { problem: answer.kind === "problem" ? answer.code : "" },
   );
 }
 

@@ -2,6 +2,7 @@
  * One run of the simulator: workspaces, the real code of both ends of a workspace thread, and everything around it
  * decided by a seed. Whatever happens, what was acknowledged is in the log and in effect, and nothing else is.
  */
+
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,6 +12,7 @@ import { IdSource, RandomPool } from "../../src/ids.ts";
 import { sha256Hex } from "../../src/log/hash.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { parseSeal, type Seal } from "../../src/log/seal.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationName } from "../../src/operations.ts";
 import { freshAt } from "../../src/policy/retention.ts";
 import { readAgent } from "../../src/state/agents.ts";
@@ -430,7 +432,7 @@ class Simulation {
       if (isRepeated && answer === undefined) workspace.unanswered.set(actor, own.at(-1)?.id as string);
       requireRecorded(answer, own.at(-1)?.id, expected.replied);
       if (typeof answer === "object" && answer.answer.kind === "json") {
-        const reply = JSON.parse(answer.answer.body);
+        const reply = JSON.parse(wholeText(answer.answer.body));
         requireSame(`${where}: the reply`, expected.body ?? {}, reply);
         for (const [i, result] of (expected.results ?? []).entries())
           requireSame(`${where}: result ${i}`, result ?? {}, reply.results[i]);

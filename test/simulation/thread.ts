@@ -1,7 +1,7 @@
 /** A workspace thread in this process: both ends of its channel are the real code, and the simulation is the channel. */
 import { RandomPool } from "../../src/ids.ts";
 import type { ThreadOptions } from "../../src/threads/messages.ts";
-import { REPLIES } from "../../src/threads/reply-text.ts";
+import { isOfReplies } from "../../src/threads/reply-text.ts";
 import type { Spawning } from "../../src/threads/supervised.ts";
 import { WorkspaceThread } from "../../src/threads/workspace-thread.ts";
 import type { Seeded } from "../seeded.ts";
@@ -112,7 +112,7 @@ export class SimulatedThreads implements Spawning {
     if (queue.length === 0) return;
     const place = this.#random.chance(this.#channel.overtaken) ? this.#random.below(queue.length) : 0;
     const [text] = queue.splice(place, 1) as [string];
-    const mayBeLost = queue === this.#toThread || text.startsWith(REPLIES);
+    const mayBeLost = queue === this.#toThread || isOfReplies(text);
     if (mayBeLost && this.#random.chance(this.#channel.lost)) return;
     if (queue === this.#toThread) this.#thread?.receive(text);
     else this.#onMessage(text);

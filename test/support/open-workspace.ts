@@ -1,7 +1,9 @@
 /** A workspace in this process, without threads and HTTP: its writer, under a clock of the test's own. */
+
 import { join } from "node:path";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { applyEffect } from "../../src/state/apply.ts";
 import type { Connection } from "../../src/store/connection.ts";
@@ -10,6 +12,7 @@ import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Job } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { TimeSlice } from "../../src/workspace/time-slice.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
 const NO_KEY = new Uint8Array(32);
@@ -44,17 +47,18 @@ export class OpenWorkspace implements Disposable {
   constructor(
     readonly path: string,
     clock = systemClock,
+    slice = TimeSlice.endless(),
   ) {
     this.connection = openWorkspaceFile(path);
     const onFailure = (operation: string, error: unknown) => void this.failures.push({ operation, error });
-    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure });
+    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure, slice });
     this.principal = anybody(this.writer.workspaceId);
   }
 
   readonly connection: Connection;
 
-  static async make(directory: string, clock = systemClock): Promise<OpenWorkspace> {
-    return new OpenWorkspace(join(directory, `${await makeWorkspace(directory, clock)}.db`), clock);
+  static async make(directory: string, clock = systemClock, slice?: TimeSlice): Promise<OpenWorkspace> {
+    return new OpenWorkspace(join(directory, `${await makeWorkspace(directory, clock)}.db`), clock, slice);
   }
 
   /** An operation that waits to be performed. */
@@ -87,5 +91,5 @@ export class OpenWorkspace implements Disposable {
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
 export function bodyOf({ answer }: Reply): any {
   if (answer.kind !== "json") throw new Error(`answered ${JSON.stringify(answer)}`);
-  return JSON.parse(answer.body);
+  return JSON.parse(wholeText(answer.body));
 }

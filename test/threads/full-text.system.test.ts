@@ -1,7 +1,9 @@
 /** The full-text index across threads: a search requests it, the writer builds it, and it survives a restart. */
+
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { newSealKey } from "../../src/datadir/seal-key.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
@@ -36,7 +38,7 @@ test(
       const ask = async <N extends OperationName>(name: N, input: OperationInputs[N]) => {
         const { answer } = await pool.perform({ name, input, principal: anybody(workspaceId) });
         if (answer.kind !== "json") throw new Error(`${name}: ${JSON.stringify(answer)}`);
-        return JSON.parse(answer.body);
+        return JSON.parse(wholeText(answer.body));
       };
       const write = (key: string, value: string) => ask("data.write", { agentId: "a", key, value, metadata: {} });
       const first = async (query: string) =>

@@ -1,9 +1,11 @@
 /** The pool of threads: overload, many workspaces, damaged ones, a stop in the middle of work. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
@@ -61,7 +63,7 @@ test(
     const begin = async (workspaceId: string) => {
       const made = await ask(workspaceId, "checkpoint.create", { agentId: "a", label: null, metadata: {} });
       if (made.answer.kind !== "json") throw new Error(outcome(made));
-      const { id: checkpointId } = JSON.parse(made.answer.body);
+      const { id: checkpointId } = JSON.parse(wholeText(made.answer.body));
       return ask(workspaceId, "checkpoint.read", { checkpointId });
     };
     const begun = [];

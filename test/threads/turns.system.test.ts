@@ -1,7 +1,9 @@
 /** Workspaces that share a thread: what one of them does for long does not keep the others waiting. */
+
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
@@ -48,7 +50,7 @@ const write = (workspaceId: string, key: string, value: string) =>
 async function bodyOf(reply: Promise<Reply<Bytes>>): Promise<Record<string, unknown>> {
   const { answer } = await reply;
   if (answer.kind !== "json") throw new Error(`the answer is ${JSON.stringify(answer)}`);
-  return JSON.parse(answer.body);
+  return JSON.parse(wholeText(answer.body));
 }
 
 /** Writes of the neighbour that are done, one after another, before `long` is. */

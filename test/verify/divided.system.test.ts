@@ -1,8 +1,10 @@
 /** A large workspace is verified by several threads, and reported as one thread reports it. */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { copyFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { parseSeal } from "../../src/log/seal.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
 import { type Connection, type OpenOptions, openConnection } from "../../src/store/connection.ts";
@@ -35,7 +37,7 @@ async function perform(...wanted: Wanted[]): Promise<Record<string, unknown>[]> 
   const settled = await made.writer.perform(
     wanted.map(([name, input]) => jobOf({ name, input, principal: PRINCIPAL })),
   );
-  return settled.map(({ answer }) => (answer.kind === "json" ? JSON.parse(answer.body) : {}));
+  return settled.map(({ answer }) => (answer.kind === "json" ? JSON.parse(wholeText(answer.body)) : {}));
 }
 
 /** Writes of all agents: keys of every form, some again and again. */

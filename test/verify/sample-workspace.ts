@@ -10,6 +10,7 @@ import { writeData } from "../../src/features/data/write.ts";
 import { updateFloor } from "../../src/features/policies/floor.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
+import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import type { Principal, Reply } from "../../src/workspace/contract.ts";
@@ -75,7 +76,7 @@ export class Driver {
   async perform<N extends Known>(name: N, input: OperationInputs[N]): Promise<JsonObject> {
     const [settled] = await this.performAll([[name, input]]);
     const { answer } = settled as Reply;
-    return answer.kind === "json" ? (JSON.parse(answer.body) as JsonObject) : { problem: answer.kind };
+    return answer.kind === "json" ? (JSON.parse(wholeText(answer.body)) as JsonObject) : { problem: answer.kind };
   }
 
   /** Performs many operations in one transaction. */

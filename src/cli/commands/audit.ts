@@ -1,4 +1,5 @@
 /** `governd audit`: the newest events of the log of the installation, or an export of it, without a running daemon. */
+
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { requireRecorded } from "../../control/journal.ts";
@@ -6,6 +7,7 @@ import { findInstallation } from "../../control/workspaces.ts";
 import { Failure, systemReason } from "../../failure.ts";
 import { streamExport } from "../../features/audit/export.ts";
 import type { PresentedEvent } from "../../log/present.ts";
+import { wholeText } from "../../long-text.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
 import { inquiryOf } from "../../threads/registry.ts";
 import type { Answer, Reply } from "../../workspace/contract.ts";
@@ -99,7 +101,7 @@ async function asked<N extends "audit.query" | "audit.export">(
 
 function bodyOf(answer: Answer): { data: PresentedEvent[] } {
   if (answer.kind !== "json") throw new Error("a query without a body");
-  return JSON.parse(answer.body);
+  return JSON.parse(wholeText(answer.body));
 }
 
 async function showEvents(session: Session, body: { data: PresentedEvent[] }): Promise<void> {

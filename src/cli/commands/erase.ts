@@ -1,7 +1,9 @@
 /** `governd erase`: erases data from a workspace for good, with or without a running daemon. */
+
 import type { Command } from "commander";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
+import { wholeText } from "../../long-text.ts";
 import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session } from "../session.ts";
 
@@ -44,7 +46,7 @@ async function runErase(session: Session, options: EraseOptions): Promise<void> 
     throw new Failure(answer.code === "entry_not_found" ? "not_found" : "busy", answer.detail);
   }
   await scrubLog(options, options.workspace);
-  const body = JSON.parse(answer?.kind === "json" ? answer.body : "{}") as Record<string, unknown>;
+  const body = JSON.parse(answer?.kind === "json" ? wholeText(answer.body) : "{}") as Record<string, unknown>;
   await session.print(body, [
     `Erased ${body.deleted} entries and the details of ${body.erased_events} events. Recorded as ${body.audit_id}.`,
   ]);

@@ -1,10 +1,12 @@
 /** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
+
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { countPrefix, findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
+import { findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
+import { countListed } from "../../state/listing/groups.ts";
 import {
   answered,
   type Context,
@@ -75,7 +77,7 @@ export const deleteData: Operation<"data.delete"> = async (reader, context, inpu
 export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, input) => {
   const { agentId, prefix, confirmedCount } = input;
   const agent = await context.agents.find(agentId);
-  const count = agent === null ? 0 : await countPrefix(reader, agent, prefix, context.nowMs);
+  const count = agent === null ? 0 : await countListed(reader, agent, { prefix }, context);
   if (confirmedCount !== undefined && count > 0 && count !== confirmedCount) {
     const detail = `${count === 1 ? "1 entry has" : `${count} entries have`} this prefix. Send confirm_count ${count} to delete what there is.`;
     const extra = { param: "confirm_count", count };
@@ -105,7 +107,7 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
     if (refusal !== null) return refusal;
   }
   const target: ErasureTarget = "key" in input ? { key: input.key } : { prefix: input.prefix };
-  const found = await countErasable(reader, agent, agentId, target);
+  const found = await countErasable(reader, agent, agentId, target, context.pause);
   const { entries, versions, events, erased } = found;
   if ("key" in input && versions === 0 && events === 0) {
     return notFound(agent, agentId, "entry_not_found", NOTHING, {});

@@ -1,5 +1,7 @@
 /** Calls of tools: a call becomes a request for a route, and what the operation replies becomes the tool's result. */
+
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import { wholeText } from "../../long-text.ts";
 import { PROBLEMS, Problem } from "../../problem.ts";
 import { type Bytes, type Principal, type Reply, requireAgentAllowed } from "../../workspace/contract.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
@@ -122,7 +124,7 @@ function shownResult(asked: McpRequest, tool: Tool, { answer, blockedBy }: Reply
   }
   if (answer.kind !== "json") throw new Error(`${name} has no JSON answer`);
   const tag = showsVersion === true && answer.etag !== undefined ? `,"audit_id":"${answer.etag}"}` : "}";
-  const whole = answer.body.slice(0, -1) + tag;
+  const whole = wholeText(answer.body).slice(0, -1) + tag;
   const body = shown === undefined ? whole : JSON.stringify(shown(JSON.parse(whole)));
   return toolResult(asked, asked.agentId === null ? body : omitAgent(body), blockedBy !== undefined);
 }

@@ -1,5 +1,7 @@
 /** Resources: entries and configurations, by URIs of our own scheme. They are templates, since nobody lists them all. */
+
 import type { JsonObject } from "../../json.ts";
+import { wholeText } from "../../long-text.ts";
 import { type OperationName, scopesOf } from "../../operations.ts";
 import { PROBLEMS, Problem } from "../../problem.ts";
 import { type McpRequest, performCall } from "./call.ts";
@@ -74,7 +76,7 @@ async function bodyOf(asked: McpRequest, operation: OperationName, agent: string
   try {
     const query = (key === null ? {} : route.query?.parse({ agent_id: agent, key })) as JsonObject;
     const { answer } = await performCall(asked, { route, query, ...(key === null && { params: { agent_id: agent } }) });
-    if (answer.kind === "json") return answer.body;
+    if (answer.kind === "json") return wholeText(answer.body);
     if (answer.kind === "problem") throw new Problem(answer.code, answer.detail);
   } catch (error) {
     if (error instanceof Problem && MISSING.has(PROBLEMS[error.code][0])) return null;

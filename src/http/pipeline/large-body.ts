@@ -1,23 +1,33 @@
 /** Bodies that are sent in pieces, so that other requests are served between them. */
+import type { LongText } from "../../long-text.ts";
 import { nextTurn } from "../../timer.ts";
 
-/** Bodies from this length on are sent in pieces of it, UTF-16 units. */
+/** Bodies from this length on are sent in pieces of it at most, UTF-16 units. */
 const PIECE = 128 * 1024;
 
 /** Returns a body for a response: the text itself, or a stream of its bytes when it is long. */
-export function inPieces(text: string): string | ReadableStream<Uint8Array> {
-  if (text.length <= PIECE) return text;
+export function inPieces(text: LongText): string | ReadableStream<Uint8Array> {
+  if (typeof text === "string" && text.length <= PIECE) return text;
   const encoder = new TextEncoder();
-  let at = 0;
+  const pieces = piecesOf(typeof text === "string" ? [text] : text);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       await nextTurn();
-      const end = endOfPiece(text, at);
-      controller.enqueue(encoder.encode(text.slice(at, end)));
-      at = end;
-      if (at === text.length) controller.close();
+      const { value, done } = pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
     },
   });
+}
+
+function* piecesOf(texts: readonly string[]): Generator<string> {
+  for (const text of texts) {
+    for (let at = 0; at < text.length; ) {
+      const end = endOfPiece(text, at);
+      yield text.slice(at, end);
+      at = end;
+    }
+  }
 }
 
 /** Returns where a piece that begins at `start` ends: not between the two halves of a character. */

@@ -1,0 +1,27 @@
+/**
+ * Texts of many megabytes. They stay in pieces from where they are made to where they are sent, so that no thread copies
+ * or passes on all of one at once.
+ */
+
+/** A text, or the pieces that it consists of. */
+export type LongText = string | readonly string[];
+
+/** A piece is complete from this length on, UTF-16 units. */
+const PIECE = 64 * 1024;
+
+/** Returns the text that begins with `start`, goes on with the items, separated by commas, and ends with `end`. */
+export function textOfItems(start: string, items: readonly string[], end: string): LongText {
+  const pieces: string[] = [];
+  let piece = start;
+  for (const [i, item] of items.entries()) {
+    piece += i === 0 ? item : `,${item}`;
+    if (piece.length < PIECE) continue;
+    pieces.push(piece);
+    piece = "";
+  }
+  piece += end;
+  return pieces.length === 0 ? piece : [...pieces, piece];
+}
+
+/** Returns a text as one string. */
+export const wholeText = (text: LongText): string => (typeof text === "string" ? text : text.join(""));

@@ -1,0 +1,90 @@
+/**
+ * Operations on many entries, or on large ones, are done in steps of bounded size: other workspaces on the thread have
+ * their turn in between. Counted here, not timed: the slice is over whenever it is looked at.
+ */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { CHANGED_AT_ONCE, inSteps } from "../../src/store/walk.ts";
+import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { TimeSlice } from "../../src/workspace/time-slice.ts";
+import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
+import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(60_000);
+
+const ENTRIES = 40;
+const VALUE = "A note about the harbour. ".repeat(2_500);
+/** A step concerns half a megabyte at most. */
+const STEPS = Math.floor((ENTRIES * VALUE.length) / (512 * 1024));
+
+let directory: TemporaryDirectory;
+let workspace: OpenWorkspace;
+let turns = 0;
+let nowMs = Date.UTC(2026, 0, 1);
+
+beforeAll(async () => {
+  directory = temporaryDirectory();
+  let calls = 0;
+  const slice = new TimeSlice(
+    () => 1_000 * calls++,
+    async () => {
+      turns++;
+    },
+  );
+  workspace = await OpenWorkspace.make(directory.path, () => nowMs, slice);
+});
+afterAll(() => {
+  workspace[Symbol.dispose]();
+  directory[Symbol.dispose]();
+});
+beforeEach(async () => {
+  for (let i = 0; i < ENTRIES; i++)
+    await workspace.perform("data.write", { agentId: "a", key: `large/${i}`, value: VALUE, metadata: {} });
+});
+
+/** Returns how often others had their turn. */
+async function turnsOf(work: () => Promise<unknown>): Promise<number> {
+  turns = 0;
+  await work();
+  return turns;
+}
+
+const deletePrefix = () => workspace.perform("data.delete_prefix", { agentId: "a", prefix: "large/" });
+const checkpoint = async (): Promise<string> =>
+  bodyOf(await workspace.perform("checkpoint.create", { agentId: "a", label: null, metadata: {} })).id;
+
+test("a deletion by prefix", async () => {
+  expect(await turnsOf(async () => expect(bodyOf(await deletePrefix()).deleted).toBe(ENTRIES))).toBeGreaterThan(STEPS);
+});
+
+test("a deletion by prefix of what a checkpoint sees, and the deletion of the checkpoint", async () => {
+  const checkpointId = await checkpoint();
+  expect(await turnsOf(deletePrefix)).toBeGreaterThan(STEPS);
+  const deletion = () => workspace.perform("checkpoint.delete", { checkpointId });
+  expect(await turnsOf(async () => expect((await deletion()).result).toBe("ok"))).toBeGreaterThan(STEPS);
+  expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
+});
+
+test("an erasure by prefix", async () => {
+  await checkpoint();
+  await deletePrefix();
+  const erasure = () => workspace.perform("data.erase", { agentId: "a", prefix: "large/" });
+  expect(await turnsOf(async () => expect((await erasure()).result).toBe("ok"))).toBeGreaterThan(STEPS);
+});
+
+test("the removal of what is past its retention", async () => {
+  await workspace.perform("config.update", { agentId: "a", config: { policies: { retention_days: 1 } } });
+  nowMs += 3 * 86_400_000;
+  expect(await turnsOf(() => sweepWorkspace(workspace.connection, workspace.writer))).toBeGreaterThan(STEPS);
+  expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
+});
+
+test("a step has few rows, or few bytes, and one row at least", () => {
+  const sizes = (rows: readonly number[]) => [...inSteps(rows, (bytes) => bytes)].map(({ length }) => length);
+  expect(sizes([])).toEqual([]);
+  expect(sizes(Array.from({ length: 2 * CHANGED_AT_ONCE + 1 }, () => 1))).toEqual([
+    CHANGED_AT_ONCE,
+    CHANGED_AT_ONCE,
+    1,
+  ]);
+  expect(sizes([2 ** 20, 2 ** 20, 10, 2 ** 18, 2 ** 18, 1])).toEqual([1, 1, 2, 2]);
+});
