@@ -9,6 +9,7 @@ import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
 import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
+import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
 import { sealSize } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { verb } from "../../src/web/ui/event-words.ts";
@@ -124,6 +125,46 @@ test("an edited rule is sent as typed, and those beside it as they were", () => 
   expect(toPolicies({ ...draft, patterns }).screening).toEqual({
     patterns: [kept, { name: "b", regex: "y", mode: "block", prefixes: ["notes/", "customers/"] }],
   });
+});
+
+test("parts of policies are put into others, which keep the rest", () => {
+  const screening = {
+    pii: { mode: "audit" },
+    patterns: [{ name: "a", regex: "1", mode: "block" }],
+    exceptions: [{ detector: "a", equals: "x", reason: "new" }],
+  };
+  const parts = partsOf({ block_pii: true, block_secrets: false, retention_days: 7, screening });
+  expect(parts.map(({ label, isOn }) => `${isOn ? "on" : "off"} ${label}`)).toEqual([
+    "on Block personal data: on",
+    "off Block secrets: off",
+    "on Keep data for (days): 7",
+    "on Modes of personal data: audit",
+    "on Pattern a: block",
+    "on Exception x (a)",
+  ]);
+  const into: JsonObject = {
+    block_secrets: true,
+    screening: {
+      pii: { mode: "block", detectors: { email: "off" } },
+      secrets: { mode: "redact" },
+      patterns: [
+        { name: "a", regex: "0", mode: "audit" },
+        { name: "b", regex: "2", mode: "audit" },
+      ],
+      exceptions: [{ detector: "a", equals: "x", reason: "old" }],
+    },
+  };
+  const put = parts.filter(({ isOn }) => isOn).reduce((policies, part) => part.put(policies), into);
+  expect(put).toEqual({
+    block_pii: true,
+    block_secrets: true,
+    retention_days: 7,
+    screening: {
+      ...screening,
+      secrets: { mode: "redact" },
+      patterns: [screening.patterns[0], { name: "b", regex: "2", mode: "audit" }],
+    },
+  } as JsonObject);
 });
 
 test("lines of JSON are handed out whole, wherever the network cuts them", async () => {

@@ -179,6 +179,36 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await verdict().getByText("Blocked by block_pii").waitFor();
   });
 
+  test("one policy is applied to many agents, each over the version that was shown", async () => {
+    await beside("/v1/config/bot", { model: "m", policies: { retention_days: 7 } }, "PUT");
+    await beside("/v1/config/crawler", { policies: { block_secrets: true } }, "PUT");
+    await page.goto(room("/policies"));
+    await page.getByRole("button", { name: "Apply …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Block personal data: off").waitFor();
+    expect(await dialog.getByLabel("Block secrets: on").isChecked()).toBe(true);
+    await dialog.getByPlaceholder("Id begins with").fill("nobody");
+    await dialog.getByText("No such agent").waitFor();
+    await dialog.getByPlaceholder("Id begins with").fill("");
+    await dialog.getByLabel("All shown").check();
+    await dialog.getByRole("button", { name: "Preview for 3 agents" }).click();
+    await dialog.getByText("crawler stays as it is").waitFor();
+    await dialog.getByText("bot changes").click();
+    await dialog.getByRole("region", { name: "v1 and Applied side by side" }).first().waitFor();
+    await beside("/v1/config/bot", { model: "n", policies: { retention_days: 8 } }, "PUT");
+    await dialog.getByRole("button", { name: "Apply to 2 agents" }).click();
+    await dialog.getByText("new-one saved as v3").waitFor();
+    await dialog.getByText("bot changed in the meantime, not saved").waitFor();
+    expect(await beside("/v1/config/bot")).toMatchObject({ version: "v2" });
+    await dialog.getByRole("button", { name: "Look at 1 failed one again" }).click();
+    await dialog.getByRole("button", { name: "Apply to 1 agent" }).click();
+    await dialog.getByText("bot saved as v3").waitFor();
+    expect(await beside("/v1/config/bot")).toMatchObject({
+      config: { model: "n", policies: { retention_days: 8, block_secrets: true } },
+    });
+    await dialog.getByRole("button", { name: "Done" }).click();
+  });
+
   test("nothing failed in the browser on the way", () => {
     expect(failures).toEqual([]);
   });

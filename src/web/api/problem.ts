@@ -32,6 +32,16 @@ export class ApiProblem extends Error {
 export const badInput = (param: string, detail: string): ApiProblem =>
   new ApiProblem(0, { title: "The form is not complete", detail, code: "input", param });
 
+/** Returns what is made of what was typed, null while some of it cannot be sent. */
+export function ifComplete<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch (error) {
+    if (asProblem(error).isInput) return null;
+    throw error;
+  }
+}
+
 /** Returns whatever was thrown as a problem. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;

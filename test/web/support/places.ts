@@ -33,6 +33,8 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "event", path: `${room}/events/${blockedEventId}` },
     { name: "policies", path: `${room}/policies` },
     { name: "policies-edited", path: `${room}/policies`, act: editedPolicies },
+    { name: "policies-apply", path: `${room}/policies`, act: press("Apply …") },
+    { name: "policies-preview", path: `${room}/policies`, act: previewedPolicies },
     { name: "policies-versions", path: `${room}/policies/versions` },
     { name: "proof", path: `${room}/proof`, act: verifyNow },
     { name: "trail", path: `${room}/trail` },
@@ -80,6 +82,13 @@ async function editedPolicies(page: Page): Promise<void> {
   await page.getByText("Blocked by").waitFor();
   await page.getByRole("button", { name: "Replay", exact: true }).click();
   await page.getByText("Would be redacted").waitFor();
+}
+
+async function previewedPolicies(page: Page): Promise<void> {
+  await press("Apply …")(page);
+  await page.getByLabel("All shown").check();
+  await page.getByRole("button", { name: /^Preview for/ }).click();
+  await page.locator("dialog summary", { hasText: "research" }).click();
 }
 
 async function verifyNow(page: Page): Promise<void> {

@@ -1,5 +1,6 @@
 /** A text is tried: what would be found in it, and what would be stored. */
 import { useState } from "preact/hooks";
+import { ifComplete } from "../../api/problem.ts";
 import type { CheckResult, Finding } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
@@ -78,7 +79,7 @@ export function Playground({ edited }: { edited: Edited }) {
       </form>
       <Problem problem={check.problem} />
       {checked !== null && check.problem === null && (
-        <Outcome checked={checked} isOld={checked.request !== orEmpty(() => JSON.stringify(request()))} />
+        <Outcome checked={checked} isOld={checked.request !== ifComplete(() => JSON.stringify(request()))} />
       )}
     </section>
   );
@@ -136,13 +137,4 @@ function Outcome({ checked: { answer, text, key }, isOld }: { checked: Checked; 
       )}
     </div>
   );
-}
-
-/** Returns what a function returns, an empty text while something typed cannot be sent. */
-function orEmpty(text: () => string): string {
-  try {
-    return text();
-  } catch {
-    return "";
-  }
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isAbort } from "../../api/client.ts";
 import { jsonLines } from "../../api/lines.ts";
+import { ifComplete } from "../../api/problem.ts";
 import type { ReplayResult } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
@@ -85,21 +86,15 @@ function Bar({ progress: { examined, total } }: { progress: Progress }) {
   );
 }
 
-function isOld(edited: Edited, policies: string): boolean {
-  try {
-    return JSON.stringify(edited.policies()) !== policies;
-  } catch {
-    return true;
-  }
-}
-
 function Result({ result, policies, edited }: { result: ReplayResult; policies: string; edited: Edited }) {
   const { examined, unchanged, would_block, would_redact, would_audit, samples, blocked_before } = result;
   const before = Object.entries(blocked_before).sort(([, a], [, b]) => b - a);
   const found = would_block + would_redact + would_audit;
   return (
     <div class="stack" role="status">
-      {isOld(edited, policies) && <p class="small faint">The policies in the form have changed since.</p>}
+      {ifComplete(() => JSON.stringify(edited.policies())) !== policies && (
+        <p class="small faint">The policies in the form have changed since.</p>
+      )}
       <Facts
         of={{
           Examined: counted(examined, "entry", "entries"),

@@ -1,6 +1,6 @@
 /** The form around something that has versions. After a conflict it shows both sides, and what was typed stays. */
 import type { ComponentChildren } from "preact";
-import type { ApiProblem } from "../../api/problem.ts";
+import { ifComplete } from "../../api/problem.ts";
 import type { AnyVersion, Editor } from "../../state/versioned.ts";
 import { Button } from "../../ui/button.tsx";
 import { Diff } from "../../ui/diff.tsx";
@@ -85,7 +85,7 @@ function InForce({ version }: { version: AnyVersion & { rolled_back_from?: strin
 /** After 412 because somebody else saved first: the user decides. */
 function Conflict<V extends AnyVersion, D>({ of, theirs }: { of: Editor<V, D>; theirs: V }) {
   const { what, draft, save, take } = of;
-  const mine = orProblem(() => sortedJson(what.bodyOf(draft)));
+  const mine = ifComplete(() => sortedJson(what.bodyOf(draft)));
   return (
     <div class="callout tone-warn stack" role="alert">
       <p>
@@ -111,14 +111,4 @@ function Conflict<V extends AnyVersion, D>({ of, theirs }: { of: Editor<V, D>; t
       </div>
     </div>
   );
-}
-
-/** Returns what a function returns, null when something typed cannot be sent. */
-function orProblem(text: () => string): string | null {
-  try {
-    return text();
-  } catch (error) {
-    if ((error as ApiProblem).isInput) return null;
-    throw error;
-  }
 }

@@ -1,0 +1,71 @@
+/** The parts of policies, each of which can be put into the policies of a configuration without the others. */
+import type { JsonObject, JsonValue } from "../../../json.ts";
+import { contentPolicies } from "../../../policy/policies.ts";
+import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
+import { singlePolicies } from "./draft.ts";
+import { detectorName } from "./words.ts";
+
+export interface PolicyPart {
+  id: string;
+  label: string;
+  /** Whether it demands something. */
+  isOn: boolean;
+  /** Returns policies with this part; the rest of them stays. */
+  put(policies: JsonObject): JsonObject;
+}
+
+export function partsOf(policies: JsonObject): PolicyPart[] {
+  const { patterns = [], exceptions = [], ...kinds } = (policies.screening ?? {}) as ScreeningSetting;
+  const single = singlePolicies().flatMap(([name, { display, off }]): PolicyPart[] => {
+    const setting = policies[name];
+    if (setting === undefined) return [];
+    const shown = typeof setting === "boolean" ? (setting ? "on" : "off") : JSON.stringify(setting);
+    const put = (into: JsonObject) => ({ ...into, [name]: setting });
+    return [{ id: name, label: `${display.label}: ${shown}`, isOn: setting !== off, put }];
+  });
+  const modes = contentPolicies().flatMap(([, { kind, forbids }]): PolicyPart[] => {
+    const setting = kind === null ? undefined : kinds[kind];
+    if (kind === null || setting === undefined) return [];
+    const put = screening((into) => ({ ...into, [kind]: setting }));
+    return [{ id: kind, label: `Modes of ${forbids}: ${modesInWords(setting)}`, isOn: true, put }];
+  });
+  return [...single, ...modes, ...patterns.map(patternPart), ...exceptions.map(exceptionPart)];
+}
+
+/** Returns a change of policies that changes only their screening. */
+const screening = (change: (screening: ScreeningSetting) => ScreeningSetting) => (policies: JsonObject) => ({
+  ...policies,
+  screening: change((policies.screening ?? {}) as ScreeningSetting) as JsonValue,
+});
+
+function modesInWords({ mode = "off", detectors = {} }: KindModes): string {
+  const single = Object.entries(detectors).map(([name, own]) => `${detectorName(name)} ${own}`);
+  return [mode, ...single].join(", ");
+}
+
+function patternPart(pattern: PatternSetting): PolicyPart {
+  const put = screening((into) => ({
+    ...into,
+    patterns: replaced(into.patterns ?? [], pattern, ({ name }) => name === pattern.name),
+  }));
+  return { id: `pattern ${pattern.name}`, label: `Pattern ${pattern.name}: ${pattern.mode}`, isOn: true, put };
+}
+
+function exceptionPart(exception: ExceptionSetting): PolicyPart {
+  const { detector, equals, ends_with: ending, prefixes } = exception;
+  const about = (one: ExceptionSetting) => JSON.stringify([one.detector, one.equals, one.ends_with, one.prefixes]);
+  const put = screening((into) => ({
+    ...into,
+    exceptions: replaced(into.exceptions ?? [], exception, (one) => about(one) === about(exception)),
+  }));
+  const text = equals ?? `…${ending}`;
+  const where = prefixes === undefined ? "" : `, ${prefixes.join(" ")}`;
+  const label = `Exception ${text} (${detectorName(detector)}${where})`;
+  return { id: `exception ${about(exception)}`, label, isOn: true, put };
+}
+
+/** Returns a list with an item in place of the one that is about the same, or at its end. */
+function replaced<Item>(items: readonly Item[], item: Item, isSame: (one: Item) => boolean): Item[] {
+  const at = items.findIndex(isSame);
+  return at === -1 ? [...items, item] : items.with(at, item);
+}
