@@ -1,5 +1,6 @@
 /** Requests and decisions. */
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
+import { REQUIRE_CONFIG } from "../policy/floor.ts";
 import { contentPolicies } from "../policy/policies.ts";
 import { PATTERNS } from "../policy/screening.ts";
 import type { Families } from "./family.ts";
@@ -63,7 +64,10 @@ type DecisionLabels = { decision: string; policy: string };
 
 const DECISIONS: readonly DecisionLabels[] = [
   { decision: "allowed", policy: "none" },
-  ...[...contentPolicies().map(([policy]) => policy), PATTERNS].map((policy) => ({ decision: "blocked", policy })),
+  ...[...contentPolicies().map(([policy]) => policy), PATTERNS, REQUIRE_CONFIG].map((policy) => ({
+    decision: "blocked",
+    policy,
+  })),
   { decision: "denied", policy: "suspension" },
   { decision: "denied", policy: "quota" },
 ];

@@ -5,6 +5,9 @@
 import type { JsonObject } from "../json.ts";
 import { enforces, NO_POLICIES, type PolicySettings, policiesOf, stricterPolicies } from "./policies.ts";
 
+/** What refuses the writes of agents without a config, as `blocked_by` names it. */
+export const REQUIRE_CONFIG = "require_config";
+
 export interface Floor {
   /** `1` is shown as `p1`; null before the first version. */
   version: number | null;

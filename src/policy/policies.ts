@@ -40,7 +40,10 @@ export const POLICIES = {
   screening,
 } satisfies Readonly<Record<string, Policy<AnySetting>>>;
 
-/** When several refuse, `blocked_by` names the first of these. Policies that are not in the list come last. */
+/**
+ * When several find something, `blocked_by` names the first of these. Policies that are not in the list come last. What
+ * refuses a write whatever it contains comes before them (`workspace/admission.ts`).
+ */
 export const PRECEDENCE: readonly string[] = ["block_secrets", "block_pii", PATTERNS];
 
 export type PolicyName = keyof typeof POLICIES;

@@ -125,11 +125,12 @@ export class Recorder {
     return reply;
   }
 
-  /** The details of an event. In an agent's chain they state the floor that was in force. */
+  /** The details of an event. About an agent, also about one that never began, they state the floor that was in force. */
   #detailsOf({ via }: Job, { agentId, floor }: AgentState, { details }: Outcome<Answer>): JsonObject {
     if (via === undefined && floor.version === null) return details;
     const all: JsonObject = { ...details, ...via };
-    if (agentId !== null && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
+    const isAboutAgent = agentId !== null || details.agent_id !== undefined;
+    if (isAboutAgent && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
     return all;
   }
 

@@ -234,6 +234,144 @@ describe("what they demand", () => {
   );
 });
 
+const REQUIRED = { require_config: true };
+const NEEDS_CONFIG = "policy:require_config";
+const batch =
+  (atomic: boolean) =>
+  ({ agent }: Scene) => ({
+    path: "/v1/data/batch",
+    body: {
+      agent_id: agent,
+      atomic,
+      operations: [
+        { op: "write", key: "k", value: "v" },
+        { op: "read", key: "k" },
+      ],
+    },
+  });
+
+describe("a config is required", () => {
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "a write without one is blocked, and what was found is named as well",
+        given: setTo({ policies: { block_pii: true }, ...REQUIRED }),
+        request: ({ agent }: Scene) => ({ path: "/v1/data/write", body: { agent_id: agent, key: "k", value: PERSON } }),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        changes: ["agents"],
+        check: (_scene, { json }) => {
+          expect(json).toMatchObject({ allowed: false, blocked_by: NEEDS_CONFIG });
+          expect(json.message).toContain("PUT /v1/config/");
+          expect(json.findings).toMatchObject([{ detector: "phone", mode: "block" }]);
+        },
+      },
+      {
+        name: "also of an agent that has entries",
+        given: async (scene) => {
+          await setTo({})(scene);
+          await scene.client.write(scene.agent, "k", "v");
+          await setTo(REQUIRED)(scene);
+        },
+        request: ({ agent }: Scene) => ({ path: "/v1/data/write", body: { agent_id: agent, key: "k", value: "w" } }),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        body: { allowed: false, blocked_by: NEEDS_CONFIG, findings: [] },
+        details: { key: "k", findings: [], policies_version: expect.stringMatching(/^p\d+$/) },
+      },
+      {
+        name: "a write with one is not",
+        given: async (scene) => {
+          await setTo(REQUIRED)(scene);
+          await scene.client.configure(scene.agent, {});
+        },
+        request: ({ agent }: Scene) => ({ path: "/v1/data/write", body: { agent_id: agent, key: "k", value: "v" } }),
+        status: 200,
+        appends: ["agent data.write allowed"],
+        changes: ["agents", "entries"],
+        body: { allowed: true },
+      },
+      {
+        name: "a batch is refused as a whole",
+        given: setTo(REQUIRED),
+        request: batch(true),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        changes: ["agents"],
+        body: { applied: false, results: [{ allowed: false, blocked_by: NEEDS_CONFIG }, { skipped: true }] },
+      },
+      {
+        name: "a batch that is not atomic still reads",
+        given: setTo(REQUIRED),
+        request: batch(false),
+        status: 200,
+        appends: ["agent data.write blocked", "agent data.read not_found"],
+        changes: ["agents"],
+        body: {
+          applied: true,
+          results: [
+            { allowed: false, blocked_by: NEEDS_CONFIG },
+            { found: false, key: "k" },
+          ],
+        },
+      },
+      {
+        name: "a restore brings nothing back",
+        given: async (scene) => {
+          await setTo({})(scene);
+          await scene.client.write(scene.agent, "k", "v");
+          const { json } = await scene.client.checkpoint(scene.agent);
+          await scene.client.write(scene.agent, "k", "w");
+          await setTo(REQUIRED)(scene);
+          return json.id;
+        },
+        request: ({ made }: Scene) => ({ path: `/v1/checkpoints/${made}/restore`, body: {} }),
+        status: 409,
+        code: "restore_blocked",
+        appends: ["agent checkpoint.restore blocked"],
+        body: { blocked_by: NEEDS_CONFIG, findings: [] },
+      },
+      {
+        name: "a check says so",
+        given: setTo(REQUIRED),
+        request: ({ agent }: Scene) => ({ path: "/v1/policies/check", body: { agent_id: agent, value: "v" } }),
+        status: 200,
+        appends: ["- policy.check ok"],
+        body: { allowed: false, blocked_by: NEEDS_CONFIG, findings: [] },
+      },
+      {
+        name: "a check without an agent, or under policies of its own, is about no config",
+        given: setTo(REQUIRED),
+        request: ({ agent }: Scene) => ({
+          path: "/v1/policies/check",
+          body: { agent_id: agent, value: "v", policies: {} },
+        }),
+        status: 200,
+        appends: ["- policy.check ok"],
+        body: { allowed: true },
+      },
+    ],
+  );
+});
+
+test("events about agents state the version in force, also of agents that never began", async () => {
+  const { client, view } = workspace;
+  const { json } = await client.send(put(P1));
+  const said = async (request: Parameters<typeof client.send>[0]) => {
+    await client.send(request);
+    const [last] = view.eventsAfter(-1).slice(-1);
+    return (await client.get(`/v1/audit/${last?.id}`)).json.details.policies_version;
+  };
+  expect(await said({ path: "/v1/policies/check", body: { value: "v" } })).toBe(json.version);
+  expect(await said({ path: "/v1/policies/check", body: { agent_id: "nobody", value: "v" } })).toBe(json.version);
+  expect(await said({ path: "/v1/data/read?agent_id=nobody&key=k" })).toBe(json.version);
+  expect(await said({ path: "/v1/data/write", body: { agent_id: "somebody", key: "k", value: "v" } })).toBe(
+    json.version,
+  );
+  expect(await said({ path: "/v1/policies" })).toBeUndefined();
+});
+
 test("a read with the tag of the version in force has no body", async () => {
   const { client } = workspace;
   const tag = (await client.send(put(P1))).headers.get("etag") as string;

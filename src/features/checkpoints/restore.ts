@@ -13,6 +13,7 @@ import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../
 import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { barOf } from "../../workspace/admission.ts";
 import { answered, type Context, type Operation, type Outcome, refusedByPolicy } from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
@@ -30,11 +31,8 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // An entry that has expired under the present or the restored policies does not come back.
   const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
-  const refusal = plan === null ? null : await findRefused(reader, context, plan, policies);
-  if (refusal !== null) {
-    const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
-    return refusedByPolicy(agent, { ...refusal, message }, "restore_blocked", { checkpoint_id: checkpoint.id });
-  }
+  const refusal = plan === null ? null : await refusalOfRestore(reader, context, agent, plan, policies);
+  if (refusal !== null) return refusedByPolicy(agent, refusal, "restore_blocked", { checkpoint_id: checkpoint.id });
   const present = await countPresent(reader, agent, context.nowMs);
   return restored(context, found, newConfig, plan, present);
 };
@@ -47,6 +45,22 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
   const current = await readConfigVersion(reader, agent.firstSeq, agent.configVersion);
   if (wanted.config === current.config) return null;
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
+}
+
+/** Returns what keeps the entries of a plan from coming back under these policies; null for nothing. */
+async function refusalOfRestore(
+  reader: Reader,
+  context: Context,
+  agent: AgentState,
+  plan: RestorePlan,
+  policies: PolicySettings,
+): Promise<Refused | null> {
+  const bar = plan.comeBack.length === 0 ? null : barOf(agent);
+  if (bar !== null) return { allowed: false, ...bar, findings: [] };
+  const refusal = await findRefused(reader, context, plan, policies);
+  if (refusal === null) return null;
+  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
+  return { ...refusal, message };
 }
 
 /** Returns the decision about the first entry that these policies refuse; null when they refuse none. */

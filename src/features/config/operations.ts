@@ -84,15 +84,13 @@ function showListed(agentId: string, version: ConfigVersion): JsonObject {
 const readEffective: Operation<"config.read_effective"> = async (_reader, context, { agentId }) => {
   const agent = await context.agents.find(agentId);
   const { floor } = context.agents;
-  const policiesVersion = showFloorVersion(floor.version);
   const body = {
     agent_id: agentId,
     config_version: showVersion(agent?.configVersion ?? null),
-    policies_version: policiesVersion,
+    policies_version: showFloorVersion(floor.version),
     ...inForce(floor, agent?.own ?? NO_POLICIES),
   };
-  const details = naming(agent, agentId, policiesVersion === null ? {} : { policies_version: policiesVersion });
-  return answered(agent, details, JSON.stringify(body));
+  return answered(agent, naming(agent, agentId, {}), JSON.stringify(body));
 };
 
 export const updateConfig: Operation<"config.update"> = async (_reader, context, input) => {

@@ -5,11 +5,12 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { decide, type Reported } from "../../policy/decide.ts";
+import { decide, type Refused, type Reported } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
-import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
+import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { barOf, underBar } from "../../workspace/admission.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
@@ -76,15 +77,9 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   const screened = stillHolds(ahead, agent.policies)
     ? ahead
     : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
-  const { decision, content } = screened;
-  if (!decision.allowed) {
-    const findings = decision.findings as unknown as JsonObject[];
-    const { blockedBy, message } = decision;
-    const body = { allowed: false, blocked_by: blockedBy, message, findings };
-    // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
-    const named = decision.findings.some(({ field }) => field === "key") ? {} : { key: input.key };
-    return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
-  }
+  const decision = underBar(barOf(agent), screened.decision);
+  if (!decision.allowed) return blocked(agent, input.key, decision);
+  const { content } = screened;
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
   const { found } = decision;
   const details: JsonObject = { key: input.key, value_digest: digest };
@@ -98,6 +93,14 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     effect,
   });
 };
+
+function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found }: Refused) {
+  const findings = found as unknown as JsonObject[];
+  const body = { allowed: false, blocked_by: blockedBy, message, findings };
+  // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
+  const named = found.some(({ field }) => field === "key") ? {} : { key };
+  return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
+}
 
 /** What the event of a stored write says of what was found in it. */
 function reportedOf({ findings, redacted, excepted }: Reported): JsonObject {

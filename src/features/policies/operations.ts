@@ -2,12 +2,21 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
+import { showFloorVersion } from "../../policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
 import { loadFloor } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { barOf, underBar } from "../../workspace/admission.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
-import { answered, finished, naming, type Operation, type OperationsOf } from "../../workspace/operation.ts";
+import {
+  answered,
+  type Context,
+  finished,
+  naming,
+  type Operation,
+  type OperationsOf,
+} from "../../workspace/operation.ts";
 import { listFloorVersions, readFloor, readFloorVersion, updateFloor } from "./floor.ts";
 
 const NOTHING_OBJECTS = "Nothing objects. Nothing was stored.";
@@ -48,12 +57,20 @@ const check: Operation<"policy.check", Decided> = async (_reader, context, input
   const found = await context.agents.find(agentId);
   const agent = agentId === null ? null : found;
   const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
-  const { decision } = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
+  const decided = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
+  // The workspace asks for no agent, and the policies of the request for no config.
+  const writer =
+    agentId === null || input.policies !== null ? null : (agent ?? context.agents.fresh(agentId, context.seq));
+  const decision = underBar(writer && barOf(writer), decided.decision);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
-  const named = agentId === null ? details : naming(agent, agentId, details);
+  const named = agentId === null ? { ...details, ...floorIn(context) } : naming(agent, agentId, details);
   return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
+
+/** What the event says of the policies of the workspace where no agent is named. */
+const floorIn = ({ agents: { floor } }: Context): JsonObject =>
+  floor.version === null ? {} : { policies_version: showFloorVersion(floor.version) };
 
 /** What the event and the answer say of a write that would be stored. */
 function allowanceOf({ found }: Allowed): JsonObject {
