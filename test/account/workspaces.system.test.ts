@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { actions } from "../../src/http/app.ts";
+import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
@@ -23,11 +25,19 @@ async function appended(work: () => Promise<unknown>) {
   return view.eventsAfter(head).map(({ line, details }) => [line, details] as const);
 }
 
-test("a change takes no precondition, and ignores none", async () => {
-  for (const name of ["If-Match", "If-None-Match", "If-Unmodified-Since"]) {
-    const answer = await owner.browser.post(`${base}/invitations`, { role: "auditor" }, { [name]: "*" });
-    expect(answer.json).toMatchObject({ status: 400, code: "invalid_request", param: name });
-  }
+describe("a change takes no precondition and no key for retries, and ignores none", () => {
+  test.each(actions.filter(({ method }) => method !== "GET").map(({ method, path }) => [method, path] as const))(
+    "%s %s",
+    async (method, path) => {
+      const { head } = view;
+      const address = path.replace(":workspace_id", owner.workspaceId).replaceAll(/:[a-z_]+/g, "none");
+      for (const name of [...PRECONDITION_HEADERS, "Idempotency-Key"]) {
+        const answer = await owner.browser.visit({ method, path: address, headers: { [name]: "*" } });
+        expect(answer.json).toMatchObject({ status: 400, code: "invalid_request", param: name });
+      }
+      expect(view.eventsAfter(head)).toEqual([]);
+    },
+  );
 });
 
 describe("members", () => {

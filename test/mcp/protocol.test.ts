@@ -1,5 +1,7 @@
 /** What the endpoints of MCP answer to every form of message, in both generations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { TOOL_ROWS } from "../../src/http/mcp/tools.ts";
+import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
 import { type Sent, serveTls, type TestServer } from "../http/support/serve.ts";
 
 const META = {
@@ -44,6 +46,37 @@ function stateless(
     },
   };
 }
+
+/** Arguments of every tool that changes something. */
+const CHANGES: [tool: string, args: object][] = [
+  ["memory_write", { key: "k", value: "v" }],
+  ["memory_delete", { key: "k" }],
+  ["memory_delete", { prefix: "p", confirm_count: 1 }],
+  ["checkpoint_create", {}],
+  ["checkpoint_restore", { id: "cp_1" }],
+];
+
+test.each(CHANGES)("%s %j ignores no precondition header", async (name, args) => {
+  for (const header of PRECONDITION_HEADERS) {
+    const call = { name, arguments: { agent_id: "a", ...args } };
+    for (const sent of [
+      older("tools/call", call, { [header]: "*" }),
+      stateless("tools/call", call, { [header]: "*" }),
+    ]) {
+      const { json } = await server.send(sent);
+      expect(json.result).toMatchObject({
+        isError: true,
+        structuredContent: { code: "invalid_request", param: header },
+      });
+    }
+  }
+  expect(server.workspace.asked).toEqual([]);
+});
+
+test("every tool that changes something is among those", () => {
+  const changing = TOOL_ROWS.filter(({ hints }) => hints.readOnly !== true);
+  expect(new Set(CHANGES.map(([name]) => name))).toEqual(new Set(changing.map(({ name }) => name)));
+});
 
 const READ = { name: "memory_read", arguments: { agent_id: "a", key: "k" } };
 const without = (sent: Sent, name: string): Sent => {

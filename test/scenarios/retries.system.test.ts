@@ -188,12 +188,12 @@ describe("the header", () => {
       expect((await client.send(keyed(write(freshAgent()), key))).status).toBe(200);
   });
 
-  test.each(["/v1/audit/export", "/v1/audit/verify"])("%s refuses it", async (path) => {
-    const { json } = await expectProblem(
-      keyed({ path, body: { scope: "workspace" } }, freshKey()),
-      400,
-      "invalid_request",
-    );
+  test.each<Sent>([
+    { path: "/v1/audit/export", body: { scope: "workspace" } },
+    { path: "/v1/audit/verify", body: { scope: "workspace" } },
+    { path: "/v1/audit/stream", query: { scope: "workspace" } },
+  ])("%j refuses it", async (sent) => {
+    const { json } = await expectProblem(keyed(sent, freshKey()), 400, "invalid_request");
     expect(json.param).toBe("Idempotency-Key");
   });
 

@@ -7,6 +7,7 @@ import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
 import { conditionOf } from "../pipeline/precondition.ts";
+import { refuseRetryKey } from "../pipeline/retry.ts";
 import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
@@ -22,10 +23,10 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   exchange.accountId = signedIn?.accountId ?? null;
   exchange.operation = `account.${action.name}`;
   requireSameOrigin(request.method, headers);
+  if (action.method !== "GET") refuseHeaders(headers);
   const params = checkParams(action, routed.params);
   const body = action.body === null ? {} : await takeBody(action, request, deps);
   readQuery(action, routed.queryText);
-  if (action.method !== "GET") conditionOf(headers, false);
   await requireConnection(request, deps);
   const origin = {
     address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),
@@ -38,6 +39,12 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   } catch (error) {
     throw problemOf(error);
   }
+}
+
+/** Refuses headers that would make a change safe, since no action honours one. @throws {Problem} */
+function refuseHeaders(headers: Headers): void {
+  conditionOf(headers, false);
+  refuseRetryKey(headers);
 }
 
 /** @throws {Problem} when the client has closed the connection, which is known a few turns of the event loop later */

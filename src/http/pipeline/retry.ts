@@ -1,5 +1,6 @@
 /** `Idempotency-Key`: what a request is called, so that its repetition is recognised. */
 import { createHash, type Hash } from "node:crypto";
+import { isStream } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
 import { nextTurn } from "../../timer.ts";
 import type { Principal, Retry } from "../../workspace/contract.ts";
@@ -20,16 +21,26 @@ const ID_BYTES = 16;
  * Returns the key of a request; null without one. A read is safe to repeat anyway, so its key is not looked at.
  * @throws {Problem} for a malformed key, and for a request whose answer cannot be stored
  */
-export function retryKey(route: Pick<Route, "method" | "retryable">, headers: Headers): string | null {
-  if (route.method === "GET") return null;
+export function retryKey(
+  { method, operation, retryable }: Pick<Route, "method" | "operation" | "retryable">,
+  headers: Headers,
+): string | null {
+  if (method === "GET" && !isStream(operation)) return null;
   const key = headers.get(HEADER);
   if (key === null) return null;
-  if (!route.retryable)
-    throw invalid("The answer of this operation is not stored for retries. Leave the header out.", HEADER);
+  if (!retryable || method === "GET") throw notStored();
   if (!KEY.test(key))
     throw invalid("Send one Idempotency-Key of 1 to 255 visible ASCII characters, such as a UUID.", HEADER);
   return key;
 }
+
+/** Refuses a key of a request whose answer shows a secret, or that is of one session. @throws {Problem} */
+export function refuseRetryKey(headers: Headers): void {
+  if (headers.has(HEADER)) throw notStored();
+}
+
+const notStored = () =>
+  invalid("The answer of this operation is not stored for retries. Leave the header out.", HEADER);
 
 /**
  * Returns what the workspace knows of a request with this key. The key itself is not stored, and its digest makes that of
