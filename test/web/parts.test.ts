@@ -9,6 +9,7 @@ import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
 import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
+import { partInForce } from "../../src/web/pages/policies/in-force.ts";
 import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
 import { sealSize } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
@@ -165,6 +166,30 @@ test("parts of policies are put into others, which keep the rest", () => {
       patterns: [screening.patterns[0], { name: "b", regex: "2", mode: "audit" }],
     },
   } as JsonObject);
+});
+
+test("parts in force are told by their paths", () => {
+  const policies = {
+    block_secrets: true,
+    retention_days: 30,
+    screening: {
+      pii: { mode: "audit", detectors: { us_ssn: "block" } },
+      patterns: [{ name: "code", regex: "x+", mode: "redact", prefixes: ["a/", "b/"] }],
+      exceptions: [{ detector: "email", ends_with: "@example.org", reason: "ours" }],
+    },
+    later: { most: 5 },
+  } as unknown as JsonObject;
+  const told = (path: string) => {
+    const { name, note, setting } = partInForce(policies, path);
+    return [name, note, Object.values(setting)[0]];
+  };
+  expect(told("block_secrets")).toEqual(["Block secrets", null, "on"]);
+  expect(told("retention_days")).toEqual(["Keep data for (days)", null, "30"]);
+  expect(told("screening.pii.mode")).toEqual(["Any personal data", null, "audit"]);
+  expect(told("screening.pii.detectors.us_ssn")).toEqual(["US social security number", null, "block"]);
+  expect(told("screening.patterns[0]")).toEqual(["Pattern code", "x+, in keys that begin with a/ or b/", "redact"]);
+  expect(told("screening.exceptions[0]")).toEqual(["Exception …@example.org (Email address)", "ours", "left alone"]);
+  expect(told("later.most")).toEqual(["later.most", null, "5"]);
 });
 
 test("lines of JSON are handed out whole, wherever the network cuts them", async () => {

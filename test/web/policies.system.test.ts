@@ -209,6 +209,20 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await dialog.getByRole("button", { name: "Done" }).click();
   });
 
+  test("what is in force for an agent is shown, with what demands each part", async () => {
+    const screening = { pii: { mode: "audit" } };
+    await beside("/v1/policies", { policies: { retention_days: 90, screening }, require_config: true }, "PUT");
+    await page.goto(room("/agents/nobody/effective"));
+    await page.getByText("The workspace requires a configuration.").waitFor();
+    await page.getByRole("row", { name: "Any personal data audit workspace" }).waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await beside("/v1/config/nobody", { policies: { retention_days: 30, block_secrets: true } }, "PUT");
+    await page.getByRole("row", { name: "Block secrets on configuration" }).waitFor();
+    await page.getByRole("row", { name: "Keep data for (days) 30 configuration" }).waitFor();
+    await beside("/v1/policies", { policies: { block_secrets: true } }, "PUT");
+    await page.getByRole("row", { name: "Block secrets on workspace" }).waitFor();
+  });
+
   test("nothing failed in the browser on the way", () => {
     expect(failures).toEqual([]);
   });

@@ -52,6 +52,8 @@ export type WorkspacePoliciesVersion = Static<typeof policies.FloorVersion>;
 export type CheckResult = Static<typeof policies.CheckResult>;
 export type ReplayResult = Static<typeof policies.ReplayResult>;
 
+export type EffectivePolicies = Static<typeof config.EffectivePolicies>;
+
 export type EntryItem = ItemOf<Static<typeof data.EntryList>>;
 export type FullEntry = Static<typeof data.FullEntry>;
 export type Finding = Static<typeof data.Finding>;

@@ -19,6 +19,7 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "agent-new", path: `${room}/agents/nobody-yet` },
     { name: "agent-suspend", path: agent, act: press("Suspend …") },
     { name: "agent-suspended", path: `${room}/agents/nightly-report` },
+    { name: "agent-effective", path: `${room}/agents/research/effective` },
     { name: "versions", path: `${agent}/versions` },
     { name: "data", path: `${agent}/data` },
     { name: "data-entry", path: `${agent}/data?prefix=customers/&key=customers/42/note` },

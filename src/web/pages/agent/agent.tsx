@@ -11,6 +11,7 @@ import { Actor, Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Heading, Problem, Tabs } from "../../ui/parts.tsx";
+import { EffectiveTab } from "../policies/effective.tsx";
 import { AgentAudit } from "./audit.tsx";
 import { CheckpointsTab } from "./checkpoints.tsx";
 import { ConfigTab } from "./config.tsx";
@@ -24,6 +25,7 @@ interface Props {
 /** The views of an agent: what its address is followed by, the name of the tab, and what is shown. */
 export const AGENT_TABS: readonly (readonly [end: string, name: string, View: FunctionComponent<Props>])[] = [
   ["", "Configuration", ConfigTab],
+  ["/effective", "In force", EffectiveTab],
   ["/versions", "Versions", VersionsTab],
   ["/data", "Data", DataTab],
   ["/checkpoints", "Checkpoints", CheckpointsTab],

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "../../../json.ts";
 import { contentPolicies } from "../../../policy/policies.ts";
 import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
 import { singlePolicies } from "./draft.ts";
-import { detectorName } from "./words.ts";
+import { detectorName, exceptionWords } from "./words.ts";
 
 export interface PolicyPart {
   id: string;
@@ -52,16 +52,12 @@ function patternPart(pattern: PatternSetting): PolicyPart {
 }
 
 function exceptionPart(exception: ExceptionSetting): PolicyPart {
-  const { detector, equals, ends_with: ending, prefixes } = exception;
   const about = (one: ExceptionSetting) => JSON.stringify([one.detector, one.equals, one.ends_with, one.prefixes]);
   const put = screening((into) => ({
     ...into,
     exceptions: replaced(into.exceptions ?? [], exception, (one) => about(one) === about(exception)),
   }));
-  const text = equals ?? `…${ending}`;
-  const where = prefixes === undefined ? "" : `, ${prefixes.join(" ")}`;
-  const label = `Exception ${text} (${detectorName(detector)}${where})`;
-  return { id: `exception ${about(exception)}`, label, isOn: true, put };
+  return { id: `exception ${about(exception)}`, label: exceptionWords(exception), isOn: true, put };
 }
 
 /** Returns a list with an item in place of the one that is about the same, or at its end. */

@@ -51,7 +51,7 @@ const contentOf = ({ policies, require_config, exceptions_from_agents }: Content
 });
 
 /** The version of the workspace's policies that an event put in force, null for other events. */
-function inForceAfter({ operation, result, details }: AuditEvent): string | null {
+export function floorInForceAfter({ operation, result, details }: AuditEvent): string | null {
   const version = operation === "policies.update" && result === "ok" ? details?.version : null;
   return typeof version === "string" ? version : null;
 }
@@ -65,7 +65,7 @@ const WORKSPACE_POLICIES: Editable<WorkspacePolicies, Draft> = {
   }),
   bodyOf: ({ policies, ...flags }) => ({ policies: toPolicies(policies), ...flags }),
   contentOf,
-  inForceAfter,
+  inForceAfter: floorInForceAfter,
 };
 
 function PoliciesTab() {
@@ -128,7 +128,7 @@ function VersionsTab() {
   const { api } = useRoom();
   const versions = useList<WorkspacePoliciesVersion>(`${PATH}/versions`, {});
   useEvents((event) => {
-    if (inForceAfter(event) !== null) versions.reload();
+    if (floorInForceAfter(event) !== null) versions.reload();
   }, versions.reload);
   return (
     <VersionList

@@ -1,6 +1,7 @@
 /** Modes and detectors in words. */
 import { detectorWords } from "../../../policy/detectors.ts";
 import type { Mode } from "../../../policy/modes.ts";
+import type { ExceptionSetting } from "../../../policy/screening.ts";
 
 export const MODE_OPTIONS: Record<Mode, string> = {
   off: "Off",
@@ -8,6 +9,12 @@ export const MODE_OPTIONS: Record<Mode, string> = {
   redact: "Redact: store without it",
   block: "Block: refuse the write",
 };
+
+/** Returns what an exception is about: "Exception …@example.org (Email address)". */
+export function exceptionWords({ detector, equals, ends_with: ending, prefixes }: ExceptionSetting): string {
+  const where = prefixes === undefined ? "" : `, ${prefixes.join(" ")}`;
+  return `Exception ${equals ?? `…${ending}`} (${detectorName(detector)}${where})`;
+}
 
 /** Returns what a detector finds, as a name: "Email address". That of a pattern is its own. */
 export function detectorName(detector: string): string {
