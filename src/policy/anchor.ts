@@ -47,8 +47,13 @@ function where(word: string, isPart: (text: string, start: number, end: number) 
   };
 }
 
+/** Scripts that hardly any name in a program is written in. */
+const NOT_IN_NAMES =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}\p{Script=Thai}]/u;
+
 /** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */
 export function spellings(word: string): string[] {
+  if (NOT_IN_NAMES.test(word)) return [word];
   const others = [word.replace(/'/g, " "), word.replace(/'/g, ""), word.replace(/[ '.-]/g, "")];
   return [...new Set([word, ...others])];
 }

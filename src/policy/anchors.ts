@@ -18,12 +18,12 @@ import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { accountSecret, announcedSecret } from "./secrets/keyed.ts";
+import { SECRET_WORDS } from "./secrets/secret-words.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
 import { connectionString } from "./secrets/url.ts";
 import { wordsOf } from "./words/lists.ts";
 import personWords from "./words/persons.txt" with { type: "text" };
-import secretWords from "./words/secrets.txt" with { type: "text" };
 
 /** Findings at the same position are reported in this order. */
 const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
@@ -51,10 +51,10 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   ip_address: () => [],
   mac_address: () => [],
   provider_token: () => [...tokenAnchors(), { word: ":A", check: telegramToken }, ...infixAnchors()],
-  keyed_token: () => secretLists().services.map((word) => ({ word, check: serviceKey })),
+  keyed_token: () => SECRET_WORDS.services.map((word) => ({ word, check: serviceKey })),
   // A password near a server and a user is a connection string.
   generic_credential: () => {
-    const { passwords, accounts, keys, ...others } = secretLists();
+    const { passwords, accounts, keys, ...others } = SECRET_WORDS;
     const whole = new Set(others["whole parts"]);
     const named = (kind: "password" | "key") => (word: string) => ({
       word,
@@ -106,4 +106,3 @@ const labelled = (detector: DetectorName): Anchor[] =>
     .flatMap((form) => worded(form.words, labelledValue(form)));
 
 const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);
-const secretLists = () => wordsOf(secretWords, ["passwords", "accounts", "keys", "whole parts", "services"]);

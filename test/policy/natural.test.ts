@@ -3,7 +3,7 @@
  * must be found, and what is harmless must pass.
  */
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { decide } from "../../src/policy/decide.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
@@ -18,8 +18,9 @@ interface Sample {
   text: string;
 }
 
-const SAMPLES: readonly Sample[] = readFileSync(join(import.meta.dir, "natural.txt"), "utf8")
-  .split("\n")
+const FOLDER = join(import.meta.dir, "natural");
+const SAMPLES: readonly Sample[] = readdirSync(FOLDER)
+  .flatMap((file) => readFileSync(join(FOLDER, file), "utf8").split("\n"))
   .filter((line) => line !== "" && !line.startsWith("#"))
   .map((line) => {
     const [, kind, language, text] = LINE.exec(line) ?? [];

@@ -20,6 +20,8 @@ const TOWN = new RegExp(
     String.raw`\b[A-Z]{1,2}\d[A-Z\d]?\s?\d{1,2}[A-Z]{1,2}\b`,
     String.raw`\b[ABCEGHJ-NPRSTVXY]\d[A-Z]\s?\d[A-Z]\d\b`,
     String.raw`(?<![\p{L}\p{N}.-])(?:[A-Z]{1,2}-)?(?:\d{4,6}|\d{3}\s\d{2}|\d{2}-\d{3}|\d{5}-\d{3}|\d{4}\s?[A-Z]{2})\s{1,3}\p{Lu}\p{L}{2,}`,
+    String.raw`\b(?:NSW|VIC|QLD|WA|SA|TAS|ACT|NT)\s{1,2}\d{4}\b`,
+    String.raw`\p{Lu}\p{L}{2,}(?:\s\d{1,2})?[\s,]{1,3}\d{3}\s\d{2}(?![\p{L}\p{N}-])`,
     String.raw`\p{Lu}\p{L}{2,}[\s,–-]{1,3}(?:\d{6}|\d{5}(?:-\d{4})?|\d{4}|\d{5}-\d{3}|\d{3}-\d{4})(?![\p{L}\p{N}-])`,
     String.raw`\b(?:USA|U\.S\.A|United States|United Kingdom|England|Scotland|Canada|Australia|Germany|Deutschland|France|Spain|España|Italy|Italia|Netherlands|Poland|Polska|Sweden|Norway|Denmark|Finland|Belgium|Austria|Switzerland|Portugal|Brazil|Brasil|Mexico|India|Japan|Ireland|Hungary|Czech Republic|Slovenia|Iceland|Cyprus|Greece|Turkey|Estonia)\b`,
   ].join("|"),
@@ -46,6 +48,8 @@ const HOUSE_RIGHT_AFTER = new RegExp(
 /** What follows a house number when nothing is counted. */
 const NUMBER_ENDS =
   /^\s{0,2}(?:[,.;)\]\n"'“”»<|]|$|кв|оф|apt|unit|suite|daire|kat|ap\.|sc\.|et\.|m\.|byt|lgh|tv\.|th\.|st\.)/iu;
+/** "in Kassel". */
+const IN_TOWN = /^,?\s(?:in|im|à|a|en|em|w|we|v|ve|i|på|na|в|на|у|в|te|din|din)\s\p{Lu}\p{L}/u;
 const UNIT_AFTER =
   /\b(?:suite|ste|apt|apartment|apto|unit|flat|lgh|leil|box|floor|room|appartamento|zimmer|daire|étage)\b\.?\s{0,2}#?\d{1,5}/iu;
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
@@ -98,7 +102,7 @@ function prefixedStreet(clear: boolean): Check {
       /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
     if (!numberAfter && !numberBefore) return null;
     const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
-    if (clear && numberAfter && (numberAfter[1] !== "" || NUMBER_ENDS.test(after.slice(numberAfter[0].length)))) {
+    if (clear && numberAfter && (numberAfter[1] !== "" || endsHere(after.slice(numberAfter[0].length)))) {
       return isNamed(after) ? hitOf("postal_address", start, townEnd(text, end + numberAfter[0].length, after)) : null;
     }
     if (
@@ -111,6 +115,7 @@ function prefixedStreet(clear: boolean): Check {
   };
 }
 
+const endsHere = (rest: string): boolean => NUMBER_ENDS.test(rest) || IN_TOWN.test(rest);
 const isNamed = (after: string): boolean => /^\s{0,2}(?:\p{Ll}{1,4}\s){0,3}\p{Lu}\p{L}/u.test(after);
 
 /** "Bahnhofstraße 7": the street's name ends with the word, and a number follows. */
@@ -127,7 +132,7 @@ const joinedStreet =
     if (!number) return null;
     const rest = after.slice(number[0].length);
     if (
-      !(clear && (number[1] !== "" || NUMBER_ENDS.test(rest) || /^\s\p{Lu}\p{L}/u.test(rest))) &&
+      !(clear && (number[1] !== "" || endsHere(rest) || /^\s\p{Lu}\p{L}/u.test(rest))) &&
       !TOWN.test(rest.slice(0, 80)) &&
       !UNIT_AFTER.test(rest.slice(0, 40))
     )
@@ -136,6 +141,9 @@ const joinedStreet =
   };
 
 const UNIT_NUMBER = /^s?[.:]?\s{0,2}#?(\d{1,5})[A-Za-z]?(?![\p{L}\p{N}%])(?!\.\d)/u;
+
+/** A box at a post office takes the place of street and house. */
+const POST_BOX = /box|fach|boîte|casella|caixa|apartado/i;
 
 /** "9721 Dalmatinova 43 Apt. 678": a unit with its number, and a house number before it. */
 function unitAddress(strong: boolean): Check {
@@ -148,6 +156,8 @@ function unitAddress(strong: boolean): Check {
     const house = HOUSE_BEFORE_LOOSE.exec(line);
     const rest = after.slice(unit[0].length);
     const town = TOWN.test(rest);
+    if (strong && POST_BOX.test(text.slice(start, end)) && (town || CITY_AFTER.test(rest)))
+      return hitOf("postal_address", start, townEnd(text, end + unit[0].length, after));
     const trailing = /\p{L}{2,}\s\d{1,5}[A-Za-z]?[\s,]{0,3}$/u.test(line);
     if (!house && !trailing && !(strong && town)) return null;
     if (!strong && !town) return null;
@@ -170,6 +180,9 @@ const NAME_FIRST_HOME = new RegExp(
   String.raw`^(?:\s{1,2}[\p{L}][\p{L}.,'’-]{0,24}){1,6}?\s{1,2}${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
   "iu",
 );
+/** Numbers of rooms and ports are no houses. */
+const NO_HOME =
+  /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
 const REACH_HOME = 72;
 
 /** "lives on Hickory Lane 20": in any order, since the words before say what it is. */
@@ -179,6 +192,7 @@ function residence(text: string, _start: number, end: number): Hit | null {
   const numberFirst = NUMBER_FIRST_HOME.exec(after);
   const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
   if (match === null || (numberFirst === null && !/[^\p{L}]\p{Lu}\p{L}/u.test(match[0]))) return null;
+  if (NO_HOME.test(match[0])) return null;
   // A year, as in "lived in Rome in 2004".
   if (/\s(?:in|seit|since|en|em|nel|w|v|i|до|с|в|from|until)\s\d{4}$/iu.test(match[0])) return null;
   return hitOf("postal_address", end + 1, townEnd(text, end + match[0].length, text.slice(end, end + AFTER)));

@@ -45,7 +45,7 @@ export function dateOfBirth(isBirthday: boolean): Check {
     const isTable = /[,;|\t]/.test(between) && between.includes("\n");
     if (isTable) return inColumn(text, start, end);
     const near = date.start <= adjacent;
-    if (!near && OTHER_DATE.test(between)) return null;
+    if (COMPARISON.test(between) || (!near && OTHER_DATE.test(between))) return null;
     if (isBirthday && !near && (date.year ?? 0) > LAST_YEAR_OF_BIRTH) return null;
     // After a question comes one answer, after that something else.
     if ((between.match(/[.!?;\n。？；؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS) return null;
@@ -54,6 +54,8 @@ export function dateOfBirth(isBirthday: boolean): Check {
 }
 
 const MOST_SENTENCE_ENDS = 3;
+/** A rule about dates: `birth_date < '2026-01-01'`. */
+const COMPARISON = /\s[<>]=?\s/;
 
 function inColumn(text: string, start: number, end: number): Hit | null {
   for (const cell of cellsBelow(text, start, end)) {
@@ -81,10 +83,14 @@ function lastBefore(text: string, start: number): WrittenDate | undefined {
 
 /** A date beside a word for being born that spans `[start, end)`, in the same sentence. */
 export function born(text: string, start: number, end: number, word: string): Hit | null {
-  if (word.endsWith(".") && (text[end - 1] !== "." || !/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2)))) return null;
-  if (word.length <= 2 && word.endsWith(".") && !/^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4)))
-    return null;
   spend(CHECK_UNITS);
+  if (word.endsWith(".") && !goesOn(text, end, word)) {
+    return text[end - 1] === "." ? onlyBehindDate(text, start, lastBefore(text, start)) : null;
+  }
+  if (NEXT_CELL.test(text.slice(end, end + 2))) {
+    const inTable = inColumn(text, start, end);
+    if (inTable !== null) return inTable;
+  }
   if (mayHaveDate(text, end, end + REACH)) {
     spend(SEARCH_UNITS);
     const date = datesIn(text, end, end + REACH)[0];
@@ -102,6 +108,15 @@ export function born(text: string, start: number, end: number, word: string): Hi
   return BREAK.test(between) || OTHER_DATE.test(between) || isThing(text, before.start)
     ? null
     : hitOf("date_of_birth", before.start, before.end);
+}
+
+/** The column of a table is named so: the sign between cells, or the end of the line, follows. */
+const NEXT_CELL = /^\s?[,;|\t\n]/;
+
+/** Whether a date or a place follows an abbreviation, so that it is no end of a sentence. */
+function goesOn(text: string, end: number, word: string): boolean {
+  if (text[end - 1] !== "." || !/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2))) return false;
+  return word.length > 2 || /^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4));
 }
 
 /** A short word right behind the date: 생, 생まれ, "г.р.". */
@@ -125,6 +140,6 @@ function mayHaveDate(text: string, from: number, to: number): boolean {
 }
 
 const MAY_BE_SPELT = new RegExp(
-  `${MONTH_OR_YEAR.source}|nineteen|twenty|hundert|tausend|cent|mil|duem|honderd|duizend|tysi|hundr|nitten|tuhat|dokuz|тыся|тися|cet|dva|tisíc`,
+  `${MONTH_OR_YEAR.source}|nineteen|twenty|two thousand|hundert|tausend|cent|mil|duem|honderd|duizend|tysi|hundr|nitten|tuhat|kaksitu|dokuz|iki bin|tūkst|tusind|tusen|ezer|kétez|χίλια|χιλιάδες|тыся|тися|cet|dva|tisíc`,
   "i",
 );

@@ -1,13 +1,8 @@
 /** Dates as people write them: in figures, with the month's name, in words, in the scripts of East Asia. */
 import dateWords from "../words/dates.txt" with { type: "text" };
-import { wordsOf } from "../words/lists.ts";
+import { anyOf, wordsOf } from "../words/lists.ts";
 
 const { months, joints, years, days } = wordsOf(dateWords, ["months", "joints", "years", "days"]);
-const anyOf = (words: readonly string[]): string =>
-  `(?:${words
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => RegExp.escape(word))
-    .join("|")})`;
 
 const DAY = String.raw`(?:0?[1-9]|[12]\d|3[01])`;
 const MONTH_NUMBER = "(?:0?[1-9]|1[0-2])";
@@ -27,7 +22,7 @@ const DATE = new RegExp(
     String.raw`${MONTH_NUMBER}[-/.]${DAY}[-/.](?:${YEAR}|\d{2}(?!\d))`,
     String.raw`(?:${DAY}(?:\.|st|nd|rd|th|er|º|ª|°|-?an|-?го)?|${anyOf(days)})${JOINT}[\s-]{0,3}${MONTH}${JOINT}[\s,-]{0,3}(?:${YEAR}|'?\d{2}(?![\d:.])|${SPELT})`,
     String.raw`${MONTH}\s{1,2}(?:the\s)?(?:${DAY}(?:st|nd|rd|th)?|${anyOf(days)}),?\s{1,2}(?:${YEAR}|'\d{2}(?!\d)|${SPELT})`,
-    String.raw`${YEAR}[.,]?\s{1,2}${MONTH}\s{1,2}${DAY}`,
+    String.raw`${YEAR}[.,]?\s{1,2}${MONTH}\s{1,2}(?:the\s)?${DAY}(?:st|nd|rd|th)?`,
     String.raw`\d{4}\s?[年년]\s?\d{1,2}\s?[月월]\s?\d{1,2}`,
   ].join(
     "|",

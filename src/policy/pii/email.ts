@@ -20,6 +20,12 @@ const EXAMPLE_DOMAIN =
  */
 const PLACEHOLDER =
   /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname|info|contact|sales|hello|team|office|demo|test|mail|recipient|sender|receiver|customer|client|member|employee|correo|usuario|nombre|nome|nom|prenom\.nom|vorname\.nachname|max\.mustermann|mustermann|imie\.nazwisko)$/i;
+/** Who lives in examples. */
+const NOBODY =
+  /^(?:(?:john|jane|j)[._-]?(?:doe|smith|roe)|doe|jdoe|john|alice|bob|carol|(?:erika|max|m|e)[._-]?muster(?:mann|frau)|juan[._-]?perez|mario[._-]?rossi|jean[._-]?dupont|jan[._-]?(?:kowalski|jansen|novak)|taro[._-]?yamada|zhang[._-]?san)$/i;
+/** "example" in other languages, as the name of a domain. */
+const EXAMPLE_ABROAD =
+  /(?:^|\.)(?:beispiel\w*|muster(?:mail|firma|domain)?|exemple|ejemplo|exemplo|esempio|voorbeeld|przyklad|priklad|příklad|exempel|eksempel|esimerkki|ornek|örnek|primer|contoh|exemplu|pelda|példa|vidu|пример|приклад|例え|例)\.[\p{L}.]{2,6}$/iu;
 /** Function mailboxes belong to no person in any domain. */
 const FUNCTION = /^(?:git|hg|svn|noreply|no-reply|donotreply|do-not-reply|mailer-daemon|postmaster|bounces?|abuse)$/i;
 const NOREPLY_DOMAIN = /^(?:users\.noreply\.github\.com|noreply\.gitlab\.com|github\.com)$/i;
@@ -42,7 +48,9 @@ export function email(text: string, at: number): Hit | null {
   const domain = text.slice(at + 1, end);
   if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;
   if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
-  if (EXAMPLE_DOMAIN.test(domain) && (PLACEHOLDER.test(local) || isInstruction(text, start))) return null;
+  if (EXAMPLE_ABROAD.test(domain) && !/\d{2}/.test(local)) return null;
+  if (EXAMPLE_DOMAIN.test(domain) && (PLACEHOLDER.test(local) || NOBODY.test(local) || isInstruction(text, start)))
+    return null;
   // `name@1.2.3` is a package and its version; `func@plt` has no dot.
   return hitOf("email", start, end);
 }

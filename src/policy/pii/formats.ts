@@ -43,6 +43,8 @@ const CHECKS: Readonly<Record<string, Validity>> = {
   aadhaar: (value) => by("in.aadhaar")(value.replaceAll(":", "")),
   snils: validSnils,
   "sg.nric": validSingaporeId,
+  // In small letters up to f it is a piece of a digest.
+  nino: (value) => !/^[0-9a-f]+$/.test(value),
   kvnr: validKvnr,
   vin: validVin,
 };

@@ -9,7 +9,7 @@ import { hasDigit, isDigit, isLetter, isUpper, matchEnd } from "../text/ascii.ts
 import { isWordlike } from "../text/wordlike.ts";
 import labels from "../words/labels.txt" with { type: "text" };
 import { type Section, sectionsOf, spelledOut } from "../words/lists.ts";
-import { endOfWord, luhn, readNumber, skipGlue, type Written } from "./number.ts";
+import { endOfWord, luhn, mayBeJoined, readNumber, skipGlue, type Written } from "./number.ts";
 
 /** How a labelled value is written. */
 export interface LabelledForm {
@@ -79,6 +79,10 @@ export function labelledValue(form: LabelledForm): Check {
     spend(LABEL_UNITS);
     const remark = matchEnd(REMARK, text, end);
     const adjacent = skipGlue(text, remark < 0 ? end : remark);
+    if (form.detector === "vehicle_id") {
+      const plateEnd = matchEnd(CYRILLIC_PLATE, text, adjacent);
+      if (plateEnd >= 0) return hitOf("vehicle_id", adjacent, plateEnd);
+    }
     const direct = fitting(form, text, adjacent);
     if (direct) return hitOf(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
@@ -89,6 +93,9 @@ export function labelledValue(form: LabelledForm): Check {
   };
 }
 
+/** Letters that exist in Latin, too, in their places: А123ВС77, АА1234ВС. */
+const CYRILLIC_PLATE = /[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕКМНОРСТУХІКЛ]{2}(?:\s?\d{2,3})?(?![\p{L}\p{N}])/uy;
+
 /** What is said of the label before its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
 const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
 
@@ -98,20 +105,6 @@ const FRONT_UNITS = 120;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
 const LONGEST_FRONT = 64;
-const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
-const LETTERS_AND_SPACE = /[\p{L}\p{Cs}\s]/u;
-
-/**
- * Whether {@link IN_FRONT} can match a text that ends at `end`: between the value and the end there are
- * only letters and spaces, but for what joins the two. Tells most texts apart without that pattern.
- */
-function mayBeJoined(text: string, from: number, end: number): boolean {
-  let at = end;
-  while (at > from && LETTERS_AND_SPACE.test(text[at - 1] as string)) at--;
-  if (at > from && "(–—-".includes(text[at - 1] as string)) return true;
-  return JOINS.test(text.slice(at, end));
-}
-
 /** The value in front of its label: "131052-308T is my hetu", "X1234567L (NIE)". */
 function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   spend(FRONT_UNITS);

@@ -6,12 +6,16 @@ const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|
 const VERSION_BEFORE =
   /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
 const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
+/** What is changed from one version to another. */
+const CHANGE_BEFORE = /(?:upgrad|downgrad|updat|migrat|bump)\w*\s(?:\S{1,24}\s){0,4}$/i;
 /** How the object identifiers of certificates and directories begin (X.660). */
 const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
 /** Public resolvers and common examples. */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
   "8.8.8.8 8.8.4.4 1.1.1.1 1.0.0.1 9.9.9.9 208.67.222.222 208.67.220.220 4.4.4.4 4.2.2.2 1.2.3.4 5.6.7.8".split(" "),
 );
+
+const LONGEST_CHANGE = 56;
 
 /** A public IPv4 address that begins at `at`. */
 export function ipv4(text: string, at: number): Hit | null {
@@ -21,6 +25,7 @@ export function ipv4(text: string, at: number): Hit | null {
   if (text[end] === "." && isDigit(text.charCodeAt(end + 1))) return null;
   const address = text.slice(at, end);
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
+  if (CHANGE_BEFORE.test(text.slice(Math.max(0, at - LONGEST_CHANGE), at))) return null;
   const before = text.slice(Math.max(0, at - 24), at);
   const isOther = OBJECT_IDENTIFIER.test(address) || (VERSION_BEFORE.test(before) && !/:\/\/$/.test(before));
   return isOther && !ADDRESS_BEFORE.test(before) ? null : hitOf("ip_address", at, end);

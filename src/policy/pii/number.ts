@@ -109,6 +109,20 @@ function isLetterGroup(group: string, inside: boolean): boolean {
   return group.length <= (inside ? 3 : LONGEST_LETTER_GROUP) && group === group.toUpperCase();
 }
 
+const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
+const LETTERS_AND_SPACE = /[\p{L}\p{Cs}\s]/u;
+
+/**
+ * Whether a value can stand in front of a label that begins at `end`: between the two there are only letters and spaces,
+ * but for what joins them. Tells most texts apart without a pattern.
+ */
+export function mayBeJoined(text: string, from: number, end: number): boolean {
+  let at = end;
+  while (at > from && LETTERS_AND_SPACE.test(text[at - 1] as string)) at--;
+  if (at > from && "(–—-".includes(text[at - 1] as string)) return true;
+  return JOINS.test(text.slice(at, end));
+}
+
 export function countDigits(text: string): number {
   let count = 0;
   for (let i = 0; i < text.length; i++) if (isDigit(text.charCodeAt(i))) count++;

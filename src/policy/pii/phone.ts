@@ -3,7 +3,7 @@
 import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/max";
 import { type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
-import { countDigits, PHONE_GLUE, skipGlue } from "./number.ts";
+import { countDigits, mayBeJoined, PHONE_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 100;
@@ -20,8 +20,8 @@ const DATE_OR_TIME =
   /^(?:19|20)\d{2}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)|^\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)|^\d{1,2}:\d{2}/;
 
 /** Finds the number after a word for telephone that ends at `end`. With the word, a possible number is enough. */
-export function labelledPhone(text: string, _start: number, end: number): Hit | null {
-  if (!hasDigit(text, end, end + REACH)) return null;
+export function labelledPhone(text: string, start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + REACH)) return inFront(text, start);
   spend(CHECK_UNITS);
   let at = skipGlue(text, end, PHONE_GLUE);
   // The bracket and the plus belong to the number.
@@ -37,6 +37,25 @@ const SEARCH_UNITS = 60;
 const VALIDITY_UNITS = 1200;
 const OTHER_NUMBER =
   /(?<![a-z])(?:order|invoice|ticket|version|error|code|port|line|page|ext|room|flight|id|isbn|ref\w*|amount|price|zip|postcode)\b|[$€£%#{}_=]|":/i;
+
+const REACH_BEFORE = 48;
+/** "020 7946 0182 is her direct line", "604 829 173 (mobile)". */
+const IN_FRONT =
+  /(?<![\p{L}\p{N}.,/-])([+(]{0,2}\d[\d ()./-]{6,20}\d)\s?(?:[(–—-]|,?\s(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|це)\s)[\p{L}\s]{0,20}$/u;
+
+/** The number in front of its word must be one of a country's, too. */
+function inFront(text: string, start: number): Hit | null {
+  const from = Math.max(0, start - REACH_BEFORE);
+  if (!mayBeJoined(text, from, start) || !hasDigit(text, from, start)) return null;
+  spend(CHECK_UNITS);
+  const match = IN_FRONT.exec(text.slice(from, start));
+  const written = match?.[1];
+  if (match === null || written === undefined || countDigits(written) < FEWEST_DIGITS_AMONG_WORDS) return null;
+  if (DATE_OR_TIME.test(written)) return null;
+  spend(VALIDITY_UNITS);
+  const at = from + match.index;
+  return COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, at + written.length) : null;
+}
 
 /** A number behind some words must be one of a country's. */
 function amongWords(text: string, from: number): Hit | null {
@@ -67,8 +86,12 @@ function numberEnd(text: string, at: number): number {
   return isOrdinaryNumber(text, at, last, written) ? -1 : last;
 }
 
+/** Numbers that North America keeps for stories. */
+const FICTION = /^(?:\+?1[-. ])?(?:\(?\d{3}\)?[-. ])?555[-. ]01\d{2}$/;
+
 /** "call 10000 times", "mobile 1.25", a run of zeros. */
 function isOrdinaryNumber(text: string, at: number, end: number, written: string): boolean {
+  if (FICTION.test(written)) return true;
   if (/^\d{1,3}\.\d+$/.test(written) || /^(\d)\1*$/.test(written.replace(/\D/g, ""))) return true;
   if (/^\d{1,4}000$|^1[5-9]\d{8}(?:\d{3})?$/.test(written) && /\s/.test(text[at - 1] ?? "")) return true;
   const before = text[at - 1];
@@ -133,6 +156,10 @@ export function nationalPhone(text: string, at: number): Hit | null {
   }
   const french = matchEnd(FRENCH, text, at);
   if (french >= 0) return hitOf("phone", at, french);
+  const mobile = matchEnd(MOBILE, text, at);
+  if (mobile >= 0 && !isGroupOfMore(text, at, mobile) && isMobile(text.slice(at, mobile))) {
+    return hitOf("phone", at, mobile);
+  }
   const end = matchEnd(NATIONAL, text, at);
   if (end < 0 || isGroupOfMore(text, at, end)) return null;
   const written = text.slice(at, end);
@@ -140,6 +167,21 @@ export function nationalPhone(text: string, at: number): Hit | null {
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
   return HOME_COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, end) : null;
 }
+
+/** The code of a network, then one group: "0172 4829365". */
+const MOBILE = /0\d{2,4}[ /-]\d{6,8}(?![\d-])/y;
+
+function isMobile(written: string): boolean {
+  try {
+    return MOBILE_COUNTRIES.some((country) => parsePhoneNumberFromString(written, country)?.getType() === "MOBILE");
+  } catch {
+    // The library throws on some malformed input; that is no number.
+    return false;
+  }
+}
+
+/** Where mobile numbers are written so. */
+const MOBILE_COUNTRIES = ["DE", "AT", "CH", "NL", "UA", "RO"] satisfies CountryCode[];
 
 /** Whether letters follow at once, or groups before and behind make it the middle of something: of a UUID. */
 function isGroupOfMore(text: string, at: number, end: number): boolean {

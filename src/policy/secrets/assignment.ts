@@ -3,7 +3,9 @@
  * sentence. Hand-written and bounded: every step looks at a fixed number of characters.
  */
 import { matchEnd } from "../text/ascii.ts";
+import { anyOf } from "../words/lists.ts";
 import { isMangled } from "./plausible.ts";
+import { SENTENCE_WORDS } from "./sentence-words.ts";
 
 /** How the value is tied to the name. */
 type Link = "assigned" | "said" | "beside";
@@ -27,12 +29,17 @@ const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\
 /** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
 const PAIR =
   /["']?[\s,;]{0,24}(?:\/?>\s{0,24}<)?["'<]?(?:value|val|default|content|contents|stringvalue)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
-const SAID =
-  /:?[ \t]{1,3}(?:is|was|are|be|equals|set to|changed to|reset to|now|ist|lautet|es|est|era|é|è|jest|är|er|on|это|är)\b[:]?\s{1,3}(?:now |set to |just |still )?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}/iy;
+const COPULAS = anyOf(SENTENCE_WORDS.copulas);
+const SAID = new RegExp(
+  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|jetzt|nun|ahora|agora|ora|maintenant|nu|teraz|nyní|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}`,
+  "iuy",
+);
 const BESIDE = /[ \t]{1,24}/y;
 /** Words between the name and its operator: "the password for the staging box is". */
-const FILLER =
-  /(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?::|=(?!=)|[ \t](?:is|was|ist|es|est)\b))/uy;
+const FILLER = new RegExp(
+  String.raw`(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?::|=(?!=)|[ \t](?:${COPULAS})(?![\p{L}\p{M}\p{N}])))`,
+  "iuy",
+);
 /** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
   /(?:[A-Za-z_.]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;

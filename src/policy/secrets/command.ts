@@ -2,7 +2,7 @@
 import type { Anchor } from "../anchor.ts";
 import { asWord } from "../anchor.ts";
 import { type Check, hitOf, spend } from "../check.ts";
-import { matchAt } from "../text/ascii.ts";
+import { isAlphanumeric, matchAt } from "../text/ascii.ts";
 import commands from "../words/commands.txt" with { type: "text" };
 import { columnsOf, listsOf } from "../words/lists.ts";
 import { isPlaceholder, looksLikePassword } from "./plausible.ts";
@@ -37,6 +37,12 @@ function behind(pattern: RegExp): Check {
     if (password === undefined || !isPassword(password)) return null;
     return hitOf("generic_credential", pattern.lastIndex - password.length, pattern.lastIndex);
   };
+}
+
+/** The same behind a colon, which the password touches. */
+function behindColon(pattern: RegExp): Check {
+  const check = behind(pattern);
+  return (text, start, end) => (isAlphanumeric(text.charCodeAt(start - 1)) ? null : check(text, start, end));
 }
 
 function inFront(pattern: RegExp): Check {
@@ -81,7 +87,7 @@ export function commandAnchors(): Anchor[] {
   return [
     ...rows("behind", "y").map(([word, pattern]) => ({
       word,
-      check: word.endsWith(":") ? behind(pattern) : asWord(word, behind(pattern)),
+      check: word.endsWith(":") ? behindColon(pattern) : asWord(word, behind(pattern)),
     })),
     ...rows("in front", "").map(([word, pattern]) => ({ word, check: asWord(word, inFront(pattern)) })),
     ...sections.calls.map((word) => ({ word, check: argument(/cred|basic|entry|authenticator/.test(word)) })),

@@ -1,5 +1,6 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { matchAt } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
@@ -13,7 +14,7 @@ import {
   looksRandom,
   wordShare,
 } from "./plausible.ts";
-import { plainSecret, saidSecret, saysRule } from "./sentence.ts";
+import { isClear, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -54,13 +55,14 @@ export function announcedSecret(word: SecretWord): Check {
     spend(ASSIGNMENT_UNITS);
     if (isInResourceName(text, start)) return null;
     const value = valueAfter(text, nameEnd);
+    if (value !== null && isNothing(text, value)) return null;
     // An option takes its value without an operator.
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
     const found = value === null ? compared(text, word, start, nameEnd) : tied(text, word, start, end, value);
     if (found !== null) return found;
     // What is assigned is no secret; behind a comma the sentence goes on.
     if (value?.link === "assigned" && text[nameEnd] !== ",")
-      return inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
+      return second(text, value) ?? inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
     // "if you pass someOption": a verb.
     if (text.slice(start, end).toLowerCase() === "pass") return inColumn(text, start, nameEnd, word);
     spend(SENTENCE_UNITS);
@@ -69,6 +71,13 @@ export function announcedSecret(word: SecretWord): Check {
     return said === null ? inColumn(text, start, nameEnd, word) : hitOf("generic_credential", said.start, said.end);
   };
 }
+
+/** `"token": null`: there is no value, so there is nothing more to look at. */
+const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
+  link === "assigned" &&
+  end - start <= LONGEST_NOTHING &&
+  /^(?:null|none|nil|true|false)$/i.test(text.slice(start, end));
+const LONGEST_NOTHING = 5;
 
 /** The check for words that come with a user's name: a password may follow somewhere behind them. */
 export function accountSecret(text: string, start: number, end: number): Hit | null {
@@ -98,6 +107,16 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
   return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
 }
 
+const SECOND = /["'`]?\s{0,2}[/|,;]\s{0,2}["'`]?([^\s"'`,;]{6,64})/y;
+
+/** The second of two values: "user and password: jsmith / Gr33nTea!9". */
+function second(text: string, { end }: Assigned): Hit | null {
+  const value = matchAt(SECOND, text, end)?.[1]?.replace(/[.,;:)]+$/, "");
+  if (value === undefined || !isClear(value)) return null;
+  const at = text.indexOf(value, end);
+  return hitOf("generic_credential", at, at + value.length);
+}
+
 /** `password == "logmein"`: a program that compares with a literal knows the secret. */
 const isCompared = (text: string, nameEnd: number, { start, quoted }: Assigned): boolean =>
   quoted && /^["'`]?\)?\s{0,3}[!=]=/.test(text.slice(nameEnd, start)) && text.slice(start - 1, start) !== "=";
@@ -108,12 +127,12 @@ const isNetrc = (text: string, start: number): boolean =>
 
 /** The words in an element of XML: `<secret>{name AQAA 4AYm3wz7nfnX7Bqt}</secret>`. */
 function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | null {
-  const from = text.lastIndexOf(">", start);
-  if (word !== "key" || start - from > 3 || from < 0) return null;
-  const close = text.indexOf("<", start);
-  if (close < 0 || close - start > LONGEST_ELEMENT) return null;
-  for (const { 0: run, index } of text.slice(start, close).matchAll(/[^\s{}]{16,}/g)) {
-    if (isSecret(run, word, { start, end: close, link: "assigned", quoted: true, copula: false }))
+  if (word !== "key" || !text.slice(Math.max(0, start - 3), start).includes(">")) return null;
+  const element = text.slice(start, start + LONGEST_ELEMENT);
+  const close = element.indexOf("<");
+  if (close < 0) return null;
+  for (const { 0: run, index } of element.slice(0, close).matchAll(/[^\s{}]{16,}/g)) {
+    if (isSecret(run, word, { start, end: start + close, link: "assigned", quoted: true, copula: false }))
       return hitOf("generic_credential", start + index, start + index + run.length);
   }
   return null;
@@ -165,7 +184,8 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
   // A regular expression about passwords, or a name in a program.
   if (/\\[sSwWdDb][*+?{\])]|\(\?[:=!]|\[\^|\]\)?[*+{]/.test(value)) return false;
-  if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4) return false;
+  if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4 && !/[&|].*\d$/.test(value))
+    return false;
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
@@ -208,7 +228,8 @@ function strongPassword(value: string): boolean {
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
   // Three-letter sequences are those of a few languages, but every language has vowels.
   if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value) && !hasVowels(value);
-  return /[A-Za-z]/.test(value) && (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"));
+  if (THING.test(value)) return false;
+  return /\p{L}/u.test(value) && (/\d/.test(value) || /[!@#$%^&*?]/.test(value.slice(0, -1)) || value.includes("-"));
 }
 
 const hasVowels = (value: string): boolean => (value.match(/[aeiouy]/gi)?.length ?? 0) > value.length / 5;

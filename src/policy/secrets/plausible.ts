@@ -1,5 +1,6 @@
 /** Whether a string could be a real secret: not a placeholder, not a reference, not a word. */
 import { isWordlike } from "../text/wordlike.ts";
+import { SECRET_WORDS } from "./secret-words.ts";
 
 /** "Insert your password here" in other languages, as it stands in the place of one. */
 const PLACEHOLDER_IN_WORDS =
@@ -7,7 +8,7 @@ const PLACEHOLDER_IN_WORDS =
 const PLACEHOLDER_WORD =
   /example|placeholder|fake|change.?me|redacted|your[-_ .]|[-_ .]your|^your|yourkey|yourtoken|insert[-_ ]|dummy|sample|replace|notreal|undefined|lorem|ipsum|fill.?in|^my[-_](?:key|token|secret|pass)|(?:key|token|secret|password|value)[-_ ]?here|^(?:asdf\w{0,6}|foo|bar|baz|qux|test|testing|tests|abc|abcd|none|null|nil|true|false|yes|no|string|password|passwd|secret|token|hidden|masked|empty|default|unknown|invalid|user|username|admin|root|guest)$/i;
 const REFERENCE =
-  /^(?:&lt;|\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
+  /^(?:&lt;|\\*\$[A-Za-z_({[]|\$\$|%[A-Za-z_(]|#\{|\{\{|<|@[{(]|process\.env|os\.|env\[|ENV\[|var\.|vault:|arn:|ref\+|secrets\.|!(?:vault|secret|env|ref|sub|getatt|include|import)\w*)|\$\{|\{\{|\}\}|\$\(|<[a-z]|%[sdv]$|\[REDACTED|\*\*\*|\.\.\.|…/i;
 const REPEATED = /(.)\1{5,}/;
 /** A long body with fewer different characters than this is filler. */
 const FEWEST_DISTINCT = 6;
@@ -35,13 +36,26 @@ const LONG_VALUE = 40;
 
 /** Whether `value` refers to a secret elsewhere, or is a placeholder. */
 export function isPlaceholder(value: string): boolean {
-  if (REFERENCE.test(value) || PLACEHOLDER_IN_WORDS.test(value)) return true;
+  if (REFERENCE.test(value) || PLACEHOLDER_IN_WORDS.test(value) || namesPassword(value)) return true;
   if (PLACEHOLDER_WORD.test(value)) return !isLongRandom(value);
   if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
   if (distinct(value) <= 2 || (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)) {
     return true;
   }
   return value.length <= LONGEST_COUNTED_PLACEHOLDER && counted(value) >= value.length * 0.6;
+}
+
+/** "pass" and shorter words are parts of other things. */
+const SHORTEST_PASSWORD_WORD = 4;
+const LONGEST_NAMED = 40;
+const PASSWORD_WORDS: ReadonlySet<string> = new Set(
+  SECRET_WORDS.passwords.filter((word) => word.length > SHORTEST_PASSWORD_WORD),
+);
+
+/** "kirjoita_salasana": words of which one says what should be there, and nothing else. */
+function namesPassword(value: string): boolean {
+  if (value.length > LONGEST_NAMED || !/^\p{L}+(?:[_-]\p{L}+)+$/u.test(value)) return false;
+  return value.split(/[_-]/).some((part) => PASSWORD_WORDS.has(part.toLowerCase()));
 }
 
 /** In a long random value a short word may be chance, or an author's note in it. */
@@ -114,12 +128,15 @@ const PASSPHRASE = /^[a-z]{3,}(?:[-_. ][a-z]{3,}){2,}[-_. ]?\d{0,4}[!?.]?$/i;
 const NUMBERED_NAME =
   /^(?:user|usr|pass|pwd|password|passwd|secret|token|key|var|arg|val|value|test|opt|option|param|field|name|str|string|data|item|foo|bar|v|p|x)_?v?\d{1,2}$/i;
 
+/** Alphabets that people type passwords in; the other scripts have no spaces, so a value would be a sentence. */
+const LETTER = /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u;
+
 /** A word that a person chose: letters with a digit or a sign among them, or a passphrase. */
 export function looksLikePassword(value: string): boolean {
   if (value.length < 5 || PLAIN_NUMBER.test(value) || CALL.test(value)) return false;
   if (NAME_PATH.test(value) && wordShare(value) > 0.5) return false;
   if (PASSPHRASE.test(value)) return /\d/.test(value) || value.includes("-");
-  const letters = /[A-Za-z]/.test(value);
+  const letters = LETTER.test(value);
   const digit = /\d/.test(value);
   const sign = /[!@#$%^&*+=?~|\\]/.test(value);
   if (letters && (digit || sign)) return !NUMBERED_NAME.test(value);

@@ -2,9 +2,9 @@
  * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password". The
  * words between name and value are many, so the value must look the part, the more the farther it is from the name.
  */
-import { wordsOf } from "../words/lists.ts";
-import sentenceWords from "../words/sentences.txt" with { type: "text" };
+import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
+import { SENTENCE_WORDS } from "./sentence-words.ts";
 
 interface Place {
   start: number;
@@ -19,23 +19,17 @@ const SHORTEST = 6;
 const LONGEST = 128;
 const SHORTEST_KEY = 16;
 
-const lists = wordsOf(sentenceWords, ["joints", "attached joints", "joints in front", "rules"]);
-const anyOf = (words: readonly string[]): string =>
-  words
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => RegExp.escape(word))
-    .join("|");
 const JOINT = new RegExp(
-  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(lists.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(lists["attached joints"])})\\s?|[:=→—–>，,]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
+  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(SENTENCE_WORDS["attached joints"])})\\s?|[:=→—–>，,]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
   "iu",
 );
 const JOINT_IN_FRONT = new RegExp(
-  `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(lists["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
+  `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(SENTENCE_WORDS["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
 /** The first words of an answer: "Try …", "I think it was …". */
 const ANSWER = /[?？؟；]["'”»]?\s{1,2}["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
-const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(lists.rules)})(?![\\p{Ll}])`, "iu");
+const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
 /** Whether a text speaks of rules for passwords, or of examples. */
 export const saysRule = (text: string): boolean => RULE.test(text);
 
@@ -46,18 +40,24 @@ const CLOSED = /^["'`”“»’」』]/;
 
 /** How much a token looks like a password that somebody made up. */
 const NONE = 0;
-const MIXED = 1;
-const CLEAR = 2;
+/** A word with a number, which is said right behind a word for "is" or "to" only. */
+const WEAK = 1;
+const MIXED = 2;
+const CLEAR = 3;
 
 /** Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`. */
 const OTHER =
-  /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]/i;
+  /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]|^1password$/i;
 const NUMBERED = /^(?:[\p{L}]+[-_.]?)+\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
+/** Names of machines, versions and products have numbers, too. */
+export const THING =
+  /^(?:server|host|node|db|web|app|api|vm|pc|srv|box|laptop|desktop|router|switch|nas|dev|prod|staging|test|user|usr|room|line|port|page|step|version|release|python|windows|win|ubuntu|debian|android|ios|iphone|ipad|sha|md|base|utf|oauth|http|ipv|s|ec|k|log|level|phase|stage|part|chapter|section|table|figure|item|option|field|form|file|group|team|site|zone|region|cluster|env|build|job|task|ticket|issue|order|raum|seite|kapitel|schritt|salle|página|pagina|strona|strana|covid|web|area|mp|h|col|row|var|arg|param)[-_.]?\d+|^\d+(?:st|nd|rd|th|er|e|º|ª|password|mal|fois|veces|vezes|volte|keer|razy|krát|gånger|gange|ganger)$/iu;
+const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$/u;
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
 const SIGN = /[!#$%^&*+=?~|]/;
 
-function looksOf(token: string): 0 | 1 | 2 {
+function looksOf(token: string): 0 | 1 | 2 | 3 {
   if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
   if (!/\p{L}/u.test(token) || isPlaceholder(token)) return NONE;
   const digit = /\d/.test(token);
@@ -74,13 +74,17 @@ function looksOf(token: string): 0 | 1 | 2 {
   if (!digit) return NONE;
   if (/\p{Ll}\d+\p{L}|\p{Lu}\p{Ll}+\p{Lu}.*\d/u.test(token) && wordShare(token) < 0.75) return MIXED;
   if (WORD_AND_NUMBER.test(token)) return MIXED;
-  if (NUMBERED.test(token))
-    return /^\p{L}+(?:-\p{L}+)*-\d{2,5}$/u.test(token) && !/^\p{Lu}+-/u.test(token) ? MIXED : NONE;
+  if (NUMBERED.test(token)) return numberedLooks(token);
   return MIXED;
 }
 
+function numberedLooks(token: string): 0 | 1 | 2 {
+  if (/^\p{L}+(?:-\p{L}+)*-\d{2,5}$/u.test(token) && !/^\p{Lu}+-/u.test(token)) return MIXED;
+  return WORD_WITH_NUMBER.test(token) && !THING.test(token) && !/^\p{Lu}+-/u.test(token) ? WEAK : NONE;
+}
+
 /** Whether somebody seems to have made up a token as a password: no word, no name with a number, no version. */
-export const looksChosen = (token: string): boolean => looksOf(token) !== NONE;
+export const looksChosen = (token: string): boolean => looksOf(token) > WEAK;
 
 const looksLikeKey = (token: string): boolean =>
   token.length >= SHORTEST_KEY &&
@@ -115,7 +119,7 @@ export function saidSecret(
     const gap = text.slice(end, at);
     if ((gap.match(/[.!?;\n।。？！؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS || gap.includes("\n\n")) break;
     const token = text.slice(at, last);
-    if (kind === "key" ? !looksLikeKey(token) : looksOf(token) === NONE) continue;
+    if (kind === "key" ? !looksLikeKey(token) : !fits(token, gap, kind)) continue;
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
     const joined = JOINT.test(gap) || quoted || ANSWER.test(gap);
@@ -123,6 +127,13 @@ export function saidSecret(
       return { start: at, end: last };
   }
   return kind === "account" ? null : inFront(text, start, kind);
+}
+
+const LONGEST_WEAK_GAP = 26;
+
+function fits(token: string, gap: string, kind: "password" | "account"): boolean {
+  const looks = looksOf(token);
+  return looks > WEAK || (looks === WEAK && kind === "password" && gap.length <= LONGEST_WEAK_GAP && JOINT.test(gap));
 }
 
 /** "The default password for the user "x" is "y"": said so plainly that any word may be it. */
@@ -139,7 +150,7 @@ export function plainSecret(text: string, start: number, end: number): Place | n
   return { start: at, end: at + (match[1] as string).length };
 }
 
-const isClear = (token: string): boolean => looksOf(token) === CLEAR;
+export const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
   const from = Math.max(0, start - REACH_BEFORE);
@@ -147,8 +158,8 @@ function inFront(text: string, start: number, kind: "password" | "key"): Place |
   const token = Array.from(tokensIn(text, from, start)).at(-1);
   if (token === undefined || (token.start === from && from > 0)) return null;
   const written = text.slice(token.start, token.end);
-  const fits = kind === "key" ? looksLikeKey(written) : looksOf(written) !== NONE;
-  return fits && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
+  const isOne = kind === "key" ? looksLikeKey(written) : looksChosen(written);
+  return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
     ? token
     : null;
 }

@@ -23,6 +23,7 @@ const MIXED = /^(?=(?:.*\d){3})(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*(?:[A
 const NAME_PART =
   /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
+const NAMED_DIGEST = /^(?:h1|sha\d{1,3}|md5)[:-]/;
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
@@ -96,7 +97,7 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
   const value = run.slice(cut).replace(/[.:!]+$/, "");
   const said = gap + run.slice(0, cut);
   if (gap.includes("<") && !gap.includes(">")) return null;
-  if (!isKey(value, said) || ADDRESS.test(value) || isPlaceholder(value)) return null;
+  if (NAMED_DIGEST.test(run) || !isKey(value, said) || ADDRESS.test(value) || isPlaceholder(value)) return null;
   return { offset: cut, length: value.length };
 }
 

@@ -13,6 +13,9 @@ const USERINFO =
 const NOT_A_PASSWORD = /^[$<{%*]|\$\{|\{\{|^x{2,}$|^\*|^\.{2,}|^(?:your|my)[-_]?pass|^\d{1,5}$/i;
 const UPPER_NAME = /^[A-Z][A-Z_]{2,}$/;
 
+/** Where manuals connect to. */
+const NO_HOST = /^(?:localhost|127\.0\.0\.1|\[?::1|host(?:name)?|server|db|database|(?:\w+\.)*example\.)/i;
+
 /** A connection string with a password, at the `://` that begins at `at`. */
 export function connectionString(text: string, at: number): Hit | null {
   spend(CHECK_UNITS);
@@ -26,6 +29,7 @@ export function connectionString(text: string, at: number): Hit | null {
   if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0))) return null;
   // Of a template with a password in it, only the host is filled in.
   if (/^[%${]/.test(host) && (isPlaceholder(password) || !looksLikePassword(password))) return null;
+  if (/^user(?:name)?$/i.test(user) && /^pass(?:word|wd)?$/i.test(password) && NO_HOST.test(host)) return null;
   if (password.length < 3 || distinct(password) < 2) return null;
   return hitOf("connection_string", start, USERINFO.lastIndex);
 }

@@ -21,17 +21,16 @@ const RULE = /^[\s|:+=-]+$/;
 export function cellsBelow(text: string, start: number, end: number): Cell[] {
   const separator = separatorAt(text, start, end);
   if (separator === null) return [];
-  const lineStart = text.lastIndexOf("\n", start - 1) + 1;
-  const headerEnd = text.indexOf("\n", end);
-  if (start - lineStart > LONGEST_HEADER || headerEnd < 0 || headerEnd - end > LONGEST_HEADER) return [];
+  const lineStart = startOfLine(text, start);
+  const headerEnd = endOfLine(text, end, LONGEST_HEADER);
+  if (lineStart < 0 || headerEnd < 0 || headerEnd === text.length) return [];
   const header = cells(text, lineStart, headerEnd, separator);
   if (!isHeader(text, header)) return [];
   const column = header.findIndex((cell) => cell.end >= start);
   const found: Cell[] = [];
   for (let at = headerEnd + 1; found.length < MOST_ROWS && at < text.length; ) {
-    const next = text.indexOf("\n", at);
-    const lineEnd = next < 0 ? text.length : next;
-    if (lineEnd === at || lineEnd - at > LONGEST_LINE) break;
+    const lineEnd = endOfLine(text, at, LONGEST_LINE);
+    if (lineEnd <= at) break;
     if (!RULE.test(text.slice(at, lineEnd))) {
       const row = cells(text, at, lineEnd, separator);
       if (row.length !== header.length) break;
@@ -40,6 +39,20 @@ export function cellsBelow(text: string, start: number, end: number): Cell[] {
     at = lineEnd + 1;
   }
   return found;
+}
+
+/** The end of the line that goes on at `at`; -1 when it is longer than that. */
+function endOfLine(text: string, at: number, longest: number): number {
+  const next = text.slice(at, at + longest + 1).indexOf("\n");
+  if (next >= 0) return at + next;
+  return text.length - at <= longest ? text.length : -1;
+}
+
+function startOfLine(text: string, at: number): number {
+  const from = Math.max(0, at - LONGEST_HEADER);
+  const before = text.slice(from, at).lastIndexOf("\n");
+  if (before >= 0) return from + before + 1;
+  return from === 0 ? 0 : -1;
 }
 
 /** Names of columns are short, and no sentence. */

@@ -47,6 +47,13 @@ export function wordsOf<const N extends string>(text: string, names: readonly N[
   return Object.fromEntries(spelled) as Record<N, string[]>;
 }
 
+/** A pattern for any of these words, the longest first. */
+export const anyOf = (words: readonly string[]): string =>
+  `(?:${words
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => RegExp.escape(word))
+    .join("|")})`;
+
 /** What the characters of a section of characters.txt are read as. */
 export function readings(section: "look-alikes" | "signs" | "entities"): ReadonlyMap<string, string> {
   const plain = (word: string) =>

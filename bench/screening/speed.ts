@@ -1,5 +1,5 @@
 /**
- * Compares the cost of screening with that of the alternatives: `bun bench/screening.ts [--json]`.
+ * Compares the cost of screening with that of the alternatives: `bun bench/screening/speed.ts [--json]`.
  *
  * Clean values of 200 bytes (made-up notes, settings and log lines), and hostile texts of 256 KiB and
  * 1 MiB, each through governd's engine, a naive list of expressions and secretlint's recommended rules in
@@ -7,8 +7,8 @@
  */
 import { lintSource } from "@secretlint/core";
 import { creator as recommended } from "@secretlint/secretlint-rule-preset-recommend";
-import { decide } from "../src/policy/decide.ts";
-import { policiesOf } from "../src/policy/policies.ts";
+import { decide } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
 
 const VALUES = 400;
 const VALUE_BYTES = 200;

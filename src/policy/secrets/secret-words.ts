@@ -1,0 +1,5 @@
+/** The words that announce a secret (words/secrets.txt). */
+import { wordsOf } from "../words/lists.ts";
+import secretWords from "../words/secrets.txt" with { type: "text" };
+
+export const SECRET_WORDS = wordsOf(secretWords, ["passwords", "accounts", "keys", "whole parts", "services"]);
