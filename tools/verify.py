@@ -2519,13 +2519,13 @@ def check_stored_seals(db, log, trust, filed, covered):
         at = size - 1 if size else None
         require(through is None or size > through, "seal_invalid", "the seals are not in order", at)
         require(seal.workspace == log.workspace, "seal_invalid", "a seal is of another workspace", at)
-        require(size <= len(log.hashes), "seal_beyond_log", "the log is shorter than a seal of it", at)
         able = [name for name in trusted | set(from_size) if from_size.get(name, 0) <= size]
         signers = set()
         try:
             signers = {name for name in able if name in keys and seal.signed_by(keys[name])}
         except Tampered as problem:
             raise Tampered(problem.code, str(problem), at) from None
+        require(size <= len(log.hashes), "seal_beyond_log", "the log is shorter than a seal of it", at)
         require(roots[size] == seal.root, "root_mismatch", f"the first {size} events are not the ones that were sealed", at)
         unsigned = signers or not from_size or any(name not in keys for name in able)
         require(unsigned, "seal_signature", f"the seal over {size} events is signed by no key that this log names", at)

@@ -20,6 +20,7 @@ import type { VerificationScope, WorkspaceVerificationOptions } from "./preparat
 import type { Problem } from "./problems.ts";
 import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
 import { nameEvents } from "./rows/events-named.ts";
+import { hasFloorRetention } from "./rows/expected/histories.ts";
 import { numberProblem } from "./rows/numbers.ts";
 import { checkFile, type FileCheck, hasTable, isWorkspace, type SchemaChange, schemaChanges } from "./rows/schema.ts";
 import type { Trust } from "./trust.ts";
@@ -128,6 +129,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
       result.report.prunings = await pruningsOf(connection);
       if (!whole) open.push(rowsNotCovered(found.prunedBefore));
     }
+    if (!whole && (await hasFloorRetention(connection))) open.push(FLOOR_NOT_COVERED);
     if (open.length > 0) result.report.not_covered = open;
     return result;
   });
@@ -174,6 +176,10 @@ const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
 /** What the verification of one agent leaves open in a log that was pruned. */
 const rowsNotCovered = (before: number): string =>
   `whether all stored entries and checkpoints of this agent from before event ${before} are there: each that is there is what its event says, and only a verification without --agent compares them with what the pruning kept`;
+
+/** The workspace's policies are in its own chain, which the verification of one agent does not follow. */
+const FLOOR_NOT_COVERED =
+  "the retention of the workspace's policies, by which entries of this agent may be gone: only a verification without --agent compares them with the log";
 
 const pruningsOf = async (reader: Reader) =>
   (await prunings(reader)).map(({ beforeSeq: before_seq, exportDigest: export_digest, statesKept: states_kept }) => {

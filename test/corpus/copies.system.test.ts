@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
+  appendFileSync,
   closeSync,
   copyFileSync,
   cpSync,
@@ -120,4 +121,26 @@ describe("a log that is being written, in which somebody", () => {
     connection.close();
     expect([ours.code, theirs?.code ?? 1], ours.out).toEqual([1, 1]);
   });
+});
+
+describe("a file of seals that covers more than its log, beside which a daemon left a log (-wal),", () => {
+  test.each([
+    ["because somebody raised what its last seal covers", "seal_signature", (record: string) => raised(record)],
+    ["because its last seal is another workspace's", "seal_invalid", () => lastSeal(made.main)],
+  ])("%s, is tampered", async (_name, code, sealOf) => {
+    const copy = dataDirectory(directory.join("work", code));
+    cpSync(made.data.root, copy.root, { recursive: true });
+    const { database, seals } = filesOf(copy, made.installation);
+    appendFileSync(seals, sealOf(lastSeal(made.installation)));
+    writeFileSync(`${database}-wal`, "");
+    const [ours, theirs] = await judge.exits(copy.root, { keys: made.publicKeys.slice(0, 1) });
+    expect([ours.code, ours.codes, theirs?.code ?? 1, theirs?.codes ?? [code]]).toEqual([1, [code], 1, [code]]);
+  });
+
+  const lastSeal = (id: string) =>
+    `${readFileSync(filesOf(made.data, id).seals, "utf8")
+      .trimEnd()
+      .split(/\n\n(?=[^—])/)
+      .at(-1)}\n\n`;
+  const raised = (record: string) => record.replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 5}\n`);
 });

@@ -1,8 +1,8 @@
 /**
  * A data directory that holds everything the product can make, and the exports, receipts and seals that an auditor
- * took at each age of it. It is made by the product's own functions and commands: three agents, every operation, what
- * is expired, erased and versioned, a rotation of the sealing key, a pruning, cosignatures of a witness, and a restore
- * from a backup.
+ * took at each age of it. It is made by the product's own functions and commands: four agents, every operation, what
+ * is expired, erased and versioned, policies of the workspace, a rotation of the sealing key, a pruning, cosignatures
+ * of a witness, and a restore from a backup.
  */
 
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -291,7 +291,7 @@ class Making implements Everything {
       for (const [name, scope, window] of [
         ["a workspace", { scope: "workspace" }, {}],
         ["an agent", { agentId: "alpha" }, {}],
-        ["a window", { scope: "workspace" }, { startMs: systemClock() - DAY_MS, endMs: systemClock() + DAY_MS }],
+        ["a window", { scope: "workspace" }, { startMs: systemClock() + DAY_MS, endMs: systemClock() + 3 * DAY_MS }],
       ] as const) {
         this.#keep(this.exports, `${format} of ${name} ${age}`, key, await life.export({ scope, format, window }));
       }
@@ -332,8 +332,29 @@ async function newerRequests(life: Life): Promise<void> {
   }
 }
 
+/** An agent without a config, while the workspace's policies have a retention. */
+async function underFloor(life: Life): Promise<void> {
+  const page = { limit: 10, offset: 0 };
+  const floor = (policies: JsonObject) => life.perform("policies.update", { floor: { policies } });
+  await life.write("delta", "old/1", "will be removed");
+  await life.write("delta", "old/2", "will be overwritten");
+  await life.checkpoint("delta", "before the workspace's retention");
+  await floor({ retention_days: 1, block_secrets: true });
+  life.passDays(2);
+  await life.write("delta", "old/2", "the old one being expired");
+  await life.perform("data.delete_prefix", { agentId: "delta", prefix: "old/" });
+  await life.checkpoint("delta", "with expired entries");
+  await sweepWorkspace(life.connection, life.writer);
+  await floor({ block_secrets: true });
+  await life.write("delta", "late", "under policies without a retention");
+  await life.perform("policies.read", {});
+  await life.perform("policies.read_version", { version: "p1" });
+  await life.perform("policies.list_versions", { page });
+}
+
 /** Every operation, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
 async function firstLife(life: Life): Promise<void> {
+  await underFloor(life);
   const page = { limit: 10, offset: 0 };
   const window = {};
   const scope = { scope: "workspace" } as const;
@@ -361,10 +382,6 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("config.read_version", { agentId: "alpha", version: "v1" });
   await life.perform("config.list_versions", { agentId: "alpha", page });
   await life.perform("config.read_effective", { agentId: "alpha" });
-  await life.perform("policies.update", { floor: { policies: { block_secrets: true } } });
-  await life.perform("policies.read", {});
-  await life.perform("policies.read_version", { version: "p1" });
-  await life.perform("policies.list_versions", { page });
   await life.perform("data.read_full", { agentId: "alpha", key: "greeting" });
   await life.perform("data.list", { agentId: "alpha", prefix: "", page, includeValues: true });
   await life.perform("policy.check", { agentId: "alpha", policies: null, key: "", value: "a text", metadata: {} });

@@ -211,7 +211,7 @@ export class LogVerifier {
       this.#problems.add({ code, seq, id, message });
       if (breaksChain(code)) this.#intact = false;
     }
-    const seals = this.seals?.finish() ?? null;
+    const seals = this.seals?.finish(this.#workspaceId) ?? null;
     return {
       workspaceId: this.#workspaceId,
       eventsChecked: this.#events,

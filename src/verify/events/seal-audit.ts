@@ -15,6 +15,7 @@ import { Epochs, FOREIGN, type NamedKey } from "./epochs.ts";
 import { WitnessedSeals } from "./witnesses.ts";
 
 const BAD_SIGNATURE = "a seal's signature is not right";
+const OF_ANOTHER = "a stored seal is of another workspace";
 const DAMAGED = "the given seal is damaged: its signature is not right";
 
 /** Give it seals in order of size before the events that they cover, then {@link finish}. */
@@ -160,8 +161,14 @@ export class SealAudit {
   }
 
   /** Returns what the seals establish. Those that still wait cover more than the log holds. */
-  finish(): SealReport {
-    for (const seal of this.#own) this.#beyond(seal);
+  finish(workspaceId: string | null): SealReport {
+    for (const seal of this.#own) {
+      // A seal that is wrong by itself says nothing of the log's end.
+      const isOther = workspaceId !== null && sealedWorkspace(seal) !== workspaceId;
+      if (isOther) this.#problem("seal_invalid", seal, OF_ANOTHER);
+      else if (this.signatureOf(seal) === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);
+      else this.#beyond(seal);
+    }
     for (const seal of this.#anchors) {
       if (this.#isDamaged(seal)) this.#undetermined.push(DAMAGED);
       else if (!this.#epochs.takeLost(seal, true) && !this.#rolledBack(seal)) this.#beyond(seal);
@@ -197,7 +204,7 @@ export class SealAudit {
   #compareOwn(seal: Seal, root: Uint8Array, workspaceId: string): void {
     this.#checked += 1;
     if (sealedWorkspace(seal) !== workspaceId) {
-      this.#problem("seal_invalid", seal, "a stored seal is of another workspace");
+      this.#problem("seal_invalid", seal, OF_ANOTHER);
     } else if (!sameHash(seal.root, root)) {
       // A seal that was edited says nothing of the events.
       if (this.signatureOf(seal) === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);

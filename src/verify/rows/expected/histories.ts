@@ -72,6 +72,10 @@ async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
   return versions.sort((a, b) => a.madeAt - b.madeAt);
 }
 
+/** Whether the workspace's policies ever had a retention. */
+export const hasFloorRetention = async (reader: Reader): Promise<boolean> =>
+  (await loadFloor(reader)).some(({ policies }) => policies !== null);
+
 const WHOLE: Wanted = { scope: "workspace" };
 
 /** For each agent the latest moment before which what was written may have been removed as expired. */
