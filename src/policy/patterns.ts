@@ -29,15 +29,34 @@ export function regexProblem(regex: string): string | null {
   }
 }
 
-/** The time that looking for the matches of one text may take, ms: so much, and so much for each 1024 code units. */
+/** The time that this thread may work on the matches of one text, ms: so much, and so much for each 1024 code units. */
 const FREE_MS = 50;
 const MS_PER_KIBI = 0.5;
+
+/** How the work on a text is measured, ms. */
+export interface WorkClock {
+  /** Costs nothing, but goes on while other programs have the processor. */
+  elapsed(): number;
+  /** What this thread has worked. */
+  worked(): number;
+}
+
+const WORK_CLOCK: WorkClock = {
+  elapsed: () => performance.now(),
+  worked() {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  },
+};
 
 export class PatternSet {
   readonly #all: RE2Set;
   readonly #single: readonly RE2JS[];
 
-  constructor(private readonly patterns: readonly OwnPattern[]) {
+  constructor(
+    private readonly patterns: readonly OwnPattern[],
+    private readonly clock = WORK_CLOCK,
+  ) {
     const { RE2JS, RE2Set } = engine();
     const sources = patterns.map(({ regex, ignore_case: ignoreCase }) => (ignoreCase ? `(?i)${regex}` : regex));
     this.#all = new RE2Set();
@@ -52,15 +71,20 @@ export class PatternSet {
    */
   find(text: string, applies: (pattern: PatternSetting) => boolean, most: number) {
     const matches: PatternMatch[] = [];
-    const until = performance.now() + FREE_MS + (MS_PER_KIBI * text.length) / 1024;
-    for (const index of this.#all.match(text)) {
+    const found = this.#all.match(text);
+    if (found.length === 0) return { matches, isComplete: true };
+    const mostMs = FREE_MS + (MS_PER_KIBI * text.length) / 1024;
+    const [began, worked] = [this.clock.elapsed(), this.clock.worked()];
+    // What a text is decided to hold does not depend on how busy the machine is.
+    const isOver = () => this.clock.elapsed() - began > mostMs && this.clock.worked() - worked > mostMs;
+    for (const index of found) {
       const pattern = this.patterns[index] as OwnPattern;
       if (!applies(pattern)) continue;
       const matcher = (this.#single[index] as RE2JS).matcher(text);
       while (matcher.find()) {
         const [start, end] = [matcher.start(), matcher.end()];
         if (end > start) matches.push({ pattern, start, end });
-        if (matches.length >= most || performance.now() > until) return { matches, isComplete: false };
+        if (matches.length >= most || isOver()) return { matches, isComplete: false };
       }
     }
     return { matches, isComplete: true };
