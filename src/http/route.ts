@@ -12,7 +12,7 @@ import {
 import type { ProblemCode } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
 import type { HeaderName } from "./documents/api/headers.ts";
-import { CONDITION_HEADERS } from "./pipeline/precondition.ts";
+import { CONDITION_HEADERS, NONE_MATCH } from "./pipeline/precondition.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 
 export type Method = "GET" | "PUT" | "POST" | "DELETE";
@@ -171,6 +171,7 @@ export function route<
   B extends TObject = NoMembers,
 >(definition: RouteDefinition<N, At, Q, B>): Route {
   const { operation, unfindable, problems = [], response, conditional, input, variant } = definition;
+  const readsTag = response.etag === true && definition.at.startsWith("GET ");
   const retryable = definition.retryable !== false && !definition.at.startsWith("GET ");
   const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
   if (unfindable !== undefined) ofOperation.push(unfindable);
@@ -182,7 +183,7 @@ export function route<
     ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
     operation,
     response,
-    headers: { ...definition.headers, ...(conditional === true ? CONDITION_HEADERS : {}) },
+    headers: { ...definition.headers, ...(conditional === true ? CONDITION_HEADERS : readsTag ? NONE_MATCH : {}) },
     retryable,
     preconditions: conditional === true ? "taken" : changesSomething(operation) ? "refused" : "ignored",
     // The pipeline hands over exactly what these validators made.

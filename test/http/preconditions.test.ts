@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { apiRoutes } from "../../src/http/app.ts";
 import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
 import { requestOf } from "../support/route-requests.ts";
-import { assertMatchesOpenApi } from "./support/openapi.ts";
+import { assertDeclaresHeaders, assertMatchesOpenApi } from "./support/openapi.ts";
 import { del, put, write } from "./support/requests.ts";
 import { type Sent, serveTls, type TestServer } from "./support/serve.ts";
 
@@ -110,6 +110,21 @@ describe("what an entry's condition is", () => {
       const answer = await server.send(sent);
       expect(answer.json).toMatchObject({ status: 400, code: "invalid_request", param });
       expect(server.workspace.asked).toEqual([]);
+    });
+  }
+});
+
+describe("a read with an entity tag that still holds has no body, and the document says so", () => {
+  for (const route of apiRoutes.filter(({ method, response }) => method === "GET" && response.etag)) {
+    test(route.path, async () => {
+      const { query, path } = requestOf(route, { agent: "a", checkpoint: "cp_1", event: "aud_1" });
+      const parameters = new URLSearchParams(query as Record<string, string>).toString();
+      server.workspace.next = { kind: "json", status: 200, body: "{}", etag: VERSION };
+      const asked = { path: `${path}?${parameters}`, headers: { "if-none-match": `"${VERSION}"` } };
+      const { status, text, headers } = await server.send(asked);
+      expect([status, text]).toEqual([304, ""]);
+      expect(route.headers).toHaveProperty("If-None-Match");
+      assertDeclaresHeaders("GET", path, 304, headers);
     });
   }
 });

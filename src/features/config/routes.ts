@@ -3,7 +3,6 @@ import { Type as t } from "@sinclair/typebox";
 import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import type { JsonObject } from "../../json.ts";
@@ -42,7 +41,6 @@ export const configRoutes = [
     summary: "Read the config in force",
     description: "The newest version of the agent's config. Its ETag is the version.",
     response: version("The config."),
-    headers: NONE_MATCH,
   }),
 
   route({

@@ -18,7 +18,6 @@ import {
 } from "../../http/fields.ts";
 import { parseFilter } from "../../http/filter.ts";
 import { listInput } from "../../http/page.ts";
-import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
 import { invalid } from "../../problem.ts";
@@ -138,7 +137,6 @@ export const dataRoutes = [
     description:
       "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from. The ETag is the version of the entry.",
     response: { description: "The entry.", schema: Entry, etag: true },
-    headers: NONE_MATCH,
     problems: ["entry_not_found"],
   }),
 
@@ -150,7 +148,6 @@ export const dataRoutes = [
     summary: "Read an entry with its metadata",
     description: "The entry, its metadata, its times, and the audit event that wrote it.",
     response: { description: "The entry.", schema: FullEntry, etag: true },
-    headers: NONE_MATCH,
     problems: ["entry_not_found"],
   }),
 

@@ -2,7 +2,6 @@
 import { Type as t } from "@sinclair/typebox";
 import { AgentId, canonicalBytes, Key, MAX_CONFIG_BYTES, Metadata, PAGE_PARAMETERS, Value } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { NONE_MATCH } from "../../http/pipeline/precondition.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
@@ -27,7 +26,6 @@ export const policyRoutes = [
     description:
       "The policies that hold for every agent, also for agents without a config. The ETag is the version; before the first one there is none.",
     response: { description: "The version in force.", schema: FloorInForce, etag: true },
-    headers: NONE_MATCH,
   }),
 
   route({

@@ -35,7 +35,7 @@ const ALWAYS_OF_ACTIONS = ALWAYS.filter(
 
 /** Returns the `responses` of a route. Its answer is called after `name`, unless it has a name of its own. */
 export function responsesOf(route: Route, name: string, components: Components): JsonObject {
-  const { response, status, headers } = route;
+  const { response, status } = route;
   const sent: HeaderName[] = [...EVERYWHERE];
   if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
@@ -49,8 +49,7 @@ export function responsesOf(route: Route, name: string, components: Components):
   const notModified = () => ({ description: "The entity tag still matches.", headers: components.headers(sent) });
   return {
     [status]: good,
-    ...(route.method === "GET" &&
-      headers["If-None-Match"] !== undefined && { 304: components.response("NotModified", notModified) }),
+    ...(route.method === "GET" && response.etag && { 304: components.response("NotModified", notModified) }),
     ...components.problems(ownProblems(route), ALWAYS),
   };
 }
