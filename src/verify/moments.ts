@@ -15,6 +15,7 @@ import {
   readSync,
   realpathSync,
   rmSync,
+  statSync,
   truncateSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -77,6 +78,8 @@ const END = `SELECT coalesce((SELECT seq FROM events NOT INDEXED WHERE hash = he
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const LEAST_PAGE_BYTES = 512;
+/** Removed copies of larger databases are released at once. To release them takes longer than to look at a small one. */
+const UNRELEASED_BYTES = 16 * 1024 ** 2;
 
 /** Where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 function commitEnds(log: string): number[] {
@@ -193,9 +196,9 @@ class States implements Disposable {
 
   /** Makes a state. It is a file of its own, since SQLite takes two names of one file for one database. */
   #file(state: number): string {
-    // Closed files stay open, and use space, until garbage is collected.
     rmSync(this.#directory, { recursive: true, force: true });
-    releaseClosed();
+    // Removed files stay open, and use space, until garbage is collected.
+    if (statSync(this.copy.path).size > UNRELEASED_BYTES) releaseClosed();
     mkdirSync(this.#directory);
     const path = join(mkdtempSync(join(this.#directory, "s-")), "evidence.db");
     copyFileSync(this.copy.path, path, constants.COPYFILE_FICLONE);

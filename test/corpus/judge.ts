@@ -3,12 +3,12 @@ import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifyPath } from "../../src/cli/verify/sources.ts";
+import { limitUnreleased } from "../../src/store/closing.ts";
 import { EXIT_CODES, overallVerdict } from "../../src/verify/report.ts";
 import type { Trust } from "../../src/verify/trust.ts";
 import { readTrust } from "../../src/verify/trust.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
-import { filesReleased } from "../released.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 /** What evidence is in: the rows of the table that the counting test prints. */
@@ -40,8 +40,8 @@ export interface Tampering {
 const SECOND_LOOKS_AT = effort({ usual: 8, long: 1 });
 const ALL_SAID = effort({ usual: 0, long: 1 }) === 1;
 const SECOND_LOOKS_AT_FLIPS = effort({ usual: 2, long: 1 });
-/** The driver closes files when garbage is collected. */
-const FILES_BETWEEN_COLLECTIONS = 50;
+/** The driver closes files when garbage is collected, which takes longer than to judge a small one. */
+const FILES_BETWEEN_COLLECTIONS = 200;
 
 /** What the second program says when it crashes. */
 export const CRASHED = -1;
@@ -58,7 +58,9 @@ export class Judge implements AsyncDisposable {
   readonly #trusts = new Map<string, Trust>();
   #looked = 0;
 
-  constructor(readonly root: string) {}
+  constructor(readonly root: string) {
+    limitUnreleased(FILES_BETWEEN_COLLECTIONS);
+  }
 
   /** Every tampering that was judged, each once. */
   get seen(): Tampering[] {
@@ -122,7 +124,6 @@ export class Judge implements AsyncDisposable {
     this.#looked += 1;
     if (words.seals !== undefined) {
       const { code, json, err } = await governd(["verify", path, "--json", ...optionsOf(words)], { released: false });
-      await this.#released();
       if (err !== "") return { code, codes: [], out: err };
       return saidOf(code, json<{ sources: { problems: Problems }[] }>().sources);
     }
@@ -131,15 +132,10 @@ export class Judge implements AsyncDisposable {
     this.#trusts.set(name, trust);
     const asked = { agentId: undefined, trust, threads: 1, encryptionKey: () => null };
     const results = await verifyPath(path, asked, { step: async () => {} } as never);
-    await this.#released();
     return saidOf(
       EXIT_CODES[overallVerdict(results)],
       results.map(({ report }) => report),
     );
-  }
-
-  async #released(): Promise<void> {
-    if (this.#looked % FILES_BETWEEN_COLLECTIONS === 0) await filesReleased();
   }
 
   #isTurn = (): boolean => this.#looked % SECOND_LOOKS_AT === 0;

@@ -1,11 +1,11 @@
 /** Tamperings of the texts that leave a directory: each member of an export and a receipt, each line of a seal. */
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 
-/** A text with one thing done to it. */
+/** A text with one thing done to it, which now and then leaves it as it was. It is made when it is asked for. */
 export interface Edited {
   kind: string;
   to: string;
-  text: string;
+  text: () => string;
 }
 
 type Path = readonly (string | number)[];
@@ -57,11 +57,12 @@ export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Ed
     const to = path.join(".");
     const set = (kind: string, next: JsonValue): Edited => ({
       ...{ kind, to },
-      text: written(
-        edited(value, path, (parent, name) => {
-          parent[name] = next;
-        }),
-      ),
+      text: () =>
+        written(
+          edited(value, path, (parent, name) => {
+            parent[name] = next;
+          }),
+        ),
     });
     yield set("changed", otherValue(own));
     if (own !== null) yield set("blanked", null);
@@ -69,21 +70,23 @@ export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Ed
     const isElement = typeof path.at(-1) === "number";
     yield {
       ...{ kind: "removed", to },
-      text: written(
-        edited(value, path, (parent, name) => {
-          if (isElement) parent.splice(name, 1);
-          else delete parent[name];
-        }),
-      ),
+      text: () =>
+        written(
+          edited(value, path, (parent, name) => {
+            if (isElement) parent.splice(name, 1);
+            else delete parent[name];
+          }),
+        ),
     };
     yield {
       ...{ kind: "duplicated", to },
-      text: written(
-        edited(value, path, (parent, name) => {
-          if (isElement) parent.splice(name, 0, own);
-          else parent[`${TWICE}${name}`] = own;
-        }),
-      ),
+      text: () =>
+        written(
+          edited(value, path, (parent, name) => {
+            if (isElement) parent.splice(name, 0, own);
+            else parent[`${TWICE}${name}`] = own;
+          }),
+        ),
     };
     if (other !== undefined && JSON.stringify(other) !== JSON.stringify(own))
       yield set("swapped with another's", other);
@@ -94,7 +97,9 @@ export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Ed
 /** An export in lines, with each line's members edited: the header, some events and the trailer. */
 export function* exportEdited(text: string, donor: string): Generator<Edited> {
   if (!text.startsWith('{"type"')) {
-    yield* differing(text, membersEdited(JSON.parse(text), JSON.parse(donor)));
+    const end = text.slice(text.trimEnd().length);
+    for (const one of membersEdited(JSON.parse(text), JSON.parse(donor)))
+      yield { ...one, text: () => one.text() + end };
     return;
   }
   const [lines, others] = [text.trimEnd().split("\n"), donor.trimEnd().split("\n")];
@@ -102,18 +107,14 @@ export function* exportEdited(text: string, donor: string): Generator<Edited> {
   for (const [index, line] of lines.entries()) {
     const joined = (next: string[]) => `${next.join("\n")}\n`;
     const name = index === 0 ? "header" : index === lines.length - 1 ? "trailer" : "event";
-    yield { kind: "removed", to: `line ${index}, ${name}`, text: joined(lines.toSpliced(index, 1)) };
-    yield { kind: "duplicated", to: `line ${index}, ${name}`, text: joined(lines.toSpliced(index, 0, line)) };
+    yield { kind: "removed", to: `line ${index}, ${name}`, text: () => joined(lines.toSpliced(index, 1)) };
+    yield { kind: "duplicated", to: `line ${index}, ${name}`, text: () => joined(lines.toSpliced(index, 0, line)) };
     if (!chosen.includes(index)) continue;
     const other = others[index === lines.length - 1 ? others.length - 1 : index] ?? "{}";
     for (const one of membersEdited(JSON.parse(line), JSON.parse(other))) {
-      yield { ...one, to: `${name} ${index} ${one.to}`, text: joined(lines.with(index, one.text)) };
+      yield { ...one, to: `${name} ${index} ${one.to}`, text: () => joined(lines.with(index, one.text())) };
     }
   }
-}
-
-function* differing(text: string, all: Iterable<Edited>): Generator<Edited> {
-  for (const one of all) if (one.text.trimEnd() !== text.trimEnd()) yield one;
 }
 
 /** A receipt with its JSON, its lines and its seal edited. */
@@ -121,8 +122,8 @@ export function* receiptEdited(text: string, donor: string): Generator<Edited> {
   const extraOf = (receipt: string): JsonValue =>
     JSON.parse(Buffer.from(/^extra (.*)$/m.exec(receipt)?.[1] ?? "", "base64").toString());
   for (const one of membersEdited(extraOf(text), extraOf(donor))) {
-    const extra = `extra ${Buffer.from(one.text).toString("base64")}`;
-    yield { ...one, text: text.replace(/^extra .*$/m, () => extra) };
+    const extra = () => `extra ${Buffer.from(one.text()).toString("base64")}`;
+    yield { ...one, text: () => text.replace(/^extra .*$/m, extra) };
   }
   yield* linesEdited(text, donor);
 }
@@ -134,18 +135,15 @@ export function* linesEdited(text: string, donor: string): Generator<Edited> {
     if (index === lines.length - 1) continue;
     const to = `line ${index}`;
     const other = others[index];
-    const kinds: [string, string[]][] = [
-      ["changed", lines.with(index, line === "" ? "x" : line.replace(/[^=](=*)$/, (end) => otherEnd(end)))],
-      ["blanked", lines.with(index, "")],
-      ["removed", lines.toSpliced(index, 1)],
-      ["duplicated", lines.toSpliced(index, 0, line)],
-      ["swapped with the next", lines.with(index, lines[index + 1] ?? "").with(index + 1, line)],
-      ["swapped with another's", other === undefined ? lines : lines.with(index, other)],
+    const kinds: [string, () => string[]][] = [
+      ["changed", () => lines.with(index, line === "" ? "x" : line.replace(/[^=](=*)$/, (end) => otherEnd(end)))],
+      ["blanked", () => lines.with(index, "")],
+      ["removed", () => lines.toSpliced(index, 1)],
+      ["duplicated", () => lines.toSpliced(index, 0, line)],
+      ["swapped with the next", () => lines.with(index, lines[index + 1] ?? "").with(index + 1, line)],
+      ["swapped with another's", () => (other === undefined ? lines : lines.with(index, other))],
     ];
-    for (const [kind, next] of kinds) {
-      const changed = next.join("\n");
-      if (changed !== text) yield { kind, to, text: changed };
-    }
+    for (const [kind, next] of kinds) yield { kind, to, text: () => next().join("\n") };
   }
 }
 

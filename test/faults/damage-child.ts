@@ -161,7 +161,7 @@ function replace({ id }: Victim, content: Buffer): void {
   writeFileSync(file(id), content);
 }
 
-const totals = { seeds: 0, failing: 0, tampered: 0 };
+const outcomes: { seed: number; fails: boolean; isTampered: boolean }[] = [];
 
 /** Damages the file of a victim that no thread has used since it was whole, and uses it. */
 async function useDamaged(victim: Victim, seed: number): Promise<void> {
@@ -174,9 +174,7 @@ async function useDamaged(victim: Victim, seed: number): Promise<void> {
   const copy = join(root, "verified.db");
   writeFileSync(copy, damaged);
   const { verdict } = await verifyDatabaseFile({ path: copy, immutable: true }, { path: copy });
-  totals.seeds++;
-  if (failed > 0) totals.failing++;
-  if (verdict !== "verified") totals.tampered++;
+  outcomes.push({ seed, fails: failed > 0, isTampered: verdict !== "verified" });
 }
 
 const healthy = await makeWorkspace(root, systemClock, PUBLIC_KEY);
@@ -196,4 +194,4 @@ if (pool.down.size > 0) throw new Error("a file that was put back is still said 
 const died = failures.filter((text) => text.includes("died"));
 if (died.length > 0) throw new Error(`threads died: ${died.join("; ")}`);
 await pool.close();
-console.log(JSON.stringify(totals));
+console.log(JSON.stringify(outcomes));

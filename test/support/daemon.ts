@@ -35,8 +35,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly #log: LogText;
   readonly #confidences: Confidences | null;
   readonly #workspaceKeys: string[] = [];
-  #logger: Logger;
-  #daemon: Daemon;
+  #launched: Launched;
 
   private constructor(
     directory: TemporaryDirectory,
@@ -49,8 +48,7 @@ export class TestDaemon implements AsyncDisposable {
     this.#directory = directory;
     this.#settings = settings;
     this.#log = log;
-    this.#logger = launched.logger;
-    this.#daemon = launched.daemon;
+    this.#launched = launched;
   }
 
   static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
@@ -64,17 +62,17 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   get url(): string {
-    return this.#daemon.url;
+    return this.#launched.daemon.url;
   }
 
   /** Where metrics are served; null without `metrics_listen`. */
   get metricsUrl(): string | null {
-    return this.#daemon.metricsUrl;
+    return this.#launched.daemon.metricsUrl;
   }
 
   /** The page and the one-time token that the start printed; null when there was an account. */
   get signUpUrl(): string | null {
-    return this.#daemon.signUpUrl;
+    return this.#launched.daemon.signUpUrl;
   }
 
   /** A look into the file of a workspace that was made over HTTP. */
@@ -85,12 +83,12 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   get dataDir(): string {
-    return this.#daemon.dataDir;
+    return this.#launched.daemon.dataDir;
   }
 
   /** The certificate authority to trust, PEM. */
   get ca(): string {
-    return readFileSync(this.#daemon.authorityFile as string, "utf8");
+    return readFileSync(this.#launched.daemon.authorityFile as string, "utf8");
   }
 
   client(apiKey: string): Client {
@@ -115,16 +113,19 @@ export class TestDaemon implements AsyncDisposable {
 
   /** Everything that the daemon wrote to its log. */
   async log(): Promise<string> {
-    await this.#logger.flush();
+    await this.#launched.logger.flush();
     return this.#log.text;
   }
 
   /** Restarts the daemon on the same directory, with its clock moved, or with other settings. */
   async restart(clockOffsetMs = 0, settings: Partial<Settings> = {}): Promise<void> {
     await this.#stop();
-    const launched = await launch({ ...this.#settings, ...settings }, clockOffsetMs, this.#log);
-    this.#logger = launched.logger;
-    this.#daemon = launched.daemon;
+    this.#launched = await launch({ ...this.#settings, ...settings }, clockOffsetMs, this.#log);
+  }
+
+  /** Moves the clock of the main thread, by which sessions and keys end. Threads keep theirs until the next start. */
+  setClock(offsetMs: number): void {
+    this.#launched.time.offsetMs = offsetMs;
   }
 
   /** Looks for what was confided in what can only be asked of a running daemon. */
@@ -143,8 +144,8 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   async #stop(): Promise<void> {
-    await this.#daemon[Symbol.asyncDispose]();
-    await this.#logger[Symbol.asyncDispose]();
+    await this.#launched.daemon[Symbol.asyncDispose]();
+    await this.#launched.logger[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -162,18 +163,20 @@ interface LogText {
 
 interface Launched {
   logger: Logger;
+  time: { offsetMs: number };
   daemon: Daemon;
 }
 
 async function launch(settings: Settings, clockOffsetMs: number, log: LogText): Promise<Launched> {
-  const clock = () => systemClock() + clockOffsetMs;
+  const time = { offsetMs: clockOffsetMs };
+  const clock = () => systemClock() + time.offsetMs;
   const sink = {
     write: async (piece: string) => {
       log.text += piece;
     },
   };
   const logger = new Logger({ level: settings.log_level, format: "json", clock, sink });
-  return { logger, daemon: await startDaemon(settings, clock, logger) };
+  return { logger, time, daemon: await startDaemon(settings, clock, logger) };
 }
 
 function settingsOf(dataDir: string, flags: Partial<Record<SettingName, string>>): Settings {

@@ -1,15 +1,13 @@
-/** The pool of threads: overload, many workspaces, damaged ones, a stop in the middle of work. */
+/** The pool of threads: overload, damaged workspaces, a stop in the middle of work. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { AMPLE } from "../../src/threads/descriptors.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
-import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
@@ -17,13 +15,7 @@ import { poolOptions } from "../support/pool-options.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
-/** Open descriptors of this process, where the system tells. */
 const GARBAGE = "no database at all ".repeat(1_000);
-/** What a thread may have open at once; there are several times as many. */
-const MAX_OPEN = 24;
-const WORKSPACES = 150;
-const MAX_DESCRIPTORS = 600;
-const DESCRIPTORS = "/proc/self/fd";
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
 const PUBLIC_KEY = readSealKey(SEAL_KEY).publicBytes;
@@ -114,39 +106,6 @@ test(
 );
 
 test(
-  "hundreds of workspaces are used in turn, and few of them stay open",
-  async () => {
-    await pool.close();
-    pool = new WorkspacePool(
-      poolOptions(directory.path, SEAL_KEY, {
-        threads: 2,
-        open: { ...AMPLE, writers: MAX_OPEN, unreleased: MAX_OPEN },
-        onFailure: (failure) => void failures.push(failure),
-      }),
-    );
-    await pool.ready();
-    const ids: string[] = [];
-    for (let i = 0; i < WORKSPACES; i++) ids.push(await newWorkspace());
-    // Those that this thread made are not to count.
-    Bun.gc(true);
-    await Bun.sleep(0);
-    const before = existsSync(DESCRIPTORS) ? readdirSync(DESCRIPTORS).length : 0;
-    for (let round = 0; round < 2; round++) {
-      for (let i = 0; i < ids.length; i += 50) {
-        const replies = await Promise.all(ids.slice(i, i + 50).map((id) => write(id, `k${round}`)));
-        expect(new Set(replies.map(outcome))).toEqual(new Set(["json"]));
-      }
-    }
-    expect(failures).toEqual([]);
-    if (!existsSync(DESCRIPTORS)) return;
-    // Two threads with so many open workspaces, three files each, and about as many again that wait for the
-    // collector; 300 openings without it would hold 900.
-    expect(readdirSync(DESCRIPTORS).length - before).toBeLessThan(MAX_DESCRIPTORS);
-  },
-  TIMEOUT_MS,
-);
-
-test(
   "a damaged file is unavailable, alone",
   async () => {
     const [good, ...damaged] = [
@@ -204,66 +163,4 @@ test("a stop finishes what was taken and refuses the rest", async () => {
   expect(new Set(outcomes)).toEqual(new Set(["json"]));
   using seen = new OpenWorkspace(fileOf(workspaceId));
   expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(500);
-});
-
-/** What is open here has no file. */
-const NO_FILE = (id: string): string => join("/nonexistent", id);
-
-const nothing = (): void => {};
-
-test("idle workspaces are closed, the oldest first, and none that is in use", async () => {
-  const closed: string[] = [];
-  const open = (id: string) => ({ close: () => void closed.push(id) });
-  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 }, NO_FILE);
-  await workspaces.use("a", 0, nothing);
-  await workspaces.use("b", 1, nothing);
-  await workspaces.use("a", 2, nothing);
-  await workspaces.use("c", 3, nothing);
-  expect(closed).toEqual(["b"]);
-  await workspaces.closeIdle(12);
-  expect(closed).toEqual(["b"]);
-  await workspaces.closeIdle(13);
-  expect(closed).toEqual(["b", "a"]);
-  expect(workspaces.ids()).toEqual(["c"]);
-  workspaces.closeAll();
-  expect(workspaces.ids()).toEqual([]);
-  closed.length = 0;
-  await workspaces.use("a", 20, async () => {
-    for (const id of ["b", "c", "d"]) await workspaces.use(id, 21, nothing);
-    await workspaces.closeIdle(100);
-    expect([closed, workspaces.isInUse("a"), workspaces.ids()]).toEqual([["b", "c", "d"], true, ["a"]]);
-  });
-  expect(workspaces.isInUse("a")).toBe(false);
-  await workspaces.closeIdle(100);
-  expect(workspaces.ids()).toEqual([]);
-});
-
-test("one whose disk failed stays open beside its successor until it is released, in bounded number", async () => {
-  const closed: string[] = [];
-  let made = 0;
-  const workspaces = new OpenWorkspaces(
-    (id: string) => {
-      const name = `${id}${++made}`;
-      return { name, close: () => void closed.push(name) };
-    },
-    { maxOpen: 2, idleMs: 10 },
-    NO_FILE,
-  );
-  await workspaces.use("a", 0, nothing);
-  workspaces.setAside("a");
-  expect(await workspaces.use("a", 0, ({ name }) => name)).toBe("a2");
-  // One of a workspace is enough.
-  workspaces.setAside("a");
-  expect(closed).toEqual(["a2"]);
-  for (const id of ["b", "c"]) {
-    await workspaces.use(id, 0, nothing);
-    workspaces.setAside(id);
-  }
-  expect(closed).toEqual(["a2", "c4"]);
-  workspaces.closeAll();
-  workspaces.release("a");
-  expect(closed).toEqual(["a2", "c4", "a1"]);
-  workspaces.setAside("a");
-  workspaces.end();
-  expect(closed).toEqual(["a2", "c4", "a1", "b3"]);
 });

@@ -1,0 +1,66 @@
+/** Which workspaces a thread keeps open. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
+
+/** What is open here has no file. */
+const NO_FILE = (id: string): string => join("/nonexistent", id);
+
+const nothing = (): void => {};
+
+test("idle workspaces are closed, the oldest first, and none that is in use", async () => {
+  const closed: string[] = [];
+  const open = (id: string) => ({ close: () => void closed.push(id) });
+  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 }, NO_FILE);
+  await workspaces.use("a", 0, nothing);
+  await workspaces.use("b", 1, nothing);
+  await workspaces.use("a", 2, nothing);
+  await workspaces.use("c", 3, nothing);
+  expect(closed).toEqual(["b"]);
+  await workspaces.closeIdle(12);
+  expect(closed).toEqual(["b"]);
+  await workspaces.closeIdle(13);
+  expect(closed).toEqual(["b", "a"]);
+  expect(workspaces.ids()).toEqual(["c"]);
+  workspaces.closeAll();
+  expect(workspaces.ids()).toEqual([]);
+  closed.length = 0;
+  await workspaces.use("a", 20, async () => {
+    for (const id of ["b", "c", "d"]) await workspaces.use(id, 21, nothing);
+    await workspaces.closeIdle(100);
+    expect([closed, workspaces.isInUse("a"), workspaces.ids()]).toEqual([["b", "c", "d"], true, ["a"]]);
+  });
+  expect(workspaces.isInUse("a")).toBe(false);
+  await workspaces.closeIdle(100);
+  expect(workspaces.ids()).toEqual([]);
+});
+
+test("one whose disk failed stays open beside its successor until it is released, in bounded number", async () => {
+  const closed: string[] = [];
+  let made = 0;
+  const workspaces = new OpenWorkspaces(
+    (id: string) => {
+      const name = `${id}${++made}`;
+      return { name, close: () => void closed.push(name) };
+    },
+    { maxOpen: 2, idleMs: 10 },
+    NO_FILE,
+  );
+  await workspaces.use("a", 0, nothing);
+  workspaces.setAside("a");
+  expect(await workspaces.use("a", 0, ({ name }) => name)).toBe("a2");
+  // One of a workspace is enough.
+  workspaces.setAside("a");
+  expect(closed).toEqual(["a2"]);
+  for (const id of ["b", "c"]) {
+    await workspaces.use(id, 0, nothing);
+    workspaces.setAside(id);
+  }
+  expect(closed).toEqual(["a2", "c4"]);
+  workspaces.closeAll();
+  workspaces.release("a");
+  expect(closed).toEqual(["a2", "c4", "a1"]);
+  workspaces.setAside("a");
+  workspaces.end();
+  expect(closed).toEqual(["a2", "c4", "a1", "b3"]);
+});
