@@ -4,7 +4,7 @@ import { useEffect, useErrorBoundary } from "preact/hooks";
 import { address } from "./api/client.ts";
 import { asProblem } from "./api/problem.ts";
 import { SettingsPage } from "./pages/account/settings.tsx";
-import { ResetPage, SignInPage } from "./pages/account/sign-in.tsx";
+import { ResetPage, SignInAgain, SignInPage } from "./pages/account/sign-in.tsx";
 import { JoinPage, SignUpPage } from "./pages/account/sign-up.tsx";
 import { WorkspacesPage } from "./pages/account/workspaces.tsx";
 import { AGENT_TABS, AgentPage } from "./pages/agent/agent.tsx";
@@ -104,7 +104,12 @@ function Place() {
   }
   if (Door !== undefined) return <Door />;
   if (state.kind === "out") return <ToSignIn />;
-  return <Inside here={here} />;
+  return (
+    <>
+      <Inside here={here} />
+      {state.ended && <SignInAgain account={state.account} />}
+    </>
+  );
 }
 
 /** Goes to the sign-in page, which returns to this address. */

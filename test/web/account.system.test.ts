@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("an account", () => {
     await page.getByLabel("Name", { exact: true }).fill("Lab");
     await page.getByRole("button", { name: "Make the workspace" }).click();
     await page.getByLabel("API key", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "Go to the workspace" }).click();
+    await page.getByRole("button", { name: "I have kept the key" }).click();
     await page.getByRole("heading", { name: "Lab", level: 1 }).waitFor();
     await page.getByRole("combobox", { name: "Workspace" }).selectOption({ label: "Acme" });
     await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();

@@ -147,7 +147,13 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByRole("dialog").getByRole("button", { name: "Restore", exact: true }).click();
     await page.getByText("1 came back or changed back, 1 removed, 1 unchanged").waitFor();
     await page.getByText("All 2 entries are as they were.").waitFor();
-    await page.getByRole("button", { name: "Undo" }).click();
+    await write("notes/since", "written after the restore");
+    await page.getByRole("button", { name: "Undo …" }).click();
+    // What the agent wrote since then goes too, which it says before it does it.
+    const asked = page.getByRole("dialog");
+    await asked.getByText("1 comes back, 1 changes back, 1 is removed").waitFor();
+    await asked.getByText("notes/since").waitFor();
+    await asked.getByRole("button", { name: "Undo the restore" }).click();
     await page.getByText("Restoring it: 1 changes back, 1 is removed; 1 unchanged.").waitFor();
     const now = await stage.daemon.ask("/v1/data/read?agent_id=bot&key=notes/1", { apiKey: kept.apiKey });
     expect(await now.json()).toMatchObject({ value: "The report is late." });
@@ -243,13 +249,13 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByLabel("Label").fill("crawler");
     await page.getByRole("button", { name: "Make the key" }).click();
     const first = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
-    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "I have kept the key" }).click();
     await page.getByRole("button", { name: "Rotate crawler" }).click();
     await page.getByLabel("The old key ends").selectOption("0");
     await page.getByRole("button", { name: "Rotate", exact: true }).click();
     await page.getByRole("heading", { name: "crawler is ready" }).waitFor();
     const second = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
-    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByRole("button", { name: "I have kept the key" }).click();
     const status = async (apiKey: string) => (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
     expect([await status(first), await status(second)]).toEqual([401, 200]);
     for (const [networks, expected] of [

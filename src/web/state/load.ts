@@ -8,7 +8,7 @@ import { type Ask, ask, isAbort, type Query } from "../api/client.ts";
 import { type LiveState, listen } from "../api/live.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
 import type { AuditEvent, Page } from "../api/types.ts";
-import { RoomContext, useRoom } from "./session.ts";
+import { RoomContext, resumed, useRoom } from "./session.ts";
 
 /** Something loaded, or on its way. */
 export interface Loaded<T> {
@@ -38,7 +38,7 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
       },
     );
     return () => abandoned.abort();
-  }, [key, round]);
+  }, [key, round, resumed.value]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
   const set = useCallback((change: (data: T) => T) => {
     setState((old) => (old.data === undefined ? old : { ...old, data: change(old.data) }));

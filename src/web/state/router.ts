@@ -60,10 +60,26 @@ function arrive(): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
 }
 
+/** What keeps the page where it is, the newest last. */
+const holds: (() => void)[] = [];
+
+/** Keeps the page at its address: the browser's history buttons call `onBack`. Returns what releases it. */
+export function hold(onBack: () => void): () => void {
+  holds.push(onBack);
+  return () => void holds.splice(holds.indexOf(onBack), 1);
+}
+
 /** Handles links of the page and the browser's history buttons. */
 export function startRouter(): void {
   addEventListener("popstate", () => {
-    place.value = here();
+    const onBack = holds.at(-1);
+    if (onBack === undefined) {
+      place.value = here();
+      return;
+    }
+    const { path: shown, query, hash } = place.peek();
+    history.pushState(null, "", address(shown, Object.fromEntries(query)) + hash);
+    onBack();
   });
   document.addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a");

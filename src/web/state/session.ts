@@ -10,7 +10,8 @@ export type SessionState =
   | { kind: "unknown" }
   | { kind: "out" }
   | { kind: "failed"; problem: ApiProblem }
-  | ({ kind: "in" } & SignedIn);
+  /** `ended`: the daemon has ended the session, so the page that it was used on waits until the user signs in again. */
+  | ({ kind: "in"; ended?: true } & SignedIn);
 
 export const session = signal<SessionState>({ kind: "unknown" });
 
@@ -19,7 +20,7 @@ export async function loadSession(): Promise<void> {
   try {
     session.value = { kind: "in", ...(await ask<SignedIn>("/account")) };
   } catch (error) {
-    if (isCode(error, "unauthenticated")) session.value = { kind: "out" };
+    if (isCode(error, "unauthenticated")) markEnded();
     else if (session.value.kind !== "in") session.value = { kind: "failed", problem: asProblem(error) };
   }
 }
@@ -40,9 +41,22 @@ export function updateSession(change: (signedIn: SignedIn) => Partial<SignedIn>)
   if (session.value.kind === "in") session.value = { ...session.value, ...change(session.value) };
 }
 
-whenSignedOut(() => {
-  session.value = { kind: "out" };
-});
+/** How often somebody signed in again on a page whose session had ended. What it shows is loaded again then. */
+export const resumed = signal(0);
+
+/** Goes on with the page whose session has ended, when the same person signs in; starts from nothing for another one. */
+export function resumeSession(signedIn: SignedIn): void {
+  const isSame = session.value.kind === "in" && session.value.account.id === signedIn.account.id;
+  if (!isSame) location.assign("/");
+  beginSession(signedIn);
+  resumed.value++;
+}
+
+function markEnded(): void {
+  session.value = session.value.kind === "in" ? { ...session.value, ended: true } : { kind: "out" };
+}
+
+whenSignedOut(markEnded);
 
 /** The workspace of a page, and what the user may do there. */
 export interface Room {

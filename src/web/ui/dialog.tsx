@@ -1,33 +1,43 @@
 /** Modal dialogs. The browser's own element keeps the focus inside and closes with Escape. */
-import { type ComponentChildren, createContext } from "preact";
-import { useContext, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button, type ButtonProps } from "./button.tsx";
 import { Form } from "./field.tsx";
 import { Icon } from "./icon.tsx";
+import { Close, Leave, useClose, useHold } from "./leave.ts";
 
 let openDialogs = 0;
 
 /** What had the focus before the first of the open dialogs: one may open before the one that it follows is closed. */
 let opener: Element | null = null;
 
-const Close = createContext(() => {});
-
-/** Returns what closes the dialog that a {@link DialogButton} opened. */
-export const useClose = (): (() => void) => useContext(Close);
-
 interface DialogProps {
   title: string;
   /** For a dialog without a button, and for more than closing. */
   onClose?(): void;
+  /** It shows what is shown only once: only the button with this text, which says that it is kept, closes it. */
+  once?: string;
+  /** Nothing but its own content closes it, and it hides the page. */
+  covers?: boolean;
   children: ComponentChildren;
   wide?: boolean;
 }
 
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, once, covers = false, children, wide = false }: DialogProps) {
   const close = useClose();
   const leave = onClose ?? close;
   const element = useRef<HTMLDialogElement>(null);
+  const [typed, setTyped] = useState(false);
+  const [asking, setAsking] = useState(false);
   const titleId = useId();
+  const stays = once !== undefined || covers;
+  /** Closes at once only when nothing is lost. Asked again, it goes back to what was typed. */
+  const tryToLeave = () => {
+    if (stays) return;
+    if (typed) setAsking(!asking);
+    else leave();
+  };
+  useHold(once !== undefined || typed, tryToLeave);
   useLayoutEffect(() => {
     if (openDialogs++ === 0) opener = document.activeElement;
     const dialog = element.current;
@@ -44,21 +54,58 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   return (
     <dialog
       ref={element}
-      class={wide ? "dialog dialog-wide" : "dialog"}
+      class={`dialog ${wide ? "dialog-wide" : ""} ${covers ? "dialog-covers" : ""}`}
       aria-labelledby={titleId}
+      onInput={(event) => isText(event.target) && setTyped(true)}
+      onKeyDown={(event) => {
+        // The browser closes a dialog at the second Escape, whatever is done at the first.
+        if (event.key !== "Escape") return;
+        event.preventDefault();
+        tryToLeave();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        leave();
+        tryToLeave();
       }}
     >
       <div class="dialog-head">
         <h2 id={titleId}>{title}</h2>
-        <Button kind="icon" aria-label="Close" onClick={leave}>
-          <Icon name="close" />
-        </Button>
+        {!stays && (
+          <Button kind="icon" aria-label="Close" onClick={tryToLeave}>
+            <Icon name="close" />
+          </Button>
+        )}
       </div>
-      {children}
+      <Leave.Provider value={tryToLeave}>{children}</Leave.Provider>
+      {once !== undefined && (
+        <div class="row row-end dialog-end">
+          <Button kind="primary" onClick={leave}>
+            {once}
+          </Button>
+        </div>
+      )}
+      {asking && <Discard onDiscard={leave} onKeep={() => setAsking(false)} />}
     </dialog>
+  );
+}
+
+/** Reports whether a control holds text that was composed. A password or a code is soon typed again. */
+function isText(target: EventTarget | null): boolean {
+  if (target instanceof HTMLTextAreaElement) return true;
+  return target instanceof HTMLInputElement && target.type === "text" && target.autocomplete !== "one-time-code";
+}
+
+function Discard({ onDiscard, onKeep }: { onDiscard(): void; onKeep(): void }) {
+  return (
+    <div class="callout tone-warn row dialog-end" role="alert">
+      <span>What you typed is not saved.</span>
+      <Button small onClick={onKeep}>
+        Keep editing
+      </Button>
+      <Button small kind="danger" onClick={onDiscard}>
+        Discard it
+      </Button>
+    </div>
   );
 }
 
@@ -80,7 +127,7 @@ export function Confirm({ title, action, danger = false, onConfirm, children }: 
   };
   return (
     <Dialog title={title}>
-      <Form onSubmit={confirm} submit={action} kind={danger ? "danger" : "primary"} onCancel={close}>
+      <Form onSubmit={confirm} submit={action} kind={danger ? "danger" : "primary"} cancel>
         {children}
       </Form>
     </Dialog>

@@ -4,6 +4,7 @@ import { useContext, useId, useState } from "preact/hooks";
 import type { ApiProblem } from "../api/problem.ts";
 import { useAction } from "../state/load.ts";
 import { Button } from "./button.tsx";
+import { Leave } from "./leave.ts";
 import { Problem } from "./parts.tsx";
 
 /** The problem of the form around a field, which may be about this field. */
@@ -21,14 +22,15 @@ interface FormProps {
   disabled?: boolean;
   /** What went wrong after `onSubmit`. */
   problem?: ApiProblem | null;
-  /** Adds a button that gives up. */
-  onCancel?(): void;
+  /** Adds a button that leaves the dialog. */
+  cancel?: boolean;
   children: ComponentChildren;
 }
 
 /** Fields that are submitted together, and what went wrong with the last submission. */
-export function Form({ onSubmit, submit, kind = "primary", at = "dialog", onCancel, ...props }: FormProps) {
+export function Form({ onSubmit, submit, kind = "primary", at = "dialog", cancel = false, ...props }: FormProps) {
   const action = useAction(onSubmit);
+  const leave = useContext(Leave);
   const problem = action.problem ?? props.problem ?? null;
   const button = (
     <button
@@ -53,7 +55,7 @@ export function Form({ onSubmit, submit, kind = "primary", at = "dialog", onCanc
         button
       ) : (
         <div class={at === "dialog" ? "row row-end" : "row"}>
-          {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+          {cancel && <Button onClick={leave}>Cancel</Button>}
           {button}
         </div>
       )}

@@ -1,10 +1,11 @@
 /** Signing in, with the second factor when the account has one, and setting a new password with the operator's link. */
 import { useEffect, useState } from "preact/hooks";
 import { ask, isCode } from "../../api/client.ts";
-import type { SignedIn, Status } from "../../api/types.ts";
+import type { Account, SignedIn, Status } from "../../api/types.ts";
 import { useAsk } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
-import { beginSession, session } from "../../state/session.ts";
+import { beginSession, resumeSession, session } from "../../state/session.ts";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Door, LinkDoor } from "../../ui/door.tsx";
 import { Form, useFields } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
@@ -45,8 +46,31 @@ export function SignInPage() {
   );
 }
 
-export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): void | Promise<void> }) {
-  const { field, values } = useFields({ email: "", password: "", code: "" });
+/** Signing in over the page whose session has ended, so that nothing that was typed there is lost. */
+export function SignInAgain({ account }: { account: Account }) {
+  const forget = () => {
+    session.value = { kind: "out" };
+  };
+  return (
+    <Dialog title="Sign in again" covers>
+      <div class="stack">
+        <p>Your session has ended. What you typed is still on the page behind this.</p>
+        <SignInForm email={account.email} onSignedIn={resumeSession} />
+        <button type="button" class="link" onClick={forget}>
+          Leave the page
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface SignInFormProps {
+  email?: string;
+  onSignedIn(signedIn: SignedIn): void | Promise<void>;
+}
+
+export function SignInForm({ email = "", onSignedIn }: SignInFormProps) {
+  const { field, values } = useFields({ email, password: "", code: "" });
   const [needsCode, setNeedsCode] = useState(false);
   const signIn = async () => {
     try {
@@ -59,8 +83,8 @@ export function SignInForm({ onSignedIn }: { onSignedIn(signedIn: SignedIn): voi
   };
   return (
     <Form onSubmit={signIn} submit="Sign in" at="door">
-      <Email {...field("email")} autofocus />
-      <Password label="Password" {...field("password")} />
+      <Email {...field("email")} autofocus={email === ""} />
+      <Password label="Password" {...field("password")} autofocus={email !== ""} />
       {needsCode && <Code {...field("code")} hint="Six digits of your authenticator, or a recovery code." autofocus />}
     </Form>
   );

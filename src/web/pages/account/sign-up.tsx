@@ -12,6 +12,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyBlock, NewKey } from "../../ui/copy.tsx";
 import { Door, LinkDoor, takeToken } from "../../ui/door.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
+import { useHold } from "../../ui/leave.ts";
 import { Problem, Show } from "../../ui/parts.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
 import { Email, NewPassword } from "./fields.tsx";
@@ -72,6 +73,7 @@ function Welcome({ made }: { made: SignUpResult }) {
   const heading = useRef<HTMLParagraphElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const leave = useAction(() => enter(made.workspace));
+  useHold(made.api_key !== null && !leave.busy, () => heading.current?.focus());
   return (
     <Door title="You are in" wide>
       <div class="stack">

@@ -4,10 +4,10 @@ import encodeQR from "qr";
 import { ask } from "../../api/client.ts";
 import type { Account, RecoveryCodes, TotpBegun } from "../../api/types.ts";
 import { loadSession } from "../../state/session.ts";
-import { Button } from "../../ui/button.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
-import { Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
+import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, useFields } from "../../ui/field.tsx";
+import { useClose } from "../../ui/leave.ts";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Section } from "../../ui/parts.tsx";
@@ -139,18 +139,13 @@ function Codes({ codes }: { codes: readonly string[] }) {
     void loadSession();
   };
   return (
-    <Dialog title="Recovery codes" onClose={keep}>
+    <Dialog title="Recovery codes" onClose={keep} once="I have kept them">
       <div class="stack">
         <p class="callout tone-warn">
           <strong>Shown only now.</strong> Each signs you in once without the authenticator. Print them, or put them
           where your passwords are.
         </p>
         <CopyBlock label="Recovery codes" text={codes.join("\n")} />
-        <div class="row row-end">
-          <Button kind="primary" onClick={keep}>
-            I have kept them
-          </Button>
-        </div>
       </div>
     </Dialog>
   );

@@ -2,12 +2,13 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import type { NewWorkspace } from "../../api/types.ts";
-import { paths } from "../../state/router.ts";
+import { go, paths } from "../../state/router.ts";
 import { session, updateSession } from "../../state/session.ts";
 import { NewKey } from "../../ui/copy.tsx";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { Badge } from "../../ui/inline.tsx";
+import { useClose } from "../../ui/leave.ts";
 import { Empty, Heading } from "../../ui/parts.tsx";
 
 export function WorkspacesPage() {
@@ -48,6 +49,7 @@ export function WorkspacesPage() {
 }
 
 function MakeWorkspace() {
+  const close = useClose();
   const { field, values } = useFields({ name: "" });
   const [made, setMade] = useState<NewWorkspace | null>(null);
   const make = async () => {
@@ -56,14 +58,13 @@ function MakeWorkspace() {
     updateSession(({ workspaces }) => ({ workspaces: [...workspaces, result.workspace] }));
   };
   if (made !== null) {
+    const enter = () => {
+      close();
+      go(paths.workspace(made.workspace.id));
+    };
     return (
-      <Dialog title={`${made.workspace.name} is ready`} wide>
+      <Dialog title={`${made.workspace.name} is ready`} onClose={enter} once="I have kept the key" wide>
         <NewKey apiKey={made.api_key} />
-        <div class="row row-end">
-          <a class="button button-primary" href={paths.workspace(made.workspace.id)}>
-            Go to the workspace
-          </a>
-        </div>
       </Dialog>
     );
   }

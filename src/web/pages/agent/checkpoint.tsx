@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { type Loaded, useAction, useAsk, useLoad, useReloadOnChange } from "../../state/load.ts";
+import { type Loaded, useAsk, useLoad, useReloadOnChange } from "../../state/load.ts";
 import { go, paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -14,7 +14,7 @@ import { Actor, Badge, Time, type Tone } from "../../ui/inline.tsx";
 import { sortedJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Problem, Section, Show } from "../../ui/parts.tsx";
+import { Empty, Section, Show } from "../../ui/parts.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 import { useConfig } from "./config.tsx";
 import { MetadataText } from "./entry.tsx";
@@ -67,7 +67,7 @@ function Inside({ agentId, checkpoint }: InsideProps) {
         restore={<Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} />}
         remove={<Remove agentId={agentId} checkpoint={checkpoint} />}
       />
-      {restored !== null && <Undo result={restored} onUndone={() => onRestored(null)} />}
+      {restored !== null && <Restored agentId={agentId} result={restored} onUndone={() => onRestored(null)} />}
       <Section title="Compared with now">
         <Show of={diff}>{(state) => <Changes state={state} />}</Show>
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
@@ -215,13 +215,20 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
   );
 }
 
+/** What a restore does to one entry, and the same of several. */
+const MANY: readonly (readonly [one: EntryChange["kind"], many: string])[] = [
+  ["comes back", "come back"],
+  ["changes back", "change back"],
+  ["is removed", "are removed"],
+];
+
 /** Returns in words what a restore does to the entries. */
 function summary({ changes, unchanged }: StateDiff): string {
   const of = (kind: EntryChange["kind"]) => changes.filter((change) => change.kind === kind).length;
   if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
-  const parts = (["comes back", "changes back", "is removed"] as const)
-    .filter((kind) => of(kind) > 0)
-    .map((kind) => `${count(of(kind))} ${kind}`);
+  const parts = MANY.filter(([kind]) => of(kind) > 0).map(
+    ([kind, many]) => `${count(of(kind))} ${of(kind) === 1 ? kind : many}`,
+  );
   return `Restoring it: ${parts.join(", ")}; ${count(unchanged)} unchanged.`;
 }
 
@@ -273,13 +280,13 @@ function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) {
   );
 }
 
-function Undo({ result, onUndone }: { result: RestoreResult; onUndone(): void }) {
-  const { api } = useRoom();
-  const undo = useAction(async () => {
-    await api.ask<RestoreResult>(`/v1/checkpoints/${segment(result.safety_checkpoint_id)}/restore`, { body: {} });
-    say("Undone: everything is as it was before the restore.");
-    onUndone();
-  });
+interface RestoredProps {
+  agentId: string;
+  result: RestoreResult;
+  onUndone(): void;
+}
+
+function Restored({ agentId, result, onUndone }: RestoredProps) {
   return (
     <div class="callout tone-good" role="status">
       <p>
@@ -287,13 +294,41 @@ function Undo({ result, onUndone }: { result: RestoreResult; onUndone(): void })
         {count(result.entries_removed)} removed, {count(result.entries_unchanged)} unchanged
         {result.config_version !== null && <>; the configuration in force is {result.config_version}</>}.
       </p>
-      <Problem problem={undo.problem} />
       <div class="row">
-        <Button action={undo}>Undo</Button>
+        <DialogButton dialog={<Undo {...{ agentId, onUndone }} checkpointId={result.safety_checkpoint_id} />}>
+          Undo …
+        </DialogButton>
         <span class="faint small">
           The state before is checkpoint <code>{result.safety_checkpoint_id}</code>
         </span>
       </div>
     </div>
+  );
+}
+
+interface UndoProps {
+  agentId: string;
+  /** The state before the restore. */
+  checkpointId: string;
+  onUndone(): void;
+}
+
+/** Asks, since what the agent wrote after the restore goes too. */
+function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
+  const { api } = useRoom();
+  const path = `/v1/checkpoints/${segment(checkpointId)}`;
+  const diff = useLoad<StateDiff>(`${checkpointId} now`, async (signal) =>
+    compare(await api.ask<CheckpointWithState>(path, { signal }), await liveEntries(api, agentId, signal)),
+  );
+  const undo = async () => {
+    await api.ask<RestoreResult>(`${path}/restore`, { body: {} });
+    say("Undone: everything is as it was before the restore.");
+    onUndone();
+  };
+  return (
+    <Confirm title="Undo the restore?" action="Undo the restore" onConfirm={undo}>
+      <p>Everything becomes as it was just before the restore. What was written since then goes too:</p>
+      <Show of={diff}>{(state) => <Changes state={state} />}</Show>
+    </Confirm>
   );
 }

@@ -5,11 +5,12 @@ import type { FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
 import { setQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog, useClose } from "../../ui/dialog.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Form, Moment, TextArea, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { parseObject } from "../../ui/json-text.ts";
+import { useClose } from "../../ui/leave.ts";
 import { instant, localTime } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
 import { Findings, Marked, policyName } from "../../ui/parts.tsx";
@@ -72,7 +73,7 @@ export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
   };
   return (
     <Dialog title={base === null ? "Write an entry" : "Overwrite the entry"} wide>
-      <Form onSubmit={write} submit={conflict === null ? "Write" : "Write mine over it"} onCancel={close}>
+      <Form onSubmit={write} submit={conflict === null ? "Write" : "Write mine over it"} cancel>
         <TextField
           label="Key"
           hint="Separate parts with / or : to make a tree."

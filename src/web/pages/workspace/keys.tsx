@@ -5,9 +5,10 @@ import type { ApiKey, NewApiKey, Scope } from "../../api/types.ts";
 import { useItems } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
 import { NewKey } from "../../ui/copy.tsx";
-import { Confirm, Dialog, DialogButton, useClose } from "../../ui/dialog.tsx";
+import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Badge, learnActors, shortId, Time, TimeOr, type Tone } from "../../ui/inline.tsx";
+import { useClose } from "../../ui/leave.ts";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 import { SCOPE_WORDS } from "../../ui/roles.ts";
@@ -53,7 +54,7 @@ export function KeysPage() {
         {(items) => <KeyTable keys={items} onMade={onMade} onChanged={changed} />}
       </ShowItems>
       {made !== null && (
-        <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} wide>
+        <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} once="I have kept the key" wide>
           <NewKey apiKey={made.api_key} />
         </Dialog>
       )}

@@ -54,46 +54,33 @@ interface TableProps {
 }
 
 function MemberTable({ items, onChanged, onRemoved }: TableProps) {
-  const { account, canManage } = useRoom();
-  const change = useAction(async (member: Member, role: Role) => {
-    await ask(`${account}/members/${member.account_id}`, { method: "PUT", body: { role } });
-    say(`${member.name} is ${role} now.`);
-    if (member.you) await loadSession();
-    onChanged();
-  });
+  const { canManage } = useRoom();
   return (
-    <>
-      <Problem problem={change.problem} />
-      <Table head={["Member", "Role", "Since", ACTIONS]}>
-        {items.map((member) => (
-          <tr key={member.account_id}>
-            <th scope="row">
-              {member.name} {member.you && <Badge>you</Badge>}
-              <br />
-              <span class="faint small">{member.email}</span>
-            </th>
-            <td data-label="Role">
-              {canManage ? (
-                <select
+    <Table head={["Member", "Role", "Since", ACTIONS]}>
+      {items.map((member) => (
+        <tr key={member.account_id}>
+          <th scope="row">
+            {member.name} {member.you && <Badge>you</Badge>}
+            <br />
+            <span class="faint small">{member.email}</span>
+          </th>
+          <td data-label="Role">
+            <span title={ROLE_WORDS[member.role]}>{member.role}</span>
+          </td>
+          <td data-label="Since">
+            <Time at={member.joined_at} />
+          </td>
+          <td class="actions">
+            <span class="row row-tight">
+              {canManage && (
+                <DialogButton
+                  small
                   aria-label={`Role of ${member.name}`}
-                  value={member.role}
-                  disabled={change.busy}
-                  onChange={(event) => change.run(member, event.currentTarget.value as Role)}
+                  dialog={<ChangeRole member={member} onChanged={onChanged} />}
                 >
-                  {ROLES.map(([role]) => (
-                    <option key={role} value={role}>
-                      {role}
-                    </option>
-                  ))}
-                </select>
-              ) : (
-                <span title={ROLE_WORDS[member.role]}>{member.role}</span>
+                  Role
+                </DialogButton>
               )}
-            </td>
-            <td data-label="Since">
-              <Time at={member.joined_at} />
-            </td>
-            <td class="actions">
               {(canManage || member.you) && (
                 <DialogButton
                   kind="danger-quiet"
@@ -104,11 +91,27 @@ function MemberTable({ items, onChanged, onRemoved }: TableProps) {
                   {member.you ? "Leave" : "Remove"}
                 </DialogButton>
               )}
-            </td>
-          </tr>
-        ))}
-      </Table>
-    </>
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function ChangeRole({ member, onChanged }: { member: Member; onChanged(): void }) {
+  const { account } = useRoom();
+  const { field, values } = useFields({ role: member.role });
+  const change = async () => {
+    await ask(`${account}/members/${member.account_id}`, { method: "PUT", body: values });
+    say(`${member.name} is ${values.role} now.`);
+    if (member.you) await loadSession();
+    onChanged();
+  };
+  return (
+    <Confirm title={`Role of ${member.name}`} action="Change the role" onConfirm={change}>
+      <Select label="Role" hint={`May do: ${ROLE_WORDS[values.role]}`} {...field("role")} options={ROLES} />
+    </Confirm>
   );
 }
 
@@ -206,7 +209,7 @@ function Invite() {
   const invite = async () => setMade(await ask<NewInvitation>(`${account}/invitations`, { body: filled }));
   if (made !== null) {
     return (
-      <Dialog title="Hand over this link" wide>
+      <Dialog title="Hand over this link" once="I have kept the link" wide>
         <div class="stack">
           <p>
             It works once, until <Time at={made.expires_at} />, and is shown only now. Whoever opens it becomes{" "}
