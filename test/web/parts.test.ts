@@ -5,7 +5,7 @@ import { jsonLines } from "../../src/web/api/lines.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
 import type { AuditEvent, CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
-import { steps, treeRows } from "../../src/web/pages/agent/data-tree.ts";
+import { hasColons, nameBelow, steps } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
 import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
@@ -45,20 +45,13 @@ test("an event is told as what its actor did, or tried to do", () => {
 });
 
 describe("the tree of keys", () => {
-  const names = (keys: string[], prefix = "") =>
-    treeRows(
-      keys.map((key) => entry(key)),
-      prefix,
-    ).map((row) => (row.kind === "group" ? `${row.prefix} ×${row.count}` : row.name));
-
-  test("groups by the next part, in the order of the keys", () => {
-    expect(names(["a/1", "a/2", "b", "c:1"])).toEqual(["a/ ×2", "b", "c: ×1"]);
-    expect(names(["a/1", "a/b/2", "a/b/3"], "a/")).toEqual(["1", "a/b/ ×2"]);
+  test("shows what is below a prefix, and a key that is the prefix itself", () => {
+    expect(["a/1", "a/b/2", "a/"].map((key) => nameBelow("a/", key))).toEqual(["1", "b/2", "a/"]);
   });
 
-  test("shows a key that ends with its separator, or is the prefix itself, as a key", () => {
-    expect(names(["a/"])).toEqual(["a/"]);
-    expect(names(["a/"], "a/")).toEqual(["a/"]);
+  test("is divided at colons where a key has one inside", () => {
+    expect([["a:1"], ["a:"], ["a"], ["x:a:1"]].map((keys) => hasColons(keys, ""))).toEqual([true, false, false, true]);
+    expect(hasColons(["a:1"], "a:")).toBe(false);
   });
 
   test("leads back up", () => {

@@ -54,7 +54,9 @@ export type ReplayResult = Static<typeof policies.ReplayResult>;
 
 export type EffectivePolicies = Static<typeof config.EffectivePolicies>;
 
-export type EntryItem = ItemOf<Static<typeof data.EntryList>>;
+export type EntryList = Static<typeof data.EntryList>;
+export type EntryItem = ItemOf<EntryList>;
+export type EntryGroup = NonNullable<EntryList["prefixes"]>[number];
 export type FullEntry = Static<typeof data.FullEntry>;
 export type Finding = Static<typeof data.Finding>;
 export type DeletedOrErased = Static<typeof data.DeletedOrErased>;

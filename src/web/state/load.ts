@@ -59,42 +59,47 @@ export const useItems = <T>(path: string): Loaded<T[]> =>
   useLoad<T[]>(path, async (signal) => (await ask<{ data: T[] }>(path, { signal })).data);
 
 /** A list that grows page by page. */
-export interface LoadedList<T> extends Loaded<T[]> {
+export interface LoadedList<T, P extends Page<T> = Page<T>> extends Loaded<T[]> {
+  /** The first page, for what it says of the whole list. */
+  first: P | undefined;
   hasMore: boolean;
   more: Action<[]>;
 }
 
 /** Loads the first page of a list of the workspace when the request changes, and the next one on request. */
-export function useList<T>(path: string, query: Query): LoadedList<T> {
+export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Query): LoadedList<T, P> {
   const { id, api } = useRoom();
   const key = JSON.stringify([id, path, query]);
   /** A reload asks for as many pages as are shown, so that the list does not shrink under the reader. */
   const shown = useRef({ key, pages: 1 });
   if (shown.current.key !== key) shown.current = { key, pages: 1 };
-  const first = useLoad<{ items: T[]; cursor: string | null }>(key, async (signal) => {
+  const loaded = useLoad<{ items: T[]; first: P | undefined; cursor: string | null }>(key, async (signal) => {
     const items: T[] = [];
+    let first: P | undefined;
     let { pages } = shown.current;
-    for await (const { data, next_cursor } of api.pages<T>(path, query, signal)) {
-      items.push(...data);
-      if (--pages === 0) return { items, cursor: next_cursor };
+    for await (const page of api.pages<T>(path, query, signal)) {
+      first ??= page as P;
+      items.push(...page.data);
+      if (--pages === 0) return { items, first, cursor: page.next_cursor };
     }
-    return { items, cursor: null };
+    return { items, first, cursor: null };
   });
-  const cursor = first.data?.cursor ?? null;
+  const cursor = loaded.data?.cursor ?? null;
   const more = useAction(async () => {
     const page = await api.ask<Page<T>>(path, { query: { ...query, cursor } });
-    first.set((old) => {
+    loaded.set((old) => {
       // A reload in between made this page one of another list.
       if (old.cursor !== cursor) return old;
       shown.current.pages++;
-      return { items: [...old.items, ...page.data], cursor: page.next_cursor };
+      return { ...old, items: [...old.items, ...page.data], cursor: page.next_cursor };
     });
   });
   return {
-    data: first.data?.items,
-    problem: first.problem ?? more.problem,
-    reload: first.reload,
-    set: (change) => first.set((old) => ({ ...old, items: change(old.items) })),
+    data: loaded.data?.items,
+    first: loaded.data?.first,
+    problem: loaded.problem ?? more.problem,
+    reload: loaded.reload,
+    set: (change) => loaded.set((old) => ({ ...old, items: change(old.items) })),
     hasMore: cursor !== null,
     more,
   };

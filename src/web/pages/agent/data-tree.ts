@@ -1,37 +1,11 @@
-/** Keys as a tree: the entries directly under a prefix, and the groups below it. */
-import type { EntryItem } from "../../api/types.ts";
+/** Keys as a tree: their names below a prefix, and the way back up. */
 
-/** Characters that separate the parts of keys. */
-const SEPARATOR = /[/:]/;
+/** Returns what of a key is shown below a prefix: the rest, or all of a key that is the prefix itself. */
+export const nameBelow = (prefix: string, key: string): string => (key === prefix ? key : key.slice(prefix.length));
 
-export type TreeRow =
-  | { kind: "entry"; entry: EntryItem; name: string }
-  | { kind: "group"; prefix: string; name: string; count: number };
-
-/** Returns rows for the entries under a prefix. A group is where the first of its keys would be. */
-export function treeRows(entries: readonly EntryItem[], prefix: string): TreeRow[] {
-  const rows: TreeRow[] = [];
-  const groups = new Map<string, Extract<TreeRow, { kind: "group" }>>();
-  for (const entry of entries) {
-    const rest = entry.key.slice(prefix.length);
-    const at = rest.search(SEPARATOR);
-    // A key that ends with its separator is an entry, not a group with one nameless entry.
-    if (at === -1 || at === rest.length - 1) {
-      rows.push({ kind: "entry", entry, name: rest === "" ? entry.key : rest });
-      continue;
-    }
-    const name = rest.slice(0, at + 1);
-    const known = groups.get(name);
-    if (known !== undefined) {
-      known.count++;
-    } else {
-      const group = { kind: "group" as const, prefix: prefix + name, name, count: 1 };
-      groups.set(name, group);
-      rows.push(group);
-    }
-  }
-  return rows;
-}
+/** Reports whether keys without folders by `/` have parts that `:` separates. A key may end with a separator. */
+export const hasColons = (keys: readonly string[], prefix: string): boolean =>
+  keys.some((key) => key.slice(prefix.length, -1).includes(":"));
 
 /** Returns the steps to a prefix: `a/b/` has `a/` and `a/b/`. */
 export const steps = (prefix: string): { prefix: string; name: string }[] =>

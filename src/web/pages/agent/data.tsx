@@ -1,20 +1,21 @@
 /** The data of an agent: a tree of keys, search, and one entry. */
-import { useState } from "preact/hooks";
-import type { EntryItem, SearchResult } from "../../api/types.ts";
-import { type LoadedList, useAsk, useList, useReloadOnChange } from "../../state/load.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { EntryGroup, EntryItem, EntryList, SearchResult } from "../../api/types.ts";
+import { useAsk, useList, useReloadOnChange } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { DialogButton } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Time } from "../../ui/inline.tsx";
 import { count, size } from "../../ui/numbers.ts";
 import { Empty, Show, ShowItems } from "../../ui/parts.tsx";
-import { steps, treeRows } from "./data-tree.ts";
+import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
 import { WriteEntry } from "./write-entry.tsx";
 
-/** Entries per page. Pages are large, since groups are made of what is loaded. */
-const PAGE_SIZE = 500;
+/** Entries and folders that are shown at once. */
+const PAGE_SIZE = 200;
 
 /** Events reload the list at most this often. */
 const REFRESH_MS = 2_000;
@@ -36,14 +37,15 @@ function Browser({ agentId }: { agentId: string }) {
   const prefix = query.get("prefix") ?? "";
   const key = query.get("key");
   const words = query.get("search") ?? "";
-  const entries = useList<EntryItem>("/v1/data/list", { agent_id: agentId, prefix, limit: PAGE_SIZE });
-  useReloadOnChange(agentId, entries.reload, REFRESH_MS);
+  /** The list shown is another one in each folder. */
+  const list = useRef(() => {});
+  const reload = () => list.current();
   return (
     <>
       <div class="toolbar">
         <SearchBox words={words} />
         {canWrite && (
-          <DialogButton dialog={<WriteEntry agentId={agentId} initial={{ key: prefix }} onChanged={entries.reload} />}>
+          <DialogButton dialog={<WriteEntry agentId={agentId} initial={{ key: prefix }} onChanged={reload} />}>
             <Icon name="plus" />
             Write
           </DialogButton>
@@ -52,7 +54,13 @@ function Browser({ agentId }: { agentId: string }) {
       <div class={key === null ? "split" : "split split-open"}>
         <div class="split-list">
           {words === "" ? (
-            <Tree agentId={agentId} prefix={prefix} chosen={key} entries={entries} />
+            <Tree
+              {...{ agentId, prefix, reload }}
+              chosen={key}
+              onReload={(next) => {
+                list.current = next;
+              }}
+            />
           ) : (
             <Results agentId={agentId} words={words} prefix={prefix} chosen={key} />
           )}
@@ -61,7 +69,7 @@ function Browser({ agentId }: { agentId: string }) {
           {key === null ? (
             <p class="faint split-hint">Choose a key to read its entry.</p>
           ) : (
-            <EntryView agentId={agentId} entryKey={key} onGone={entries.reload} />
+            <EntryView agentId={agentId} entryKey={key} onGone={reload} />
           )}
         </div>
       </div>
@@ -103,7 +111,15 @@ interface TreeProps {
   chosen: string | null;
 }
 
-function Tree({ agentId, prefix, chosen, entries }: TreeProps & { entries: LoadedList<EntryItem> }) {
+type FoldersProps = TreeProps & {
+  /** Told how to load the list that is shown, which `reload` does. */
+  onReload(reload: () => void): void;
+  reload(): void;
+};
+
+/** The way to a prefix, and what is below it. */
+function Tree(props: FoldersProps) {
+  const { agentId, prefix } = props;
   const { canWrite } = useRoom();
   return (
     <>
@@ -118,51 +134,87 @@ function Tree({ agentId, prefix, chosen, entries }: TreeProps & { entries: Loade
             ))}
           </nav>
           {canWrite && (
-            <DialogButton small dialog={<Delete agentId={agentId} what={{ prefix }} onChanged={entries.reload} />}>
+            <DialogButton small dialog={<Delete agentId={agentId} what={{ prefix }} onChanged={props.reload} />}>
               Delete all …
             </DialogButton>
           )}
         </div>
       )}
+      <Folders key={prefix} {...props} delimiter="/" />
+    </>
+  );
+}
+
+/**
+ * The folders below a prefix, with all that they hold, and the entries directly there. Without any folder by `/`, keys
+ * are divided at `:`; too many folders are a plain list.
+ */
+function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" | null }) {
+  const { agentId, prefix, onReload } = props;
+  const query = { agent_id: agentId, prefix, limit: PAGE_SIZE, delimiter };
+  const entries = useList<EntryItem, EntryList>("/v1/data/list", query);
+  useReloadOnChange(agentId, entries.reload, REFRESH_MS);
+  useEffect(() => onReload(entries.reload), [entries.reload]);
+  const groups = entries.first?.prefixes ?? [];
+  const keys = entries.data?.map(({ key }) => key) ?? [];
+  if (delimiter === "/" && groups.length === 0 && hasColons(keys, prefix)) return <Folders {...props} delimiter=":" />;
+  if (delimiter !== null && entries.problem?.param === "delimiter") return <Folders {...props} delimiter={null} />;
+  if (groups.length > 0 && keys.length === 0 && !entries.hasMore) return <Groups groups={groups} prefix={prefix} />;
+  return (
+    <>
+      <Groups groups={groups} prefix={prefix} />
       <ShowItems of={entries} empty={<NoEntries prefix={prefix} />}>
-        {(items) => (
-          <ul class="tree">
-            {treeRows(items, prefix).map((row) =>
-              row.kind === "group" ? (
-                <li key={row.prefix}>
-                  <a href={withQuery({ prefix: row.prefix, key: null })}>
-                    <Icon name="folder" />
-                    <span class="tree-name">{row.name}</span>
-                    <span class="faint small">
-                      {count(row.count)}
-                      {entries.hasMore && "+"}
-                    </span>
-                  </a>
-                </li>
-              ) : (
-                <li key={`=${row.entry.key}`}>
-                  <a
-                    href={withQuery({ key: row.entry.key })}
-                    aria-current={row.entry.key === chosen ? "true" : undefined}
-                  >
-                    <span class="tree-name">{row.name}</span>
-                    <span class="faint small nowrap">
-                      {size(row.entry.size)} · <Time at={row.entry.updated_at} />
-                      {row.entry.expires_at !== null && (
-                        <>
-                          {" "}
-                          · ends <Time at={row.entry.expires_at} />
-                        </>
-                      )}
-                    </span>
-                  </a>
-                </li>
-              ),
-            )}
-          </ul>
-        )}
+        {(items) => <Entries items={items} {...props} />}
       </ShowItems>
     </>
+  );
+}
+
+function Groups({ groups, prefix }: { groups: readonly EntryGroup[]; prefix: string }) {
+  const [shown, setShown] = useState(PAGE_SIZE);
+  if (groups.length === 0) return null;
+  return (
+    <>
+      <ul class="tree" aria-label="Folders">
+        {groups.slice(0, shown).map((group) => (
+          <li key={group.prefix}>
+            <a href={withQuery({ prefix: group.prefix, key: null })}>
+              <Icon name="folder" />
+              <span class="tree-name">{nameBelow(prefix, group.prefix)}</span>
+              <span class="faint small">{count(group.entries)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {groups.length > shown && (
+        <div class="more">
+          <Button onClick={() => setShown(shown + PAGE_SIZE)}>Show more folders</Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Entries({ items, prefix, chosen }: TreeProps & { items: readonly EntryItem[] }) {
+  return (
+    <ul class="tree" aria-label="Entries">
+      {items.map(({ key, size: bytes, updated_at, expires_at }) => (
+        <li key={key}>
+          <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined}>
+            <span class="tree-name">{nameBelow(prefix, key)}</span>
+            <span class="faint small nowrap">
+              {size(bytes)} · <Time at={updated_at} />
+              {expires_at !== null && (
+                <>
+                  {" "}
+                  · ends <Time at={expires_at} />
+                </>
+              )}
+            </span>
+          </a>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -54,27 +54,31 @@ function RuleList<Typed, Setting>(props: ListProps<Typed, Setting>) {
             <fieldset class="rule-fields">
               <legend class="sr-only">{`${one} ${at + 1}`}</legend>
               {children(row.typed, own, set)}
-              <div>
-                <Button
-                  kind="danger-quiet"
-                  small
-                  aria-label={`Remove ${one} ${at + 1}`}
-                  onClick={() => onRows(rows.toSpliced(at, 1))}
-                >
-                  Remove
-                </Button>
-              </div>
+              {!disabled && (
+                <div>
+                  <Button
+                    kind="danger-quiet"
+                    small
+                    aria-label={`Remove ${one} ${at + 1}`}
+                    onClick={() => onRows(rows.toSpliced(at, 1))}
+                  >
+                    Remove
+                  </Button>
+                </div>
+              )}
             </fieldset>
           </details>
         );
       })}
-      <div>
-        <Button small onClick={add} disabled={rows.length >= most}>
-          <Icon name="plus" />
-          {`Add ${/^[aeiou]/.test(one) ? "an" : "a"} ${one}`}
-        </Button>
-        {rows.length >= most && <span class="faint small"> At most {most}.</span>}
-      </div>
+      {!disabled && (
+        <div>
+          <Button small onClick={add} disabled={rows.length >= most}>
+            <Icon name="plus" />
+            {`Add ${/^[aeiou]/.test(one) ? "an" : "a"} ${one}`}
+          </Button>
+          {rows.length >= most && <span class="faint small"> At most {most}.</span>}
+        </div>
+      )}
     </fieldset>
   );
 }

@@ -1,0 +1,117 @@
+/** Restoring a checkpoint, and undoing that. Both say before what they change. */
+import { useState } from "preact/hooks";
+import { segment } from "../../api/client.ts";
+import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
+import { type Loaded, useLoad } from "../../state/load.ts";
+import { useRoom } from "../../state/session.ts";
+import { Confirm, DialogButton } from "../../ui/dialog.tsx";
+import { Check } from "../../ui/field.tsx";
+import { sortedJson } from "../../ui/json-text.ts";
+import { say } from "../../ui/notices.tsx";
+import { count } from "../../ui/numbers.ts";
+import { Show } from "../../ui/parts.tsx";
+import { Changes, summary } from "./changes.tsx";
+import { checkpointName } from "./checkpoints.tsx";
+import { compare, liveEntries, type StateDiff } from "./state-diff.ts";
+
+interface RestoreProps {
+  checkpoint: CheckpointWithState;
+  diff: Loaded<StateDiff>;
+  config: ConfigVersion | null;
+  onRestored(result: RestoreResult): void;
+}
+
+/** Asks, and says exactly what will change. */
+export function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) {
+  const { api } = useRoom();
+  const [data, setData] = useState(true);
+  const held = checkpoint.state.config;
+  const configDiffers = held !== null && (config === null || sortedJson(held.config) !== sortedJson(config.config));
+  const [withConfig, setWithConfig] = useState(configDiffers);
+  const restore = async () => {
+    if (!data && !withConfig) throw new Error("Choose the data, the configuration, or both.");
+    const body = { restore_data: data, restore_config: withConfig };
+    onRestored(await api.ask<RestoreResult>(`/v1/checkpoints/${segment(checkpoint.id)}/restore`, { body }));
+  };
+  return (
+    <Confirm title={`Restore “${checkpointName(checkpoint)}”?`} action="Restore" onConfirm={restore}>
+      <Check
+        label="Data"
+        hint={diff.data === undefined ? "Comparing with now …" : summary(diff.data)}
+        checked={data}
+        onChecked={setData}
+      />
+      <Check
+        label="Configuration"
+        hint={
+          held === null
+            ? "The checkpoint holds none."
+            : configDiffers
+              ? `The content of ${held.version} becomes a new version, and its policies apply.`
+              : "It has the same content now, so nothing would change."
+        }
+        checked={withConfig}
+        disabled={!configDiffers}
+        onChecked={setWithConfig}
+      />
+      <p class="faint">
+        It restores everything or nothing, and first makes a checkpoint of the present state, so that you can undo it.
+        If the policies refuse one entry, nothing is restored.
+      </p>
+    </Confirm>
+  );
+}
+
+interface RestoredProps {
+  agentId: string;
+  result: RestoreResult;
+  onUndone(): void;
+}
+
+/** Says what a restore did, and offers to undo it. */
+export function Restored({ agentId, result, onUndone }: RestoredProps) {
+  return (
+    <div class="callout tone-good" role="status">
+      <p>
+        <strong>Restored.</strong> {count(result.entries_restored)} came back or changed back,{" "}
+        {count(result.entries_removed)} removed, {count(result.entries_unchanged)} unchanged
+        {result.config_version !== null && <>; the configuration in force is {result.config_version}</>}.
+      </p>
+      <div class="row">
+        <DialogButton dialog={<Undo {...{ agentId, onUndone }} checkpointId={result.safety_checkpoint_id} />}>
+          Undo …
+        </DialogButton>
+        <span class="faint small">
+          The state before is checkpoint <code>{result.safety_checkpoint_id}</code>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+interface UndoProps {
+  agentId: string;
+  /** The state before the restore. */
+  checkpointId: string;
+  onUndone(): void;
+}
+
+/** Asks, since what the agent wrote after the restore goes too. */
+function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
+  const { api } = useRoom();
+  const path = `/v1/checkpoints/${segment(checkpointId)}`;
+  const diff = useLoad<StateDiff>(`${checkpointId} now`, async (signal) =>
+    compare(await api.ask<CheckpointWithState>(path, { signal }), await liveEntries(api, agentId, signal)),
+  );
+  const undo = async () => {
+    await api.ask<RestoreResult>(`${path}/restore`, { body: {} });
+    say("Undone: everything is as it was before the restore.");
+    onUndone();
+  };
+  return (
+    <Confirm title="Undo the restore?" action="Undo the restore" onConfirm={undo}>
+      <p>Everything becomes as it was just before the restore. What was written since then goes too:</p>
+      <Show of={diff}>{(state) => <Changes state={state} />}</Show>
+    </Confirm>
+  );
+}
