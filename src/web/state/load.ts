@@ -64,6 +64,8 @@ export interface LoadedList<T, P extends Page<T> = Page<T>> extends Loaded<T[]> 
   first: P | undefined;
   hasMore: boolean;
   more: Action<[]>;
+  /** Loads the first page alone. */
+  restart(): void;
 }
 
 /** Loads the first page of a list of the workspace when the request changes, and the next one on request. */
@@ -99,6 +101,10 @@ export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Que
     first: loaded.data?.first,
     problem: loaded.problem ?? more.problem,
     reload: loaded.reload,
+    restart() {
+      shown.current.pages = 1;
+      loaded.reload();
+    },
     set: (change) => loaded.set((old) => ({ ...old, items: change(old.items) })),
     hasMore: cursor !== null,
     more,

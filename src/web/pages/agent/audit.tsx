@@ -1,14 +1,17 @@
 /** The audit trail: filtered, paged, and growing at its top as events happen. The address holds the filters. */
 import { useState } from "preact/hooks";
-import type { Query } from "../../api/client.ts";
+import { type Query, segment } from "../../api/client.ts";
 import type { AuditEvent } from "../../api/types.ts";
-import { useEvents, useList } from "../../state/load.ts";
+import { useAsk, useList } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
+import { type Tail, useTail } from "../../state/tail.ts";
+import { Button } from "../../ui/button.tsx";
 import { Moment, Select } from "../../ui/field.tsx";
 import { ResultBadge, Time } from "../../ui/inline.tsx";
 import { instant } from "../../ui/local-time.ts";
-import { Empty, Heading, policyName, ShowItems } from "../../ui/parts.tsx";
+import { count } from "../../ui/numbers.ts";
+import { Empty, Heading, policyName, Section, Show, ShowItems } from "../../ui/parts.tsx";
 import { AgentActivity } from "./activity.tsx";
 import { EventDetails, Sentence } from "./event.tsx";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, type OperationGroup, WORKSPACE_GROUPS } from "./operation-groups.ts";
@@ -129,26 +132,52 @@ function AuditList({ agentId }: { agentId: string | null }) {
   if (openedMs.key !== key) setOpenedMs({ key, ms: Date.now() });
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
   const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(filters, openedMs.ms) });
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
-  useEvents((event) => {
-    if (event.agent_id !== agentId || !fits(filters, event)) return;
-    setFresh((old) => new Set(old).add(event.id));
-    events.set((old) => (old.some(({ id }) => id === event.id) ? old : inserted(old, event)));
-  }, events.reload);
+  const open = place.value.query.get("event");
+  const tail = useTail(events, (event) => event.agent_id === agentId && fits(filters, event), open !== null);
   return (
     <>
       <FilterBar groups={groups} filters={filters} />
+      <TailBar tail={tail} />
       <ShowItems of={events} empty={<NoEvents filters={filters} agentId={agentId} />}>
-        {(items) => <EventRows events={items} fresh={fresh} />}
+        {(items) => (
+          <>
+            {open !== null && items.every(({ id }) => id !== open) && <Linked eventId={open} />}
+            <EventRows events={items} fresh={tail.fresh} />
+          </>
+        )}
       </ShowItems>
     </>
   );
 }
 
-/** Inserts an event, newest first. A query may already have returned newer events than the stream. */
-function inserted(events: AuditEvent[], event: AuditEvent): AuditEvent[] {
-  const at = events.findIndex(({ seq }) => seq < event.seq);
-  return at === -1 ? [...events, event] : events.toSpliced(at, 0, event);
+/** Whether new events appear by themselves, and how many wait. */
+function TailBar({ tail: { waiting, paused, setPaused, showNew } }: { tail: Tail }) {
+  const show = () => {
+    scrollTo(0, 0);
+    showNew();
+  };
+  const toggle = () => {
+    setPaused(!paused);
+    if (paused) show();
+  };
+  return (
+    <div class="row tail">
+      <Button small onClick={toggle}>
+        {paused ? "Follow" : "Pause"}
+      </Button>
+      <span role="status">{waiting > 0 && <Button small onClick={show}>{`${count(waiting)} new`}</Button>}</span>
+    </div>
+  );
+}
+
+/** The event of the address, when it is not among the rows that are loaded. */
+function Linked({ eventId }: { eventId: string }) {
+  const event = useAsk<AuditEvent>(`/v1/audit/${segment(eventId)}`);
+  return (
+    <Section title="The event of this link">
+      <Show of={event}>{(found) => <EventRows events={[found]} withAgent />}</Show>
+    </Section>
+  );
 }
 
 function NoEvents({ filters, agentId }: { filters: Filters; agentId: string | null }) {
