@@ -2,10 +2,10 @@
 import { startGovernd } from "./peers/governd.ts";
 import { type Peer, Unavailable } from "./peers/peer.ts";
 import { startPocketBase } from "./peers/pocketbase.ts";
-import { note, type Section } from "./results.ts";
+import { attempt, note, type Section } from "./results.ts";
 import type { Load } from "./wrk.ts";
 
-const CLIENTS = 64;
+export const CLIENTS = 64;
 /** Entries of a batch; 1 for requests that write a single entry. The most that PocketBase takes is 50. */
 const SIZES = [1, 50, 100];
 const MOST_OF_PEERS = 50;
@@ -16,8 +16,7 @@ interface Case {
   size: number;
 }
 
-export async function measureBatches(binary: string, rounds: number, seconds: number): Promise<Section> {
-  const section: Section = { name: `Batches, ${CLIENTS} clients`, rows: [], notes: [] };
+export async function measureBatches(section: Section, binary: string, rounds: number, seconds: number): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const governd = stack.use(await startGovernd(binary));
   const cases: Case[] = SIZES.map((size) => ({ peer: governd, size }));
@@ -31,12 +30,12 @@ export async function measureBatches(binary: string, rounds: number, seconds: nu
   for (const one of cases) await send(one, WARM_UP_SECONDS);
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < cases.length; turn++) {
-      await measure(section, cases[(turn + round) % cases.length] as Case, seconds);
+      const one = cases[(turn + round) % cases.length] as Case;
+      await attempt(section, `${one.peer.name}, ${nameOf(one.size)}`, () => measure(section, one, seconds));
     }
   }
   section.rows.sort((a, b) => a.subject.localeCompare(b.subject) || order(a.case) - order(b.case));
   section.notes.push("Figures are of entries, percentiles of requests.");
-  return section;
 }
 
 const nameOf = (size: number): string => (size === 1 ? "single writes" : `${size} in a batch`);

@@ -8,6 +8,7 @@ import { Worker } from "node:worker_threads";
 import { ABUSES, type AbuseOrder } from "./abuses.ts";
 import { type Ask, asking, type Daemon, startDaemon } from "./daemon.ts";
 import { option, percentile, text } from "./figures.ts";
+import { note, type Section } from "./results.ts";
 
 /** What the abuses read: 20 MiB. */
 const ENTRIES = 320;
@@ -79,14 +80,14 @@ function abuse(order: AbuseOrder): Promise<number> {
 }
 
 /** What the neighbour saw: durations of its writes in ascending order, ms, and how often the abuse was done. */
-export interface Seen {
+interface Seen {
   name: string;
   durations: number[];
   rounds: number;
 }
 
 /** Measures the neighbour's writes, quiet and beside each abuse whose name contains `only`, as they are done. */
-export async function* measureNeighbours(daemon: Daemon, seconds: number, only = ""): AsyncGenerator<Seen> {
+async function* measureNeighbours(daemon: Daemon, seconds: number, only = ""): AsyncGenerator<Seen> {
   const neighbour = asking(daemon.server, daemon.createWorkspace("neighbour"));
   const checkpointId = await fill(daemon.call);
   await probe(neighbour, performance.now() + 1_000);
@@ -98,6 +99,16 @@ export async function* measureNeighbours(daemon: Daemon, seconds: number, only =
       probe(neighbour, performance.now() + seconds * 1_000),
     ]);
     yield { name, durations, rounds };
+  }
+}
+
+/** Measures a binary's neighbours for the report. */
+export async function measureDisturbance(section: Section, binary: string, seconds: number): Promise<void> {
+  section.notes.push("A workspace sends a small write every 5 ms while another one does what the row says.");
+  await using daemon = await startDaemon(binary);
+  for await (const { name, durations } of measureNeighbours(daemon, seconds)) {
+    const [p50Ms, p99Ms] = [percentile(durations, 0.5), percentile(durations, 0.99)];
+    note(section, name, "small write", { p50Ms, p99Ms, longestMs: durations.at(-1) ?? 0 });
   }
 }
 

@@ -45,6 +45,21 @@ export interface Report {
   sections: Section[];
 }
 
+/** Does one measurement of a section. One that fails is noted, and the others are done. */
+export async function attempt(section: Section, what: string, work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    console.error(error);
+    section.notes.push(`**Not measured: ${what} (${error instanceof Error ? error.message : error})**`);
+    return false;
+  }
+}
+
+/** Whether something of a section could not be measured. */
+export const isIncomplete = ({ notes }: Section): boolean => notes.some((text) => text.startsWith("**"));
+
 /** Adds the figures of one round to a row, which is made when it is missing. */
 export function note(section: Section, name: string, subject: string, figures: Figures): void {
   const known = section.rows.find((one) => one.case === name && one.subject === subject);
@@ -64,5 +79,6 @@ export function middle(row: Row, metric: Metric): number | null {
 /** Returns the median of the ratios of two rows, round by round. */
 export function ratio(above: Row, below: Row, metric: Metric): number {
   const divisors = below.values[metric] ?? [];
-  return median((above.values[metric] ?? []).map((value, at) => value / (divisors[at] as number)));
+  const values = above.values[metric] ?? [];
+  return median(divisors.map((divisor, at) => (values[at] as number) / divisor).filter(Number.isFinite));
 }

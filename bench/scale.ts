@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Daemon, startDaemon, succeed } from "./daemon.ts";
 import { median, whole } from "./figures.ts";
-import { note, type Section } from "./results.ts";
+import { attempt, note, type Section } from "./results.ts";
 import { KEYS, makeSampleLog } from "./sample-log.ts";
 import { type LoadOptions, load } from "./wrk.ts";
 
@@ -113,12 +113,12 @@ const LOADS: [string, string, (scaled: Scaled) => Parameters | Promise<Parameter
 
 /** Measures logs of these sizes side by side. */
 export async function measureScales(
+  section: Section,
   binary: string,
   sizes: readonly number[],
   rounds: number,
   seconds: number,
-): Promise<Section> {
-  const section: Section = { name: "Operations by the size of the log", rows: [], notes: [] };
+): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const all: Scaled[] = [];
   for (const size of sizes) {
@@ -127,24 +127,21 @@ export async function measureScales(
     all.push(scaled);
   }
   for (const scaled of all) {
-    for await (const [name, ms, events] of durations(scaled, binary)) {
-      note(section, name, scaled.name, { ms, ...(events === undefined ? {} : { perSecond: events / (ms / 1_000) }) });
-    }
+    await attempt(section, `the rest of what is done once, ${scaled.name}`, async () => {
+      for await (const [name, ms, events] of durations(scaled, binary)) {
+        note(section, name, scaled.name, { ms, ...(events === undefined ? {} : { perSecond: events / (ms / 1_000) }) });
+      }
+    });
   }
   for (const [name, script, parametersOf] of LOADS) {
-    const parameters = new Map<Scaled, Parameters>();
-    for (const scaled of all) parameters.set(scaled, await parametersOf(scaled));
-    for (let round = 0; round < rounds; round++) {
-      for (const scaled of round % 2 === 0 ? all : [...all].reverse()) {
-        const { apiKey, url } = scaled.daemon;
-        const before = scaled.daemon.cpuSeconds();
-        const options = { seconds, apiKey, ...parameters.get(scaled) };
-        const { requests, failed, requestsPerSecond, p50Ms, p99Ms, p999Ms } = await load(script, url, options);
-        if (failed > 0) throw new Error(`${name}: ${failed} failed at ${scaled.name}`);
-        const cpuUs = ((scaled.daemon.cpuSeconds() - before) / requests) * 1_000_000;
-        note(section, name, scaled.name, { perSecond: requestsPerSecond, p50Ms, p99Ms, p999Ms, cpuUs });
+    await attempt(section, name, async () => {
+      const parameters = new Map<Scaled, Parameters>();
+      for (const scaled of all) parameters.set(scaled, await parametersOf(scaled));
+      for (let round = 0; round < rounds; round++) {
+        const turns = round % 2 === 0 ? all : [...all].reverse();
+        for (const one of turns) await measureLoad(section, [name, script], one, { seconds, ...parameters.get(one) });
       }
-    }
+    });
   }
   section.notes.push(
     "Sizes are those at the start: most requests are themselves recorded. Loads come from 64 clients. Where there is a number of events, `per second` counts events.",
@@ -152,5 +149,18 @@ export async function measureScales(
   // Sizes below each other. A stable sort keeps the order of the cases and of the sizes.
   const cases = [...new Set(section.rows.map((row) => row.case))];
   section.rows.sort((a, b) => cases.indexOf(a.case) - cases.indexOf(b.case));
-  return section;
+}
+
+async function measureLoad(
+  section: Section,
+  [name, script]: readonly [name: string, script: string],
+  scaled: Scaled,
+  options: Omit<LoadOptions, "apiKey">,
+): Promise<void> {
+  const { apiKey, url, cpuSeconds } = scaled.daemon;
+  const before = cpuSeconds();
+  const { requests, failed, requestsPerSecond, p50Ms, p99Ms, p999Ms } = await load(script, url, { ...options, apiKey });
+  if (failed > 0) throw new Error(`${failed} requests failed at ${scaled.name}`);
+  const cpuUs = ((cpuSeconds() - before) / requests) * 1_000_000;
+  note(section, name, scaled.name, { perSecond: requestsPerSecond, p50Ms, p99Ms, p999Ms, cpuUs });
 }

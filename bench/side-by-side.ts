@@ -5,15 +5,13 @@ import { type Peer, Unavailable } from "./peers/peer.ts";
 import { startPocketBase } from "./peers/pocketbase.ts";
 import { startPostgres } from "./peers/postgres.ts";
 import type { Chart } from "./plot.ts";
-import { WRITES } from "./report.ts";
-import { type Metric, middle, note, type Section } from "./results.ts";
+import { attempt, type Metric, middle, note, type Section } from "./results.ts";
 
 const CLIENTS = [1, 16, 64, 256];
 /** Before the first round, so that every server has compiled what it compiles and has opened its files. */
 const WARM_UP_SECONDS = 1;
 
-export async function measureWrites(binary: string, rounds: number, seconds: number): Promise<Section> {
-  const section: Section = { name: WRITES, rows: [], notes: [] };
+export async function measureWrites(section: Section, binary: string, rounds: number, seconds: number): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const governd = stack.use(await startGovernd(binary));
   const peers: Peer[] = [governd];
@@ -21,17 +19,22 @@ export async function measureWrites(binary: string, rounds: number, seconds: num
     try {
       peers.push(stack.use(await start()));
     } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      section.notes.push(error.message);
+      section.notes.push(error instanceof Unavailable ? error.message : `A peer could not be started: ${error}.`);
     }
   }
   section.notes.push(peers.map(({ name, does }) => `- ${name}: ${does}`).join("\n"));
   for (const peer of peers) await peer.write(64, WARM_UP_SECONDS);
+  const failed = new Set<Peer>();
   for (const clients of CLIENTS) {
     for (let round = 0; round < rounds; round++) {
       // Each peer is first in some round.
       const turn = peers.map((_, at) => peers[(at + round) % peers.length] as Peer);
-      for (const peer of turn) await measure(section, peer, clients, seconds);
+      for (const peer of turn.filter((one) => !failed.has(one))) {
+        const isDone = await attempt(section, `${peer.name} at ${clients} clients and more`, () =>
+          measure(section, peer, clients, seconds),
+        );
+        if (!isDone) failed.add(peer);
+      }
     }
   }
   // Rows in the order of the peers, not of the turns.
@@ -39,7 +42,6 @@ export async function measureWrites(binary: string, rounds: number, seconds: num
     (a, b) =>
       Number.parseInt(a.case, 10) - Number.parseInt(b.case, 10) || place(peers, a.subject) - place(peers, b.subject),
   );
-  return section;
 }
 
 const place = (peers: readonly Peer[], name: string) => peers.findIndex((peer) => peer.name === name);

@@ -46,6 +46,8 @@ export async function load(script: string, url: string, options: LoadOptions): P
   const line = output.split("\n").find((one) => one.startsWith("{"));
   if (line === undefined) throw new Error(`wrk measured nothing:\n${output}`);
   const { requests, us, p50, p99, p999, failed } = JSON.parse(line) as Record<string, number>;
+  // A rate of zero is no measurement: neither a ratio nor a plot can be made of it.
+  if (requests === 0) throw new Error(`${script}: no request of ${clients} clients was answered within ${seconds} s`);
   const ms = (value: number | undefined) => (value as number) / 1_000;
   return {
     requests: requests as number,

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { plot } from "../../bench/plot.ts";
 import { markdown, readmeLines, WRITES } from "../../bench/report.ts";
-import { note, type Report, type Section } from "../../bench/results.ts";
+import { attempt, isIncomplete, note, type Report, ratio, type Section } from "../../bench/results.ts";
 import { chartsOf } from "../../bench/side-by-side.ts";
 
 function report(): Report {
@@ -59,4 +59,27 @@ test("the plot is well-formed and has a line with a point for each number of cli
   expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   const open = svg.match(/<(svg|g|text)\b/g)?.length;
   expect(svg.match(/<\/(svg|g|text)>/g)?.length).toBe(open as number);
+});
+
+test("what cannot be measured is named, and the rest is kept", async () => {
+  const section: Section = { name: "Sizes", rows: [], notes: ["A note."] };
+  expect(isIncomplete(section)).toBe(false);
+  expect(await attempt(section, "verify", async () => note(section, "verify", "governd", { ms: 1 }))).toBe(true);
+  expect(isIncomplete(section)).toBe(false);
+  const failing = async () => {
+    throw new Error("no answer");
+  };
+  expect(await attempt(section, "export", failing)).toBe(false);
+  expect(section.rows.length).toBe(1);
+  expect(section.notes.at(-1)).toBe("**Not measured: export (no answer)**");
+  expect(isIncomplete(section)).toBe(true);
+});
+
+test("a peer that failed in a later round is compared in the rounds before", () => {
+  const section: Section = { name: WRITES, rows: [], notes: [] };
+  for (const perSecond of [100, 400, 300]) note(section, "64 clients", "governd", { perSecond });
+  note(section, "64 clients", "peer", { perSecond: 50 });
+  const [governd, peer] = section.rows;
+  if (governd === undefined || peer === undefined) throw new Error("no rows");
+  expect(ratio(governd, peer, "perSecond")).toBe(2);
 });
