@@ -6,7 +6,7 @@
  * without the free pages, and the copy replaces it in one step. The space is free on disk when the write-ahead log has
  * been copied back.
  */
-import { renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Connection, openConnection } from "./connection.ts";
 import { sqliteCode } from "./damage.ts";
@@ -55,6 +55,16 @@ export interface Draft {
 
 /** Returns the path of the copy of a database while it is being compacted. */
 export const draftOf = (path: string): string => `${path}.compact.tmp`;
+
+/** A draft that nobody has written to for so long is of a process that was killed, ms. */
+const STALE_MS = 60 * 60_000;
+
+/** Removes the draft that a process left behind when it was killed. */
+export function removeStaleDraft(path: string, nowMs: number): void {
+  const draft = draftOf(path);
+  const stats = statSync(draft, { throwIfNoEntry: false });
+  if (stats !== undefined && nowMs - stats.mtimeMs > STALE_MS) rmSync(draft, { force: true });
+}
 
 /** Returns the space in an open database. */
 export function spaceOf(connection: Connection): Space {

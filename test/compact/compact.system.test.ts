@@ -1,6 +1,6 @@
 /** `governd compact`: the space of deleted data goes back to the file system, beside a daemon and without one. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statfsSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ScheduledCompaction } from "../../src/daemon/compaction.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -189,7 +189,13 @@ test("without a daemon, the command does it; check says how much, and a little i
   }>();
   expect(findings.find(({ check }) => check === "free_pages")?.message).toMatch(/ give back [1-9]\.\d MiB$/);
   const words = ["compact", "--data-dir", data, "--json"];
+  // What killed runs left behind, the first an hour ago and the second just now.
+  const [old, young] = [`${fileOf(made)}.compact.tmp`, `${fileOf(await makeWorkspace(data))}.compact.tmp`];
+  for (const draft of [old, young]) writeFileSync(draft, "a part of a copy");
+  const hourAgo = Date.now() / 1_000 - 3_700;
+  utimesSync(old, hourAgo, hourAgo);
   expect((await governdProcess([...words, "--from", "90"])).json()).toMatchObject({ given_back: 0, workspaces: [] });
+  expect([existsSync(old), existsSync(young)]).toEqual([false, true]);
   const done = await governdProcess(words);
   expect([done.code, statSync(fileOf(made)).size]).toEqual([0, before - done.json<Compacted>().given_back]);
   expect(statSync(fileOf(made)).size).toBeLessThan(0.7 * before);

@@ -140,3 +140,32 @@ test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
     expect(watch.most).toBeLessThan(LOW);
   },
 );
+
+/** Connections at once, more than the daemon may have files. */
+const BURST = 400;
+const FEW = 200;
+
+test.skipIf(!existsSync(OPEN_FILES))(
+  "a burst of connections that takes every descriptor is said, and is over when the connections are",
+  async () => {
+    using from = await FilledDirectory.make(6);
+    const program = ["/bin/sh", "-c", `ulimit -n ${FEW}; exec "$@"`, "sh", ...GOVERND];
+    await using daemon = await startGovernd(from.data.root, [], { program });
+    const { hostname, port } = new URL(daemon.url);
+    let isOver = false;
+    const sockets: { end(): void }[] = [];
+    const open = (opened: { end(): void }) => (isOver ? opened.end() : void sockets.push(opened));
+    for (let i = 0; i < BURST; i++)
+      Bun.connect({ hostname, port: Number(port), socket: { open, data() {}, error() {} } }).catch(() => {});
+    await eventually("no descriptor is left", () => readdirSync(`/proc/${daemon.pid}/fd`).length > FEW / 2);
+    await eventually("the log says so", () => daemon.said().includes("too many connections"));
+    isOver = true;
+    for (const opened of sockets) opened.end();
+    await eventually("every workspace is served", async () => {
+      const answers = from.keys.map((apiKey) => useWorkspace(daemon, apiKey).catch(() => []));
+      return (await Promise.all(answers)).flat().filter((status) => status === 200).length === 4 * from.keys.length;
+    });
+    expect(await (await daemon.ask("/readyz")).json()).toEqual({ status: "ready" });
+    expect(daemon.said()).toContain("new connections are accepted again");
+  },
+);

@@ -20,6 +20,7 @@ import {
   type CompactionTrouble,
   draftCopy,
   hasSpace,
+  removeStaleDraft,
   shrinkStep,
   spaceOf,
 } from "../../store/compaction.ts";
@@ -148,6 +149,7 @@ async function compactAll(
 
 /** Returns null when the workspace has too little free space. */
 async function compactOne(directory: DataDirectory, id: string, from: number, compact: Compact) {
+  removeStaleDraft(workspaceFile(directory, id), systemClock());
   try {
     const space = look(directory, id, spaceOf);
     if (space.free === 0 || 100 * space.free < from * space.total) return null;
