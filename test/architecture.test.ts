@@ -90,6 +90,7 @@ const SHARED_LIST = [
   "policy/policies.ts",
   "policy/retention.ts",
   "policy/screening.ts",
+  "policy/limits.ts",
   "policy/modes.ts",
   "policy/detectors.ts",
 ];

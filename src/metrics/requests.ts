@@ -1,6 +1,7 @@
 /** Requests and decisions. */
 import type { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { REQUIRE_CONFIG } from "../policy/floor.ts";
+import { LIMITS } from "../policy/limits.ts";
 import { contentPolicies } from "../policy/policies.ts";
 import { PATTERNS } from "../policy/screening.ts";
 import type { Families } from "./family.ts";
@@ -64,7 +65,7 @@ type DecisionLabels = { decision: string; policy: string };
 
 const DECISIONS: readonly DecisionLabels[] = [
   { decision: "allowed", policy: "none" },
-  ...[...contentPolicies().map(([policy]) => policy), PATTERNS, REQUIRE_CONFIG].map((policy) => ({
+  ...[...contentPolicies().map(([policy]) => policy), PATTERNS, LIMITS, REQUIRE_CONFIG].map((policy) => ({
     decision: "blocked",
     policy,
   })),

@@ -6,6 +6,7 @@ import type { JsonObject } from "../json.ts";
 import { detectorWords } from "./detectors.ts";
 import { examine } from "./examine.ts";
 import type { FieldMatches, Match } from "./fields.ts";
+import type { LimitName } from "./limits.ts";
 import {
   contentPolicies,
   examplePolicies,
@@ -28,6 +29,9 @@ export interface Refused {
   message: string;
   /** What every policy found. */
   findings: Finding[];
+  /** The limit that refuses it, and after how many seconds it no longer does, when time resolves it. */
+  limit?: LimitName;
+  retryAfterSeconds?: number;
 }
 
 /** What is stored although something was found. */

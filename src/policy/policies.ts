@@ -3,6 +3,7 @@
  * and shows policies in the dashboard reads this list. The dashboard bundles it, so it imports no detectors.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
+import { LIMITS, limits } from "./limits.ts";
 import type { AnySetting, ContentPolicy, Policy } from "./policy.ts";
 import { RETENTION, retention } from "./retention.ts";
 import { PATTERNS, screening } from "./screening.ts";
@@ -38,6 +39,7 @@ export const POLICIES = {
   }),
   [RETENTION]: retention,
   screening,
+  [LIMITS]: limits,
 } satisfies Readonly<Record<string, Policy<AnySetting>>>;
 
 /**

@@ -3,6 +3,7 @@
  * between two moments is the difference of the positions at these moments, each found by halving. Where the clock once
  * stepped back, an interval's border is one of those that it could be.
  */
+import { RecentWrites, WINDOW_MS } from "../policy/recent-writes.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { sqlNames } from "./entry-changes.ts";
@@ -167,3 +168,25 @@ const blockedAfter = (reader: Reader, agentId: string | null, timestamp: string,
      ORDER BY timestamp, seq LIMIT ${AT_ONCE}`,
     agentId === null ? [timestamp, seq] : [timestamp, seq, agentId],
   );
+
+/** Events of a chain that are read at once. */
+const READ_AT_ONCE = 1_000;
+
+/** The writes of an agent within the last minute, as the log has them. */
+export async function loadRecentWrites(reader: Reader, agentId: string | null, nowMs: number): Promise<RecentWrites> {
+  const sql = `SELECT agent_seq, operation IN (${sqlNames("put")}) AND result = 'allowed', timestamp FROM events
+    WHERE agent_id = ? AND agent_seq < ? ORDER BY agent_seq DESC LIMIT ${READ_AT_ONCE}`;
+  const times: number[] = [];
+  let before = Number.MAX_SAFE_INTEGER;
+  for (;;) {
+    const rows = await reader.all<[agentSeq: number, isWrite: number, timestamp: string]>(sql, [agentId, before]);
+    for (const [agentSeq, isWrite, timestamp] of rows) {
+      before = agentSeq;
+      const timeMs = Date.parse(timestamp);
+      if (timeMs <= nowMs - WINDOW_MS) return new RecentWrites(times.reverse());
+      // After the clock was set back, there are events in the future.
+      if (isWrite === 1 && timeMs <= nowMs) times.push(timeMs);
+    }
+    if (rows.length < READ_AT_ONCE) return new RecentWrites(times.reverse());
+  }
+}

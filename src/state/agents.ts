@@ -7,6 +7,7 @@
 import { ZERO_HASH } from "../log/hash.ts";
 import { effectivePolicies, type Floor } from "../policy/floor.ts";
 import { NO_POLICIES, type PolicySettings } from "../policy/policies.ts";
+import type { RecentWrites } from "../policy/recent-writes.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
 import { loadConfigInForce, loadFloor } from "./configs.ts";
 import { findSuspension } from "./suspension.ts";
@@ -33,11 +34,13 @@ export interface AgentState {
   readonly newestCheckpoint: number;
   /** Its data and checkpoint operations are refused. */
   readonly suspended: boolean;
+  /** When it wrote in the last minute. Null without a limit on that, and until a write asks: the log has it. */
+  readonly recentWrites: RecentWrites | null;
 }
 
 /** What an operation may change about its agent; the chain head is not its business. */
 export type AgentChange = Partial<
-  Pick<AgentState, "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "suspended"> & {
+  Pick<AgentState, "liveEntries" | "configVersion" | "own" | "newestCheckpoint" | "suspended" | "recentWrites"> & {
     /** Of the workspace's own state: the floor that takes effect. */
     floor: Floor;
   }
@@ -76,6 +79,7 @@ export async function readAgent(reader: Reader, agentId: string | null, floor?: 
     policies: effectivePolicies(beginning.floor, own),
     newestCheckpoint: await readNewestCheckpoint(reader, firstSeq),
     suspended: (await findSuspension(reader, agentId)) !== null,
+    recentWrites: null,
   };
 }
 
@@ -97,6 +101,7 @@ export const freshState = (agentId: string | null, seq: number, floor: Floor): A
   policies: floor.policies,
   newestCheckpoint: -1,
   suspended: false,
+  recentWrites: null,
 });
 
 /** Returns the highest position that a checkpoint of an agent sees; -1 without checkpoints. */
@@ -190,6 +195,7 @@ export class AgentDirectory {
       policies: before.policies,
       newestCheckpoint: before.newestCheckpoint,
       suspended: before.suspended,
+      recentWrites: before.recentWrites,
     };
     if (change !== undefined) Object.assign(state, change);
     if (change?.own !== undefined) state.policies = effectivePolicies(state.floor, state.own);

@@ -54,7 +54,18 @@ export function applyEffect(
   const { liveEntries } = agent;
   const grown = putEntry(tx, agent, effect, moment);
   const changeOf = (rows: number) => (rows === 0 ? undefined : { liveEntries: liveEntries + rows });
-  return grown instanceof Promise ? grown.then(changeOf) : changeOf(grown);
+  const change = grown instanceof Promise ? grown.then(changeOf) : changeOf(grown);
+  return agent.recentWrites === null ? change : countWrite(agent, change, moment.nowMs);
+}
+
+/** Adds a write to those of the last minute, or forgets them where there is no limit any more. */
+async function countWrite(
+  { policies, recentWrites }: AgentState,
+  change: MaybePromise<AgentChange | undefined>,
+  nowMs: number,
+): Promise<AgentChange> {
+  const isLimited = policies.limits?.writes_per_minute !== undefined;
+  return { ...(await change), recentWrites: isLimited ? (recentWrites?.and(nowMs) ?? null) : null };
 }
 
 /** Applies any other effect than the one of most writes, which needs no promise. */

@@ -17,11 +17,20 @@ export const freshBounds = ({ cutoffMs, nowMs }: Freshness): readonly [number, n
 const OLD = "agent = ? AND updated_at < ?";
 const ENDED = "agent = ? AND updated_at >= ? AND expires_at <= ?";
 
-/** Present entries that are gone, and which no sweep has removed yet. */
-export async function countExpired(reader: Reader, { firstSeq }: { firstSeq: number }, freshness: Freshness) {
+const UNLIMITED = -1;
+
+/** Present entries that are gone, and which no sweep has removed yet. Of each kind, `most` are counted. */
+export async function countExpired(
+  reader: Reader,
+  { firstSeq }: { firstSeq: number },
+  freshness: Freshness,
+  most = UNLIMITED,
+): Promise<number> {
   const { cutoffMs, nowMs } = freshness;
-  const count = async (sql: string, parameters: number[]) =>
-    (await reader.value<number>(`SELECT count(*) FROM entries WHERE ${sql} AND live_to IS NULL`, parameters)) ?? 0;
+  const count = async (condition: string, parameters: number[]) => {
+    const sql = `SELECT count(*) FROM (SELECT 1 FROM entries WHERE ${condition} AND live_to IS NULL LIMIT ?)`;
+    return (await reader.value<number>(sql, [...parameters, most])) ?? 0;
+  };
   const old = cutoffMs < 0 ? 0 : await count(OLD, [firstSeq, cutoffMs]);
   return old + (await count(ENDED, [firstSeq, cutoffMs, nowMs]));
 }

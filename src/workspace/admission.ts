@@ -1,10 +1,24 @@
-/** Whether an agent may write at all, whatever it writes. */
+/** Whether an agent may write at all: what refuses a write whatever policies find in its content. */
 import { type Decision, findingsOf, type Refused } from "../policy/decide.ts";
 import { REQUIRE_CONFIG } from "../policy/floor.ts";
+import { LIMITS, type LimitName, type LimitsSetting } from "../policy/limits.ts";
+import type { Content } from "../policy/policy.ts";
+import { freshAt } from "../policy/retention.ts";
+import { loadRecentWrites } from "../state/activity.ts";
 import type { AgentState } from "../state/agents.ts";
+import { hasEntry } from "../state/entries.ts";
+import { countExpired } from "../state/expiry.ts";
+import type { MaybePromise, Reader } from "../store/transaction.ts";
 
-/** What refuses a write whatever it contains. */
+/** What refuses a write whatever is found in it. */
 export type Bar = Omit<Refused, "allowed" | "findings">;
+
+/** An agent that is about to write, with what its limits need to know of it, and what keeps it from writing. */
+export interface Admission {
+  agent: AgentState;
+  /** Null for nothing. */
+  bar: Bar | null;
+}
 
 const NO_CONFIG: Bar = {
   blockedBy: `policy:${REQUIRE_CONFIG}`,
@@ -12,9 +26,93 @@ const NO_CONFIG: Bar = {
     "Blocked, nothing was changed: the workspace lets no agent write that has no configuration. Make one with PUT /v1/config/{agent_id}, then write again.",
 };
 
-/** Returns what keeps an agent from writing; null for nothing. */
-export const barOf = ({ floor, configVersion }: AgentState): Bar | null =>
+/** Returns what keeps an agent without a config from writing; null for nothing. */
+export const barWithoutConfig = ({ floor, configVersion }: AgentState): Bar | null =>
   floor.requireConfig && configVersion === null ? NO_CONFIG : null;
+
+/** Returns whether an agent may write an entry now. Limits come before anything else. */
+export function admit(
+  reader: Reader,
+  agent: AgentState,
+  entry: Pick<Content, "key" | "value">,
+  nowMs: number,
+): MaybePromise<Admission> {
+  const { limits } = agent.policies;
+  // Without a promise and without a query where there are no limits: every write asks.
+  if (limits === null) return { agent, bar: barWithoutConfig(agent) };
+  return admitUnder(reader, agent, limits, entry, nowMs);
+}
+
+async function admitUnder(
+  reader: Reader,
+  agent: AgentState,
+  limits: LimitsSetting,
+  entry: Pick<Content, "key" | "value">,
+  nowMs: number,
+): Promise<Admission> {
+  const counted = limits.writes_per_minute === undefined ? agent : await withRecentWrites(reader, agent, nowMs);
+  const bar = await barUnder(reader, counted, limits, entry, nowMs);
+  return { agent: counted, bar: bar ?? barWithoutConfig(agent) };
+}
+
+/** Returns what keeps an agent under these limits from writing; null for nothing. Those that time does not resolve first. */
+export async function barUnder(
+  reader: Reader,
+  agent: AgentState,
+  limits: LimitsSetting,
+  { key, value }: Pick<Content, "key" | "value">,
+  nowMs: number,
+): Promise<Bar | null> {
+  const tooLong = barOfValue(limits, value);
+  if (tooLong !== null) return tooLong;
+  const { entries, writes_per_minute: writes } = limits;
+  if (entries !== undefined && (await isFull(reader, agent, entries, key, nowMs))) return barOfEntries(entries);
+  if (writes === undefined) return null;
+  const { recentWrites } = await withRecentWrites(reader, agent, nowMs);
+  const waitMs = recentWrites?.waitMs(writes, nowMs) ?? 0;
+  if (waitMs === 0) return null;
+  const seconds = Math.ceil(waitMs / 1_000);
+  const message = `the agent may write ${count(writes, "entry", "entries")} in 60 seconds, and has. Write again in ${count(seconds, "second", "seconds")}.`;
+  return { ...exceeded("writes_per_minute", message), retryAfterSeconds: seconds };
+}
+
+/** Returns what keeps a value from being stored; null for nothing. */
+export function barOfValue({ value_bytes: most }: LimitsSetting, value: string): Bar | null {
+  // A UTF-16 code unit becomes at most three bytes.
+  if (most === undefined || value.length * 3 <= most) return null;
+  const bytes = Buffer.byteLength(value, "utf8");
+  if (bytes <= most) return null;
+  return exceeded(
+    "value_bytes",
+    `a value of the agent may have ${count(most, "byte", "bytes")}, and this one has ${bytes}.`,
+  );
+}
+
+/** What keeps entries from being added to as many as there may be. */
+export const barOfEntries = (most: number): Bar =>
+  exceeded("entries", `the agent may have ${count(most, "entry", "entries")}. Delete some, then write again.`);
+
+const exceeded = (limit: LimitName, message: string): Bar => ({
+  blockedBy: `policy:${LIMITS}`,
+  message: `Blocked, nothing was changed: ${message}`,
+  limit,
+});
+
+const count = (number: number, one: string, more: string): string => `${number} ${number === 1 ? one : more}`;
+
+/** Whether an entry of this key would be one more than there may be. Reads nothing while there are fewer. */
+async function isFull(reader: Reader, agent: AgentState, most: number, key: string, nowMs: number): Promise<boolean> {
+  const over = agent.liveEntries + 1 - most;
+  if (over <= 0 || (await hasEntry(reader, agent, key, nowMs))) return false;
+  // What has expired and is not removed yet counts no more.
+  return (await countExpired(reader, agent, freshAt(agent.policies, nowMs), over)) < over;
+}
+
+/** Returns an agent with the times at which it wrote. The log has them, so that a restart forgets none. */
+async function withRecentWrites(reader: Reader, agent: AgentState, nowMs: number): Promise<AgentState> {
+  if (agent.recentWrites !== null) return agent;
+  return { ...agent, recentWrites: await loadRecentWrites(reader, agent.agentId, nowMs) };
+}
 
 /** Returns the decision about a write to which there is a bar, or none. It names what was found in the content, too. */
 export const underBar = (bar: Bar | null, decision: Decision): Decision =>

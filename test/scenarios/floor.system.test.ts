@@ -355,6 +355,69 @@ describe("a config is required", () => {
   );
 });
 
+describe("limits", () => {
+  const limited = setTo({ policies: { limits: { writes_per_minute: 1, value_bytes: 9 } } });
+  const BEYOND = { allowed: false, blocked_by: "policy:limits", findings: [] };
+  scenarios(
+    () => workspace,
+    [
+      {
+        name: "a write that comes too early",
+        given: async (scene) => {
+          await limited(scene);
+          await scene.client.write(scene.agent, "k", "v");
+        },
+        request: ({ agent }: Scene) => ({ path: "/v1/data/write", body: { agent_id: agent, key: "k", value: "w" } }),
+        status: 200,
+        appends: ["agent data.write blocked"],
+        body: { ...BEYOND, retry_after_seconds: expect.any(Number) },
+        details: {
+          key: "k",
+          findings: [],
+          limit: "writes_per_minute",
+          retry_after_seconds: expect.any(Number),
+          policies_version: expect.any(String),
+        },
+      },
+      {
+        name: "a check of one",
+        given: async (scene) => {
+          await limited(scene);
+          await scene.client.write(scene.agent, "k", "v");
+        },
+        request: ({ agent }: Scene) => ({ path: "/v1/policies/check", body: { agent_id: agent, value: "w" } }),
+        status: 200,
+        appends: ["agent policy.check ok"],
+        body: { ...BEYOND, retry_after_seconds: expect.any(Number) },
+      },
+      {
+        name: "writes of a batch count one by one",
+        given: limited,
+        request: ({ agent }: Scene) => ({
+          path: "/v1/data/batch",
+          body: {
+            agent_id: agent,
+            atomic: false,
+            operations: ["too long a value", "1", "2"].map((value) => ({ op: "write", key: value, value })),
+          },
+        }),
+        status: 200,
+        appends: ["agent data.write blocked", "agent data.write allowed", "agent data.write blocked"],
+        changes: ["agents", "entries"],
+        body: { results: [BEYOND, { allowed: true }, { ...BEYOND, retry_after_seconds: 60 }] },
+      },
+      {
+        name: "a limit that is no number",
+        request: () => put({ policies: { limits: { entries: "many" } } }),
+        status: 400,
+        code: "invalid_request",
+        param: "policies.limits.entries",
+        appends: [],
+      },
+    ],
+  );
+});
+
 test("events about agents state the version in force, also of agents that never began", async () => {
   const { client, view } = workspace;
   const { json } = await client.send(put(P1));

@@ -13,7 +13,7 @@ import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../
 import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { barOf } from "../../workspace/admission.ts";
+import { type Bar, barOfEntries, barOfValue, barWithoutConfig } from "../../workspace/admission.ts";
 import { answered, type Context, type Operation, type Outcome, refusedByPolicy } from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
@@ -55,12 +55,19 @@ async function refusalOfRestore(
   plan: RestorePlan,
   policies: PolicySettings,
 ): Promise<Refused | null> {
-  const bar = plan.comeBack.length === 0 ? null : barOf(agent);
+  const bar = plan.comeBack.length === 0 ? null : (barOfPlan(agent, plan, policies) ?? barWithoutConfig(agent));
   if (bar !== null) return { allowed: false, ...bar, findings: [] };
   const refusal = await findRefused(reader, context, plan, policies);
   if (refusal === null) return null;
   const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
   return { ...refusal, message };
+}
+
+/** Returns what keeps a plan from making more entries than there may be; null for nothing. */
+function barOfPlan({ liveEntries }: AgentState, plan: RestorePlan, { limits }: PolicySettings): Bar | null {
+  const most = limits?.entries;
+  const more = plan.comeBack.length - plan.end.length;
+  return most === undefined || more <= 0 || liveEntries + more <= most ? null : barOfEntries(most);
 }
 
 /** Returns the decision about the first entry that these policies refuse; null when they refuse none. */
@@ -70,11 +77,15 @@ async function findRefused(
   plan: RestorePlan,
   policies: PolicySettings,
 ): Promise<Refused | null> {
+  const { limits } = policies;
   // Most policies refuse no content, so no entry has to be read.
-  if (!refusesContent(policies)) return null;
+  if (!refusesContent(policies) && limits?.value_bytes === undefined) return null;
   for (const id of plan.comeBack) {
     await context.pause();
-    const refusal = refusalOf(policies, await readVersion(reader, id), context.nowMs);
+    const content = await readVersion(reader, id);
+    const bar = limits && barOfValue(limits, content.value);
+    if (bar !== null) return { allowed: false, ...bar, findings: [] };
+    const refusal = refusalOf(policies, content, context.nowMs);
     if (refusal !== null) return refusal;
   }
   return null;

@@ -1,11 +1,12 @@
 /** The schemas of policies whose settings are objects, and what a schema cannot say of them. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { Timestamp, wordOf } from "../../http/fields.ts";
+import { optionalInteger, Timestamp, wordOf } from "../../http/fields.ts";
 import { expectation } from "../../http/pipeline/validate.ts";
 import { component, object, shape } from "../../http/shapes.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { DETECTORS, type DetectorName } from "../../policy/detectors.ts";
+import { LIMIT_FORMS, LIMITS } from "../../policy/limits.ts";
 import { type Kind, MODES } from "../../policy/modes.ts";
 import { regexProblem } from "../../policy/patterns.ts";
 import { contentPolicies } from "../../policy/policies.ts";
@@ -39,10 +40,11 @@ const modesOf = (kind: Kind) => {
       {
         mode: t.Optional(ModeName),
         detectors: t.Optional(
-          object(
-            Object.fromEntries(names.map((name) => [name, t.Optional(ModeName)])),
-            "The modes of single detectors: an object of detectors and modes.",
-          ),
+          // In the API's document, a pattern is shorter than a member for each detector.
+          t.Record(t.RegExp(new RegExp(`^(${names.join("|")})$`)), ModeName, {
+            additionalProperties: false,
+            description: "The modes of single detectors: an object of detectors and modes.",
+          }),
         ),
       },
       `The mode of the detectors of ${forbids}: an object of mode and detectors.`,
@@ -101,6 +103,12 @@ export const OBJECT_SETTINGS: Readonly<Record<string, TSchema | undefined>> = {
         t.Array(Exception, { maxItems: MAX_EXCEPTIONS, description: `Exceptions: at most ${MAX_EXCEPTIONS}.` }),
       ),
     }),
+  ),
+  [LIMITS]: shape(
+    "Limits",
+    Object.fromEntries(
+      Object.entries(LIMIT_FORMS).map(([name, { most, words }]) => [name, optionalInteger(1, most, words)]),
+    ),
   ),
 };
 

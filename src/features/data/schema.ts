@@ -146,6 +146,9 @@ export const WriteBlocked = shape(
     blocked_by: BlockedBy,
     message: t.String({ description: "What was found, and what to do." }),
     findings: t.Array(Finding),
+    retry_after_seconds: t.Optional(
+      t.Integer({ minimum: 1, description: "When a limit refuses it that time resolves: after how many seconds." }),
+    ),
   },
   "Blocked by a policy: nothing was stored.",
 );

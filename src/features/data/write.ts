@@ -10,7 +10,7 @@ import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { barOf, underBar } from "../../workspace/admission.ts";
+import { admit, underBar } from "../../workspace/admission.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
@@ -73,11 +73,12 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
     if (refusal !== null) return refusal;
   }
   const expiresAtMs = expiryOf(input, context.nowMs);
-  const agent = known ?? context.agents.fresh(input.agentId, context.seq);
+  const admitted = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
+  const { agent, bar } = admitted instanceof Promise ? await admitted : admitted;
   const screened = stillHolds(ahead, agent.policies)
     ? ahead
     : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
-  const decision = underBar(barOf(agent), screened.decision);
+  const decision = underBar(bar, screened.decision);
   if (!decision.allowed) return blocked(agent, input.key, decision);
   const { content } = screened;
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
@@ -94,12 +95,14 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   });
 };
 
-function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found }: Refused) {
+function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found, limit, ...rest }: Refused) {
   const findings = found as unknown as JsonObject[];
-  const body = { allowed: false, blocked_by: blockedBy, message, findings };
+  const wait = rest.retryAfterSeconds === undefined ? {} : { retry_after_seconds: rest.retryAfterSeconds };
+  const body = { allowed: false, blocked_by: blockedBy, message, findings, ...wait };
   // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
   const named = found.some(({ field }) => field === "key") ? {} : { key };
-  return answered(agent, { ...named, findings }, JSON.stringify(body), { result: "blocked", blockedBy });
+  const details = { ...named, findings, ...(limit && { limit }), ...wait };
+  return answered(agent, details, JSON.stringify(body), { result: "blocked", blockedBy });
 }
 
 /** What the event of a stored write says of what was found in it. */

@@ -4,10 +4,10 @@ import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
 import { showFloorVersion } from "../../policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
-import { type AgentDirectory, readPolicies } from "../../state/agents.ts";
+import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import { loadFloor } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { barOf, underBar } from "../../workspace/admission.ts";
+import { type Bar, barOfValue, barUnder, barWithoutConfig, underBar } from "../../workspace/admission.ts";
 import { type Decided, stillHolds } from "../../workspace/decided.ts";
 import {
   answered,
@@ -51,22 +51,34 @@ async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
   return decideUnder(policies, input) as unknown as JsonValue;
 }
 
-const check: Operation<"policy.check", Decided> = async (_reader, context, input, ahead) => {
+const check: Operation<"policy.check", Decided> = async (reader, context, input, ahead) => {
   const { agentId } = input;
   // Without an agent, the workspace is asked: its policies count.
   const found = await context.agents.find(agentId);
   const agent = agentId === null ? null : found;
   const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
   const decided = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
-  // The workspace asks for no agent, and the policies of the request for no config.
-  const writer =
-    agentId === null || input.policies !== null ? null : (agent ?? context.agents.fresh(agentId, context.seq));
-  const decision = underBar(writer && barOf(writer), decided.decision);
+  const decision = underBar(await barOf(reader, context, input, { agent, policies }), decided.decision);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
   const named = agentId === null ? { ...details, ...floorIn(context) } : naming(agent, agentId, details);
   return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
+
+/** Returns what would keep the agent from the write. It counts against no limit. */
+async function barOf(
+  reader: Reader,
+  context: Context,
+  input: Check,
+  { agent, policies: { limits } }: { agent: AgentState | null; policies: PolicySettings },
+): Promise<Bar | null> {
+  const { agentId, value } = input;
+  if (agentId === null) return limits && barOfValue(limits, value);
+  const writer = agent ?? context.agents.fresh(agentId, context.seq);
+  const bar = limits && (await barUnder(reader, writer, limits, input, context.nowMs));
+  // Policies of the request ask for no config.
+  return bar ?? (input.policies === null ? barWithoutConfig(writer) : null);
+}
 
 /** What the event says of the policies of the workspace where no agent is named. */
 const floorIn = ({ agents: { floor } }: Context): JsonObject =>
@@ -88,10 +100,11 @@ function shownOf(decision: Decision): JsonObject {
   return { message: findings.length === 0 ? NOTHING_OBJECTS : REPORTED };
 }
 
-const refusalOf = ({ blockedBy, findings }: Refused): JsonObject => ({
+const refusalOf = ({ blockedBy, findings, retryAfterSeconds }: Refused): JsonObject => ({
   allowed: false,
   blocked_by: blockedBy,
   findings: findings as unknown as JsonObject[],
+  ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),
 });
 
 const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, policies, form }) => {
