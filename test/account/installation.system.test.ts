@@ -7,10 +7,12 @@ import { ControlDatabase } from "../../src/control/database.ts";
 import { findInstallation } from "../../src/control/workspaces.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
+import { governd } from "../cli/governd.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { SecondVerifier } from "../verify/second-verifier.ts";
 import { Browser, freshEmail, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -424,6 +426,9 @@ test("the log holds no secret", () => {
 });
 
 describe("verification", () => {
+  const second = new SecondVerifier();
+  afterAll(() => second[Symbol.asyncDispose]());
+
   /** Verifies a copy of the directory with a change of the log, by both programs. */
   async function verified(sql: string | null) {
     using directory = temporaryDirectory();
@@ -434,10 +439,9 @@ describe("verification", () => {
       connection.exec(sql);
       connection.truncateLog();
     }
-    const ours = await governdProcess(["verify", root, "--json"]);
-    const python = Bun.spawn(["python3", join(import.meta.dir, "../../tools/verify.py"), root], { stdout: "pipe" });
-    const said = await new Response(python.stdout).text();
-    return { codes: [ours.code, await python.exited], said, out: ours.out };
+    const ours = await governd(["verify", root, "--json"], { released: false });
+    const theirs = await second.run(root);
+    return { codes: [ours.code, theirs.code], said: theirs.out, out: ours.out };
   }
 
   test("finds nothing in an honest one", async () => {

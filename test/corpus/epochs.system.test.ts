@@ -20,6 +20,7 @@ import { treeRoot } from "../../src/state/tree.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { Verdict } from "../../src/verify/problems.ts";
+import type { SourceResult } from "../../src/verify/report.ts";
 import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.ts";
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
@@ -543,7 +544,17 @@ const keptFile = (kept: readonly string[]): string => {
   return path;
 };
 
-async function verified({ path, kept = [] }: Case, keys: string[]) {
+/** What governd says of a case, which both programs' tests ask for. */
+const reports = new Map<string, Promise<SourceResult>>();
+
+function verified(one: Case, keys: string[]): Promise<SourceResult> {
+  const name = `${cases.indexOf(one)} ${keys.join()}`;
+  const report = reports.get(name) ?? verify(one, keys);
+  reports.set(name, report);
+  return report;
+}
+
+async function verify({ path, kept = [] }: Case, keys: string[]): Promise<SourceResult> {
   const trust = readTrust({ publicKey: keys, seal: kept.length > 0 ? [keptFile(kept)] : [] });
   if (path.endsWith(".ndjson")) return await verifyExportFile(1, { path, trust });
   return await verifyDatabaseFile({ path, immutable: false }, { path, ...trust });

@@ -118,7 +118,7 @@ const LOW_THREADS = ["2", "1"].slice(0, effort({ usual: 1, long: 2 }));
 test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
   `a daemon that may open ${LOW} files writes, reads, verifies and seals many workspaces (%s threads)`,
   async (threads) => {
-    using from = await FilledDirectory.make(effort({ usual: 60, long: 3_000 }));
+    using from = await FilledDirectory.make(effort({ usual: 24, long: 3_000 }));
     await using daemon = await startLow(from.data.root, ["--seal-interval", "2s", "--threads", threads]);
     using watch = watchDescriptors(daemon.pid);
     const statuses = new Map<number, number>();

@@ -70,7 +70,7 @@ test(
   "texts that are costly to screen",
   async () => {
     const costly = "Authorization: Basic ".repeat(10_000);
-    const long = Promise.all(Array.from({ length: 4 }, (_, i) => write(busy, `large${i}`, costly)));
+    const long = Promise.all(Array.from({ length: 3 }, (_, i) => write(busy, `large${i}`, costly)));
     expect(await writesDuring(long)).toBeGreaterThan(10);
     for (const reply of await long) expect(reply.result).toBe("blocked"); // it costs too much
   },
@@ -139,7 +139,7 @@ test(
     expect((await write(busy, "card", secret)).result).toBe("blocked");
     expect((await write(neighbour, "card", secret)).result).toBe("allowed");
     // The screening and the change of the policies overtake each other.
-    for (let i = 0; i < effort({ usual: 8, long: 20 }); i++) {
+    for (let i = 0; i < effort({ usual: 4, long: 20 }); i++) {
       const policies = i % 2 === 0 ? {} : POLICIES.policies;
       const [, reply] = await Promise.all([
         ask(busy, "config.update", { agentId: "a", config: { policies } }),
@@ -175,7 +175,7 @@ test(
       onFailure: ({ where, name }) => void failures.push(`${where}: ${name}`),
     });
     const many: string[] = [];
-    for (let i = 0; i < effort({ usual: 50, long: 1_000 }); i++) many.push(await make());
+    for (let i = 0; i < effort({ usual: 30, long: 1_000 }); i++) many.push(await make());
     await Promise.all(many.map((id) => write(id, "k", "v")));
     // Those that the neighbour's writes make wait for another interval.
     const seals = eventually("everything is sealed", () => many.every((id) => sealed.has(id)));
@@ -185,7 +185,7 @@ test(
     const last = many.at(-1) as string;
     await ask(last, "config.update", { agentId: "a", config: { policies: { retention_days: 1 } } });
     const value = "A note about the harbour, and the people who meet there. ".repeat(20);
-    await Promise.all(Array.from({ length: 4_000 }, (_, i) => write(last, `entry${i}`, value)));
+    await Promise.all(Array.from({ length: 1_500 }, (_, i) => write(last, `entry${i}`, value)));
     await pool.close();
     await openPool({
       clockOffsetMs: 3 * 86_400_000,
