@@ -1,11 +1,12 @@
 /** What generators make of the API's document compiles and works, and linters find nothing in the documents. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { actions, apiRoutes } from "../../src/http/app.ts";
 import { accountJson } from "../../src/http/documents/api/account.ts";
 import { openApiJson } from "../../src/http/documents/api/openapi.ts";
 import { effort } from "../effort.ts";
+import { BLOCKS } from "../integrations/adapters.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -22,7 +23,9 @@ beforeAll(async () => {
   daemon = await TestDaemon.start();
   writeFileSync(DOCUMENTS[0], openApiJson(apiRoutes));
   writeFileSync(DOCUMENTS[1], accountJson(actions));
+  mkdirSync(inFolder("adapters"));
   cpSync(join(import.meta.dir, "programs"), inFolder("programs"), { recursive: true });
+  for (const [name, code] of BLOCKS) if (name.endsWith(".ts")) writeFileSync(join(inFolder("adapters"), name), code);
   symlinkSync(join(ROOT, "node_modules"), inFolder("node_modules"));
 });
 afterAll(async () => {
@@ -48,7 +51,7 @@ async function run(command: readonly string[], env: Record<string, string> = {})
 }
 
 test(
-  "generated clients compile and work, and send the key in one header",
+  "generated clients and the adapters compile, and the clients work and send the key in one header",
   async () => {
     const { client } = await daemon.workspace();
     await run([
@@ -90,7 +93,7 @@ const COMPILED = {
     allowImportingTsExtensions: true,
     skipLibCheck: true,
   },
-  include: ["programs", "generated"],
+  include: ["programs", "generated", "adapters"],
 };
 
 test(

@@ -16,8 +16,9 @@ import type { Reader } from "../../store/transaction.ts";
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** The most entries below one row. */
-const MAX_BELOW = 1_000;
+/** The most entries below one row, and UTF-16 units of text. */
+const MAX_BELOW = 10_000;
+const MAX_BELOW_CHARACTERS = 16 * 1024 * 1024;
 
 /** The list of which a page is asked for. */
 export interface ListInput extends Wanted {
@@ -100,7 +101,7 @@ async function readBelow(
   const wanted = { prefix, includeValues, after: null, offset: 0, limit: MAX_BELOW };
   for await (const some of listed(reader, agent, wanted, moment)) {
     for (const { entry } of some) {
-      if (items.length === MAX_BELOW || characters >= MAX_PAGE_CHARACTERS) throw tooMuchBelow();
+      if (items.length === MAX_BELOW || characters >= MAX_BELOW_CHARACTERS) throw tooMuchBelow();
       if (entry === null) continue;
       const item = showEntry(entry, agent);
       items.push(item);
@@ -112,7 +113,7 @@ async function readBelow(
 
 const tooMuchBelow = () =>
   invalid(
-    `More is below an entry than an answer holds: ${MAX_BELOW} entries, or 8 Mi characters. Leave "below" out, and list those with its key as the prefix.`,
+    `More is below an entry than an answer holds: ${MAX_BELOW} entries, or 16 Mi characters. Leave "below" out, and list those with its key as the prefix.`,
     "below",
   );
 
