@@ -104,9 +104,10 @@ function commitEnds(log: string): number[] {
 
 const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
 
-/** Whether a problem is about seals, which are stored without an event. */
+/** Whether a problem is about stored seals or tiles: a seal is stored without an event. */
 const isOfSeals = (problem: ReportedProblem): boolean =>
-  isOfLaterSeals(problem) || problem.table === "seals" || problem.table === "tiles";
+  isOfLaterSeals(problem) ||
+  (problem.code !== "schema_mismatch" && (problem.table === "seals" || problem.table === "tiles"));
 
 /** The states of a database after each transaction of its log; state 0 is the database without the log. */
 class States implements Disposable {
@@ -191,7 +192,7 @@ class States implements Disposable {
 
   #optionsOf(state: number): OpenOptions {
     const { encryptionKey = null } = this.copy;
-    return { ...(state === 0 ? { immutable: true } : { readOnly: true }), encryptionKey };
+    return { ...(state === 0 ? { immutable: true } : { readOnly: true }), anySchema: true, encryptionKey };
   }
 
   /** Makes a state. It is a file of its own, since SQLite takes two names of one file for one database. */

@@ -24,6 +24,15 @@ export function inStructure(seeded: Seeded, bytes: Buffer): Place {
   return [page * PAGE_BYTES + within, seeded.below(8)];
 }
 
+/** A bit of the pages that hold the text of the schema. */
+export function inSchema(seeded: Seeded, bytes: Buffer): Place {
+  const pages = Array.from({ length: Math.ceil(bytes.length / PAGE_BYTES) }, (_, page) => page * PAGE_BYTES);
+  const ofSchema = pages.filter((at) =>
+    /CREATE (TABLE|UNIQUE|INDEX)/.test(bytes.toString("latin1", at, at + PAGE_BYTES)),
+  );
+  return [(ofSchema[seeded.below(ofSchema.length)] as number) + seeded.below(PAGE_BYTES), seeded.below(8)];
+}
+
 /** A copy with the bit flipped. */
 export function withFlipped(bytes: Buffer, [at, bit]: Place): Buffer {
   const flipped = Buffer.from(bytes);

@@ -16,7 +16,7 @@ import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
 import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
 import { attacked, attacksOn } from "./files.ts";
-import { anywhere, inStructure, withFlipped } from "./flips.ts";
+import { anywhere, inSchema, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, type Form, Judge, type Words } from "./judge.ts";
 import { type Edited, exportEdited, linesEdited, receiptEdited } from "./papers.ts";
 
@@ -102,6 +102,12 @@ async function flipped(
   return wrong;
 }
 
+const PLACES = new Map([
+  [anywhere, "anywhere"],
+  [inStructure, "in the order of its pages"],
+  [inSchema, "in its schema"],
+]);
+
 describe("a workspace's file", () => {
   test("of the workspace with every operation", async () => expectRight(await changesIn(made.main)));
   test("of the installation", async () => expectRight(await changesIn(made.installation)));
@@ -111,9 +117,10 @@ describe("a workspace's file", () => {
     ["database", anywhere, FLIPS],
     ["database", inStructure, FLIPS],
     ["database beside a log", anywhere, FLIPS],
+    ["database beside a log", inSchema, FLIPS],
     ["log", anywhere, FLIPS],
   ] as const) {
-    test(`with a bit of its ${which} flipped, ${place === anywhere ? "anywhere" : "in the order of its pages"}`, async () => {
+    test(`with a bit of its ${which} flipped, ${PLACES.get(place)}`, async () => {
       const withLog = which !== "database";
       const { database } = filesOf(withLog ? made.live.data : made.data, made.main);
       const parts = withLog ? ["", "-wal"] : [""];
