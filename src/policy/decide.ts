@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { detectorWords } from "./detectors.ts";
-import { examine } from "./examine.ts";
+import { type Examined, examine } from "./examine.ts";
 import type { FieldMatches, Match } from "./fields.ts";
 import type { LimitName } from "./limits.ts";
 import {
@@ -32,6 +32,8 @@ export interface Refused {
   /** The limit that refuses it, and after how many seconds it no longer does, when time resolves it. */
   limit?: LimitName;
   retryAfterSeconds?: number;
+  /** How many matches were exceptions, by detector. */
+  excepted?: Record<string, number>;
 }
 
 /** What is stored although something was found. */
@@ -83,10 +85,17 @@ export function decide(policies: PolicySettings, content: Content, nowMs?: numbe
   const rules = rulesOf(policies);
   const { found, excepted, isProvisional } = examine(rules, content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
-  const decision: Decision = decided(rules, content, found, nowMs);
-  if (decision.allowed && excepted !== null) decision.found = { findings: [], ...decision.found, excepted };
+  const decision: Decision = noting(excepted, decided(rules, content, found, nowMs));
   if (isProvisional) decision.isProvisional = true;
   return decision;
+}
+
+/** Returns a decision with the exceptions that were used for it. */
+function noting(excepted: Examined["excepted"], decision: Allowed | Refused): Allowed | Refused {
+  if (excepted === null) return decision;
+  return decision.allowed
+    ? { ...decision, found: { findings: [], ...decision.found, excepted } }
+    : { ...decision, excepted };
 }
 
 /** What cannot be stored: what blocks, and what is to be replaced and cannot be. */
@@ -122,11 +131,14 @@ function decided(
 const reported = (matches: readonly Match[]): Finding[] =>
   matches.slice(0, MOST_REPORTED).map(({ finding }) => finding);
 
-/** Returns the refusal of what cannot be stored in another form: what would be redacted is refused. Null for none. */
-export function refusalOf(policies: PolicySettings, content: Content, nowMs: number): Refused | null {
-  const all = matchesOf(examine(rulesOf(policies), content, nowMs).found);
+/** Decides about what cannot be stored in another form: what would be redacted is refused. */
+export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: number): Allowed | Refused {
+  const { found, excepted } = examine(rulesOf(policies), content, nowMs);
+  if (found.length === 0 && excepted === null) return ALLOWED;
+  const all = matchesOf(found);
   const refusing = all.filter((match) => refuses(match) || isToRedact(match));
-  return refusing.length === 0 ? null : refuse(reported(all), refusing);
+  const findings = reported(all);
+  return noting(excepted, refusing.length === 0 ? { allowed: true, found: { findings } } : refuse(findings, refusing));
 }
 
 /**

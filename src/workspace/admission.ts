@@ -115,5 +115,8 @@ async function withRecentWrites(reader: Reader, agent: AgentState, nowMs: number
 }
 
 /** Returns the decision about a write to which there is a bar, or none. It names what was found in the content, too. */
-export const underBar = (bar: Bar | null, decision: Decision): Decision =>
-  bar === null ? decision : { allowed: false, ...bar, findings: [...findingsOf(decision)] };
+export function underBar(bar: Bar | null, decision: Decision): Decision {
+  if (bar === null) return decision;
+  const { excepted } = decision.allowed ? (decision.found ?? {}) : decision;
+  return { allowed: false, ...bar, findings: [...findingsOf(decision)], ...(excepted && { excepted }) };
+}

@@ -1,6 +1,7 @@
-/** Decisions of policies that are made before the transaction of the operation that needs them. */
+/** Decisions of policies: those that are made before the transaction, and what events say of them. */
 import { isDeepStrictEqual } from "node:util";
-import type { Decision } from "../policy/decide.ts";
+import type { JsonObject } from "../json.ts";
+import type { Allowed, Decision } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
 
 /** A decision, and the policies that it was made under. */
@@ -16,4 +17,15 @@ export interface Decided {
 export function stillHolds<D extends Decided>(ahead: D | undefined, policies: PolicySettings): ahead is D {
   if (ahead === undefined || ahead.decision.isProvisional === true) return false;
   return ahead.policies === policies || isDeepStrictEqual(ahead.policies, policies);
+}
+
+/** What the event says of what was found in something that is stored. */
+export function reportedOf({ found }: Allowed): JsonObject {
+  const said: JsonObject = {};
+  if (found === undefined) return said;
+  const { findings, redacted, excepted } = found;
+  if (findings.length > 0) said.findings = findings as unknown as JsonObject[];
+  if (redacted !== undefined) said.redacted = true;
+  if (excepted !== undefined) said.excepted = excepted;
+  return said;
 }

@@ -175,12 +175,12 @@ export const conflict = (agent: AgentState | null, details: JsonObject, detail: 
 /** An operation that a policy refused. Its event and its answer say what was found where, never the text. */
 export function refusedByPolicy(
   agent: AgentState,
-  { blockedBy, message, findings, limit }: Refused,
+  { blockedBy, message, findings, limit, excepted }: Refused,
   code: "blocked" | "restore_blocked" = "blocked",
   more: JsonObject = {},
 ): Outcome<ProblemAnswer> {
   const extra = { blocked_by: blockedBy, findings: findings as unknown as JsonObject[] };
-  const details = { ...more, findings: extra.findings, ...(limit && { limit }) };
+  const details = { ...more, findings: extra.findings, ...(limit && { limit }), ...(excepted && { excepted }) };
   return { ...refused(agent, "blocked", details, { code, detail: message, extra }), blockedBy };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { type Content, decide, refusalOf } from "../../src/policy/decide.ts";
+import { type Content, decide, decideAsItIs } from "../../src/policy/decide.ts";
 import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
 import { MODES, type Mode } from "../../src/policy/modes.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
@@ -124,8 +124,11 @@ describe("redaction", () => {
 
   test("what cannot be stored in another form is refused", () => {
     const policies = screening(redact);
-    expect(refusalOf(policies, write(`to ${MAIL}`), 0)?.blockedBy).toBe("policy:block_pii");
-    expect(refusalOf(screening({ pii: { mode: "audit" } }), write(`to ${MAIL}`), 0)).toBeNull();
+    expect(decideAsItIs(policies, write(`to ${MAIL}`), 0)).toMatchObject({ blockedBy: "policy:block_pii" });
+    const reported = { findings: [{ detector: "email", mode: "audit" }] };
+    const auditing = screening({ pii: { mode: "audit" } });
+    expect(decideAsItIs(auditing, write(`to ${MAIL}`), 0)).toMatchObject({ allowed: true, found: reported });
+    expect(decideAsItIs(auditing, write("to nobody"), 0)).toEqual({ allowed: true });
   });
 
   test("thousands of matches are replaced or the write is refused, never stored", () => {

@@ -116,6 +116,10 @@ const WRITINGS: Readonly<Record<string, Writing>> = {
 const lastEvent = () => workspace.view.eventsAfter(workspace.view.head - 1)[0];
 const storedBy = async (agent: string) => (await client.read(agent, "k")).json.value ?? null;
 
+/** The modes of the findings that details have. */
+const foundIn = (details: Record<string, unknown> | null | undefined): string[] =>
+  ((details?.findings ?? []) as { mode: string }[]).map(({ mode }) => mode);
+
 /** An agent with a config, or without one. */
 async function agentWith(policies: JsonObject | null): Promise<string> {
   const agent = freshAgent();
@@ -213,11 +217,13 @@ describe.each(COMBINATIONS.map((one) => [`${one.kind.detector}: ${one.name}`, on
         const label = textIn(mode).value;
         const labelled = await client.checkpoint(agent, { label });
         expect(labelled.json).toMatchObject(isRefused ? { code: "blocked", blocked_by: policy } : { label });
+        expect(foundIn(lastEvent()?.details)).toEqual(mode === "off" ? [] : [mode]);
         const reason = textIn(mode).value;
         const suspended = await client.post(`/v1/agents/${agent}/suspend`, { reason });
         expect(suspended.json).toMatchObject(
           isRefused ? { code: "blocked", blocked_by: policy } : { state: "suspended" },
         );
+        expect(foundIn(lastEvent()?.details)).toEqual(mode === "off" ? [] : [mode]);
         await client.post(`/v1/agents/${agent}/resume`, {});
         // Rolled back to a config that demands nothing, the agent is under the workspace's policies still.
         expect((await client.post(`/v1/config/${agent}/rollback`, { version: "v1" })).status).toBe(200);
@@ -261,6 +267,18 @@ describe("exceptions", () => {
     const agent = await agentWith(own);
     expect(await write(agent)).toBe(isAllowed);
     if (isAllowed) expect(lastEvent()?.details).toMatchObject({ excepted: { email: 1 } });
+  });
+
+  test("are counted as well where something else is refused, in an entry and in a label", async () => {
+    await setFloor({ policies: excepting(blocking) });
+    const agent = freshAgent();
+    const text = `ask ${address} or maria.keller@posteo.de`;
+    for (const refused of [client.write(agent, "k", text), client.checkpoint(agent, { label: text })]) {
+      expect((await refused).json).toMatchObject({ blocked_by: "policy:block_pii", findings: [{ detector: "email" }] });
+      expect(lastEvent()?.details).toMatchObject({ findings: [{ detector: "email" }], excepted: { email: 1 } });
+    }
+    expect((await client.checkpoint(agent, { label: `ask ${address}` })).status).toBe(201);
+    expect(lastEvent()?.details).toMatchObject({ excepted: { email: 1 } });
   });
 });
 

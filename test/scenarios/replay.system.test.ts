@@ -71,6 +71,16 @@ scenarios(
       body: { ...NOTHING, examined: 0, blocked_before: { provider_token: 3, phone: 1 } },
     },
     {
+      name: "replay: a value that is too long would be refused",
+      given: async ({ client, agent }: Scene) => {
+        for (const value of ["short", "rather long"]) await client.write(agent, value, value);
+      },
+      request: ofAgent({ limits: { value_bytes: 8 } }),
+      status: 200,
+      appends: ["agent policy.replay ok"],
+      body: { examined: 2, unchanged: 1, would_block: 1, samples: [{ key: "rather long", findings: [] }] },
+    },
+    {
       name: "replay: lines of progress end with the result",
       given: filled,
       request: (scene: Scene) => ({ ...ofAgent(MODES)(scene), headers: { Accept: "application/x-ndjson" } }),

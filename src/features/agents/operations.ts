@@ -2,12 +2,13 @@
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
-import { refusalOf } from "../../policy/decide.ts";
+import { decideAsItIs } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { requireAgentAllowed } from "../../workspace/contract.ts";
+import { reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
   type Context,
@@ -78,12 +79,13 @@ async function setSuspended(
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return noAgent(null, agentId);
   const content = { key: "", value: reason ?? "", metadata: {}, valueName: "reason" } as const;
-  const refusal = refusalOf(agent.policies, content, context.nowMs);
-  if (refusal !== null) return refusedByPolicy(agent, refusal);
+  const decision = decideAsItIs(agent.policies, content, context.nowMs);
+  if (!decision.allowed) return refusedByPolicy(agent, decision);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
     : null;
-  const details: JsonObject = { reason, state_before: agent.suspended ? "suspended" : "active" };
+  const stateBefore = agent.suspended ? "suspended" : "active";
+  const details: JsonObject = { reason, state_before: stateBefore, ...reportedOf(decision) };
   const shown = showAgent({
     ...found,
     // Includes the event of this operation, which is not appended yet.

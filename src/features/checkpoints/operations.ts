@@ -1,9 +1,10 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { refusalOf } from "../../policy/decide.ts";
+import { decideAsItIs } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
+import { reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
   finished,
@@ -19,8 +20,8 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
   const known = await context.agents.find(input.agentId);
   const agent = known ?? context.agents.fresh(input.agentId, context.seq);
   const content = { key: "", value: input.label ?? "", metadata: input.metadata, valueName: "label" } as const;
-  const refusal = refusalOf(agent.policies, content, context.nowMs);
-  if (refusal !== null) return refusedByPolicy(agent, refusal);
+  const decision = decideAsItIs(agent.policies, content, context.nowMs);
+  if (!decision.allowed) return refusedByPolicy(agent, decision);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
     agent: agent.firstSeq,
@@ -35,7 +36,8 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
   };
   const { id, asOfSeq, entryCount, label } = checkpoint;
   const { metadata } = input;
-  const details = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
+  const stated = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
+  const details = { ...stated, ...reportedOf(decision) };
   return answered(agent, details, showCheckpoint(input.agentId, checkpoint), {
     status: 201,
     effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },

@@ -3,7 +3,7 @@
  * checkpoint's content, and a checkpoint of the state before makes it possible to undo.
  */
 import type { JsonObject } from "../../json.ts";
-import { type Refused, refusalOf } from "../../policy/decide.ts";
+import { decideAsItIs, type Refused } from "../../policy/decide.ts";
 import { effectivePolicies } from "../../policy/floor.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
@@ -85,8 +85,8 @@ async function findRefused(
     const content = await readVersion(reader, id);
     const bar = limits && barOfValue(limits, content.value);
     if (bar !== null) return { allowed: false, ...bar, findings: [] };
-    const refusal = refusalOf(policies, content, context.nowMs);
-    if (refusal !== null) return refusal;
+    const decision = decideAsItIs(policies, content, context.nowMs);
+    if (!decision.allowed) return decision;
   }
   return null;
 }

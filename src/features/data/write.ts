@@ -11,7 +11,7 @@ import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { admit, underBar } from "../../workspace/admission.ts";
-import { type Decided, stillHolds } from "../../workspace/decided.ts";
+import { type Decided, reportedOf, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 
@@ -85,7 +85,7 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   const { found } = decision;
   const details: JsonObject = { key: input.key, value_digest: digest };
   if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
-  if (found !== undefined) Object.assign(details, reportedOf(found));
+  if (found !== undefined) Object.assign(details, reportedOf(decision));
   const rest = found === undefined ? `"message":"${STORED}"` : JSON.stringify(answerOf(found)).slice(1, -1);
   const effect = { kind: "put", key: input.key, digest, value, metadata, expiresAtMs } as const;
   return answered(agent, details, `{"allowed":true,"audit_id":"${context.auditId}",${rest}}`, {
@@ -95,23 +95,15 @@ export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, 
   });
 };
 
-function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found, limit, ...rest }: Refused) {
+function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found, ...rest }: Refused) {
   const findings = found as unknown as JsonObject[];
   const wait = rest.retryAfterSeconds === undefined ? {} : { retry_after_seconds: rest.retryAfterSeconds };
   const body = { allowed: false, blocked_by: blockedBy, message, findings, ...wait };
   // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
   const named = found.some(({ field }) => field === "key") ? {} : { key };
-  const details = { ...named, findings, ...(limit && { limit }), ...wait };
+  const { limit, excepted } = rest;
+  const details = { ...named, findings, ...(limit && { limit }), ...wait, ...(excepted && { excepted }) };
   return answered(agent, details, JSON.stringify(body), { result: "blocked", blockedBy });
-}
-
-/** What the event of a stored write says of what was found in it. */
-function reportedOf({ findings, redacted, excepted }: Reported): JsonObject {
-  const said: JsonObject = {};
-  if (findings.length > 0) said.findings = findings as unknown as JsonObject[];
-  if (redacted !== undefined) said.redacted = true;
-  if (excepted !== undefined) said.excepted = excepted;
-  return said;
 }
 
 /** What the answer to a stored write says of what was found in it. An exception is no finding. */

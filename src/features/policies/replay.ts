@@ -9,6 +9,7 @@ import { countExpired } from "../../state/expiry.ts";
 import { partsOf } from "../../state/listing/parts.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { barOfValue, underBar } from "../../workspace/admission.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { readHead } from "../../workspace/head.ts";
 import { TimeSlice } from "../../workspace/time-slice.ts";
@@ -98,7 +99,10 @@ class Replay {
       `SELECT key, value, metadata, ${VERSION} FROM entries WHERE id = ?`,
       [id],
     ) as [string, string, string, string];
-    const decision = decide(this.#policies, contentOf(key, value, metadata), this.plan.nowMs);
+    const content = contentOf(key, value, metadata);
+    const { limits } = this.#policies;
+    const bar = limits && barOfValue(limits, content.value);
+    const decision = underBar(bar, decide(this.#policies, content, this.plan.nowMs));
     this.progress.examined++;
     const outcome = outcomeOf(decision);
     this.#counts[outcome]++;
