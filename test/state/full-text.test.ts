@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
+import type { OperationInputs } from "../../src/operations.ts";
 import { readAgent } from "../../src/state/agents.ts";
 import { ensureEmbeddingTables, nextBatch, storeVectors } from "../../src/state/embeddings.ts";
 import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
@@ -9,10 +10,11 @@ import { searchAgent } from "../../src/state/search.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { OutOfOrder } from "../../src/store/walk.ts";
 import { verifyDatabase } from "../../src/verify/sources.ts";
+import { effort } from "../effort.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
-const RUNS = 40;
+const RUNS = effort({ usual: 16, long: 400 });
 const TIMEOUT_MS = 120_000;
 const MEMORY = 256 * 1024 * 1024;
 const AGENTS = ["one", "two"];
@@ -232,17 +234,26 @@ test("vectors of a model outside count among the candidates, too", async () => {
   expect(indexes.loaded).toEqual([]);
 });
 
+/** Writes many entries of one agent, in a few groups. */
+async function writeAll(
+  workspace: OpenWorkspace,
+  count: number,
+  entryOf: (index: number) => Pick<OperationInputs["data.write"], "key" | "value" | "metadata">,
+): Promise<void> {
+  const jobs = Array.from({ length: count }, (_, i) => workspace.job("data.write", { agentId: "one", ...entryOf(i) }));
+  for (let at = 0; at < jobs.length; at += 500) await workspace.writer.perform(jobs.slice(at, at + 500));
+}
+
 test("a filter selects before the best are chosen", async () => {
   using directory = temporaryDirectory();
   using workspace = await OpenWorkspace.make(directory.path);
   const indexes = new SearchIndexes(MEMORY, -1);
-  const { writer, connection } = workspace;
-  const jobs = Array.from({ length: 3_000 }, (_, n) => {
+  const { connection } = workspace;
+  await writeAll(workspace, 3_000, (n) => {
     // Those that match are found last: their texts are the longest.
     const value = n % 300 === 7 ? `tea ${"and more ".repeat(40)}` : "tea";
-    return workspace.job("data.write", { agentId: "one", key: `k${n}`, value, metadata: { rare: n % 300 === 7 } });
+    return { key: `k${n}`, value, metadata: { rare: n % 300 === 7 } };
   });
-  for (let at = 0; at < jobs.length; at += 500) await writer.perform(jobs.slice(at, at + 500));
   await start(workspace, "one");
   await finish(workspace);
   await workspace.perform("data.write", { agentId: "one", key: "new", value: "tea", metadata: { rare: true } });
@@ -250,7 +261,7 @@ test("a filter selects before the best are chosen", async () => {
   if (agent === null) throw new Error("the agent is gone");
   const conditions = [{ path: ["rare"], operator: "$eq" as const, operand: true }];
   const options = { limit: 20, prefix: "k", minSimilarity: 0, filter: { conditions, nowMs: Date.now() } };
-  const { workspaceId } = writer;
+  const { workspaceId } = workspace.writer;
   const found = await searchAgent(connection, indexes, { workspaceId, agent, query: "tea", options });
   expect(found.hits.map(({ id }) => id % 300)).toEqual(new Array(10).fill(8));
   expect(indexes.loaded).toEqual([]);
@@ -292,7 +303,7 @@ test("a misspelt word is looked for among the agent's words, wherever the slip i
   await write(workspace, "one", "target", "The elevator complained about its maintenance.");
   await write(workspace, "one", "other", "Payment of wages");
   // More words with one beginning than are read for it.
-  for (let i = 0; i < 3_500; i++) await write(workspace, "one", `k${i}`, `ele-${i} gone`);
+  await writeAll(workspace, 3_500, (i) => ({ key: `k${i}`, value: `ele-${i} gone`, metadata: {} }));
   await start(workspace, "one");
   await finish(workspace);
   const first = async (query: string) => (await search(workspace, indexes, "one", query))?.hits[0]?.id;

@@ -6,10 +6,11 @@ import { readAgent } from "../../src/state/agents.ts";
 import { WITH_IDS_OF_AGENT } from "../../src/state/entries.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { effort } from "../effort.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
-const RUNS = 60;
+const RUNS = effort({ usual: 25, long: 600 });
 const TIMEOUT_MS = 120_000;
 const MEMORY = 256 * 1024 * 1024;
 const START_MS = Date.UTC(2026, 0, 1);

@@ -10,7 +10,7 @@ import { COLUMNS, openForTampering, textOf, variants, verifyChanged } from "./mu
 import { makeSampleWorkspace } from "./sample-workspace.ts";
 
 /** One in so many of the other values of a column is tried in a row, and of the columns that two rows may exchange. */
-const VARIANTS = effort({ usual: 5, long: 1 });
+const VARIANTS = effort({ usual: 8, long: 1 });
 const EXCHANGES = effort({ usual: 5, long: 1 });
 
 let directory: string;

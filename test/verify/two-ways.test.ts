@@ -9,10 +9,11 @@ import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { storedPage } from "../../src/verify/events/fast/stored-event.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
+import { effort } from "../effort.ts";
 import type { SampleEvent } from "../log/sample.ts";
 import { SealedLog } from "../log/sealed.ts";
 
-const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? 200);
+const RUNS = effort({ usual: 80, long: 2_000 });
 const log = longLog();
 const seals = [0, 3, 256, 257, 300, 512, log.events.length].map((size) => parseSeal(log.seal(size)));
 const keys = { trusted: [], offered: [log.key.publicKey] };
