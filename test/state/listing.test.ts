@@ -107,7 +107,11 @@ interface Seen {
   metadata: JsonObject;
   updated_at: string;
   audit_id: string;
+  below?: Seen[] | undefined;
 }
+
+/** The keys of a row and of what is below it. */
+const shown = ({ key: own, below }: Seen): unknown[] => [own, below?.map((entry) => entry.key)];
 
 interface List {
   data: Seen[];
@@ -227,9 +231,15 @@ test(
             const matching = under.filter((entry) =>
               kept.every((one) => holds(one, plain(entry.metadata) as JsonObject)),
             );
-            const queried = await allPages(workspace, "data.query", { ...input, filter: parseFilter(filter) }, limit);
-            expect(queried.flatMap(({ data }) => data.map((entry) => entry.key))).toEqual(
-              inOrder(matching, by, written).map((entry) => entry.key),
+            const below = delimiter === undefined ? {} : { below: delimiter };
+            const wanted = { ...input, ...below, filter: parseFilter(filter) };
+            const queried = await allPages(workspace, "data.query", wanted, limit);
+            const partsOf = (one: string) =>
+              delimiter === undefined
+                ? undefined
+                : inOrder(stored, {}, written).filter((entry) => entry.key.startsWith(one + delimiter));
+            expect(queried.flatMap(({ data }) => data.map(shown))).toEqual(
+              inOrder(matching, by, written).map((entry) => shown({ ...entry, below: partsOf(entry.key) })),
             );
           }
         },
