@@ -142,7 +142,7 @@ export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: 
 }
 
 /**
- * Returns what an event says of a text that its request names and that may not be stored, such as a key: the text, or
+ * Returns what an event says of a text that its request names, such as a key that is read: the text, or
  * `{"redacted": true}` when a policy objects to it. `policies` are those in force for the agent.
  * Without them, no agent is known, and every policy counts.
  */

@@ -1,7 +1,8 @@
 /** Whether an agent may write at all: what refuses a write whatever policies find in its content. */
-import { type Decision, findingsOf, type Refused } from "../policy/decide.ts";
+import { type Decision, decide, findingsOf, type Refused } from "../policy/decide.ts";
 import { REQUIRE_CONFIG } from "../policy/floor.ts";
 import { LIMITS, type LimitName, type LimitsSetting } from "../policy/limits.ts";
+import type { PolicySettings } from "../policy/policies.ts";
 import type { Content } from "../policy/policy.ts";
 import { freshAt } from "../policy/retention.ts";
 import { loadRecentWrites } from "../state/activity.ts";
@@ -112,6 +113,12 @@ async function isFull(reader: Reader, agent: AgentState, most: number, key: stri
 async function withRecentWrites(reader: Reader, agent: AgentState, nowMs: number): Promise<AgentState> {
   if (agent.recentWrites !== null) return agent;
   return { ...agent, recentWrites: await loadRecentWrites(reader, agent.agentId, nowMs) };
+}
+
+/** Decides about an entry by itself, as a write of whichever agent would: by its content and the length of its value. */
+export function decideAlone(policies: PolicySettings, content: Content, nowMs?: number): Decision {
+  const { limits } = policies;
+  return underBar(limits && barOfValue(limits, content.value), decide(policies, content, nowMs));
 }
 
 /** Returns the decision about a write to which there is a bar, or none. It names what was found in the content, too. */

@@ -94,6 +94,16 @@ test.each([
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(words) });
 });
 
+test("a value that is longer than a limit is reported by its line", async () => {
+  const [long, policies] = [temporary.join("long.txt"), temporary.join("limits.json")];
+  writeFileSync(long, "short\nrather long\n");
+  writeFileSync(policies, '{"limits": {"value_bytes": 8}}');
+  const { code, json } = await governd(["scan", long, "--policies", policies, "--json"]);
+  expect(code).toBe(1);
+  expect(json()).toMatchObject({ values: 2, blocked: 1, lines: [{ line: 2, limit: "value_bytes", findings: [] }] });
+  expect((await governd(["scan", long, "--policies", policies])).out).toMatch(/^2 +block +limits +value_bytes$/m);
+});
+
 test("a name of a policy and a file of policies are not both taken", async () => {
   const { code, err } = await governd(["scan", file, "--policy", "block_pii", "--policies", "x.json"]);
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("not both") });

@@ -51,6 +51,26 @@ test.each(TEXTS)("a label, metadata or a reason is refused: %s", async (text, bl
   expect(stored()).not.toContain(text);
 });
 
+test.each(TEXTS)("a read of a key that a policy refuses now does not record it: %s", async (text) => {
+  const { client } = workspace;
+  const agent = text === CARD ? "earlier-1" : "earlier-2";
+  await client.write(agent, text, "v");
+  await client.configure(agent, { policies: { block_pii: true, block_secrets: true } });
+  const about = { agent_id: agent, key: text };
+  const { agent_id: _, ...read } = { ...about, op: "read" };
+  const requests = [
+    { path: "/v1/data/read", query: about },
+    { path: "/v1/data/read-full", query: about },
+    { path: "/v1/data/batch", body: { agent_id: agent, operations: [read] } },
+  ];
+  for (const request of requests) {
+    const { status, json } = await client.send(request);
+    expect([status, (json.results?.[0] ?? json).value]).toEqual([200, "v"]);
+    expect(last()?.details).toEqual({ redacted: true });
+  }
+  await client.send({ path: "/v1/data", method: "DELETE", query: { ...about, erase: true } });
+});
+
 test.each(TEXTS)("what a request names and does not find is not recorded: %s", async (text) => {
   const about = { agent_id: "strict" };
   const id = encodeURIComponent(text);

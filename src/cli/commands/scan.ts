@@ -5,9 +5,11 @@ import { cannotRead, EXIT, Failure, messageOf, readText } from "../../failure.ts
 import { checkedPolicies } from "../../features/config/schema.ts";
 import { systemClock } from "../../ids.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import { decide, type Finding, findingsOf, type Outcome, outcomeOf } from "../../policy/decide.ts";
+import { type Finding, findingsOf, type Outcome, outcomeOf } from "../../policy/decide.ts";
 import { detectorWords } from "../../policy/detectors.ts";
+import { LIMITS, type LimitName } from "../../policy/limits.ts";
 import { examplePolicies, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
+import { decideAlone } from "../../workspace/admission.ts";
 import type { Session } from "../session.ts";
 import { table } from "../terminal.ts";
 
@@ -37,6 +39,8 @@ interface Found {
   line: number;
   outcome: Outcome;
   findings: readonly Finding[];
+  /** The limit that it exceeds. */
+  limit?: LimitName;
 }
 
 const NAMES: readonly string[] = [...screeningPolicies(), "all"];
@@ -72,14 +76,15 @@ async function scan(session: Session, file: string, options: ScanOptions): Promi
   ) as [number, number, number];
   if (blocked + redacted > 0) session.exitCode = EXIT.no;
   const bench = options.bench ? measure(pieces, key, policies) : undefined;
-  const rows = found.flatMap(({ line, findings }) =>
-    findings.map(({ policy, detector, start, end, mode }) => [
+  const rows = found.flatMap(({ line, findings, limit }) => [
+    ...(limit === undefined ? [] : [[`${line}`, "block", LIMITS, limit]]),
+    ...findings.map(({ policy, detector, start, end, mode }) => [
       `${line}:${start + 1}-${end}`,
       mode,
       policy,
       detectorWords(detector),
     ]),
-  );
+  ]);
   const lines = rows.length > 0 ? [...table(["line:characters", "mode", "policy", "what"], rows), ""] : [];
   lines.push(`${blocked} of ${pieces.length} values would be blocked.`);
   if (redacted > 0) lines.push(`${redacted} would be stored with what was found replaced.`);
@@ -130,10 +135,12 @@ function linesOf(text: string): Piece[] {
 }
 
 function screened({ line, text }: Piece, key: string, policies: PolicySettings): Found[] {
-  const decision = decide(policies, { key, value: text, metadata: {} }, systemClock());
+  const decision = decideAlone(policies, { key, value: text, metadata: {} }, systemClock());
   // The operator chose the key here, so it is not data to be screened.
   const findings = findingsOf(decision).filter((finding) => finding.field === "value");
-  return findings.length > 0 ? [{ line, outcome: outcomeOf(decision), findings }] : [];
+  const limit = decision.allowed ? undefined : decision.limit;
+  if (findings.length === 0 && limit === undefined) return [];
+  return [{ line, outcome: outcomeOf(decision), findings, ...(limit && { limit }) }];
 }
 
 /** Measures each piece's fastest of several rounds, so that other programs disturb the result little. */
@@ -142,7 +149,7 @@ function measure(pieces: readonly Piece[], key: string, policies: PolicySettings
   for (let round = 0; round < BENCH_ROUNDS; round++) {
     for (const [index, { text }] of pieces.entries()) {
       const begin = Bun.nanoseconds();
-      decide(policies, { key, value: text, metadata: {} });
+      decideAlone(policies, { key, value: text, metadata: {} });
       fastest[index] = Math.min(fastest[index] as number, Bun.nanoseconds() - begin);
     }
   }

@@ -1,5 +1,6 @@
 /** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import { findEntry } from "../../state/entries.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
@@ -16,7 +17,7 @@ const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, k
     `{"found":true,"key":${JSON.stringify(key)},"value":${entry.value},"metadata":${entry.metadata},` +
     `"audit_id":"${entry.version}","created_at":"${showTime(entry.createdAt)}","updated_at":"${showTime(entry.updatedAt)}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(agent.policies, entry)))}}`;
-  return answered(agent, { key }, body);
+  return answered(agent, recorded("key", key, agent.policies), body);
 };
 
 const deleteInBatch: Operation<"data.delete"> = async (reader, context, input) => {

@@ -29,10 +29,10 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
   const agent = sought instanceof Promise ? await sought : sought;
   const found = agent === null ? undefined : findEntry(reader, agent, key, context.nowMs);
   const entry = found instanceof Promise ? await found : found;
-  if (entry === undefined) return noEntry(context, agent, agentId, key);
+  if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
   return answered(
     agent,
-    { key },
+    recorded("key", key, agent.policies),
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`,
     { etag: entry.version },
   );
@@ -54,7 +54,7 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   const body =
     `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
     `"metadata":${entry.metadata},${rest.slice(1)}`;
-  return answered(agent, { key }, body, { etag: entry.version });
+  return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
 };
 
 /** A key that is not stored was never screened: it may be what a policy keeps out of the log. */

@@ -1,5 +1,5 @@
 /** What policies would decide about everything that is stored. */
-import { decide, type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
+import { type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { countBlockedBy } from "../../state/activity.ts";
@@ -9,7 +9,7 @@ import { countExpired } from "../../state/expiry.ts";
 import { partsOf } from "../../state/listing/parts.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { barOfValue, underBar } from "../../workspace/admission.ts";
+import { decideAlone } from "../../workspace/admission.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { readHead } from "../../workspace/head.ts";
 import { TimeSlice } from "../../workspace/time-slice.ts";
@@ -99,10 +99,7 @@ class Replay {
       `SELECT key, value, metadata, ${VERSION} FROM entries WHERE id = ?`,
       [id],
     ) as [string, string, string, string];
-    const content = contentOf(key, value, metadata);
-    const { limits } = this.#policies;
-    const bar = limits && barOfValue(limits, content.value);
-    const decision = underBar(bar, decide(this.#policies, content, this.plan.nowMs));
+    const decision = decideAlone(this.#policies, contentOf(key, value, metadata), this.plan.nowMs);
     this.progress.examined++;
     const outcome = outcomeOf(decision);
     this.#counts[outcome]++;
