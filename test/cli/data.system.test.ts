@@ -124,6 +124,30 @@ test("entries that exist can be kept", async () => {
   expect((await workspace.client.read(agent, "a")).json.value).toBe("mine");
 });
 
+test("what comes too fast for a limit waits for its turn", async () => {
+  const agent = freshAgent();
+  const limitTo = (most: number) =>
+    workspace.client.configure(agent, { policies: { block_secrets: true, limits: { writes_per_minute: most } } });
+  await limitTo(2);
+  const token = `ghp_${"aB3dE5fG7h".repeat(3)}aB3dE5`;
+  const values = ["1", `token ${token}`, "2", "3", "4", "5"];
+  const file = written(
+    "fast.ndjson",
+    values.map((value, at) => ({ key: `k/${at}`, value })),
+  );
+  const waits: number[] = [];
+  const wait = async (ms: number) => {
+    waits.push(ms);
+    // The minute is over, as far as the agent is concerned.
+    await limitTo(2 + 2 * waits.length);
+  };
+  const done = await importEntries(new Interrupted(-1), { file, agent, keep: false, resume: false }, nobody, wait);
+  expect(done).toMatchObject({ written: 5, refused: 1, refusals: [{ line: 2 }] });
+  expect(waits.length).toBe(2);
+  for (const ms of waits) expect(ms > 50_000 && ms <= 60_000).toBe(true);
+  expect(writes(agent).filter(({ result }) => result === "allowed")).toHaveLength(5);
+});
+
 test("an interrupted import is resumed, and every line is written once", async () => {
   const agent = freshAgent();
   const file = written(

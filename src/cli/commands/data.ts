@@ -34,7 +34,8 @@ const IMPORT = `write entries from a file to an agent
 
 Every line is a JSON object with the members key and value, and optionally metadata and expires_at; other members are
 ignored. So what data export wrote can be imported. Policies apply as to every write, and each entry is recorded as data.write. What is
-refused is reported by the number of its line, never with its text; the other lines are imported. An import that was
+refused is reported by the number of its line, never with its text; the other lines are imported. What comes too fast for a
+limit on writes waits for its turn. An import that was
 interrupted is continued with --resume: each line is written once.`;
 
 const EXIT_HELP = `

@@ -65,11 +65,18 @@ interface Sendable {
   operation: JsonObject;
 }
 
-/** Imports the file. `onBatch` is told how many bytes are done. @throws {Failure} */
+/** Waits so many ms. */
+type Wait = (ms: number) => Promise<void>;
+
+/**
+ * Imports the file. `onBatch` is told how many bytes are done. What comes too fast for the agent's limit waits for its turn.
+ * @throws {Failure}
+ */
 export async function importEntries(
   api: DaemonApi,
   { file, agent, keep, resume }: ImportWish,
   onBatch: (bytes: number, total: number) => Promise<void>,
+  wait: Wait = Bun.sleep,
 ): Promise<Imported> {
   const { size, mtimeMs } = statSync(file);
   const stateFile = new StateFile<ImportState>(`${file}.import.json`, { agent, keep, size, mtimeMs });
@@ -79,7 +86,7 @@ export async function importEntries(
   };
   stateFile.write(state);
   for await (const lines of batchesOf(file, state)) {
-    await importBatch(api, { agent, keep }, lines, state);
+    await importBatch(api, { agent, keep, wait }, lines, state);
     for (const { bytes } of lines) state.bytes += bytes;
     state.lines += lines.length;
     stateFile.write(state);
@@ -92,7 +99,7 @@ export async function importEntries(
 
 async function importBatch(
   api: DaemonApi,
-  { agent, keep }: Pick<ImportWish, "agent" | "keep">,
+  { agent, keep, wait }: Pick<ImportWish, "agent" | "keep"> & { wait: Wait },
   lines: readonly Line[],
   state: ImportState,
 ): Promise<void> {
@@ -100,16 +107,16 @@ async function importBatch(
     state.refused += 1;
     if (state.refusals.length < MAX_SHOWN) state.refusals.push({ line, reason });
   };
-  const sendable: Sendable[] = [];
+  let sendable: Sendable[] = [];
   for (const { number: line, text } of lines) {
     if (text === "") continue;
     const entry = text === null ? null : entryOf(text);
     if (entry === null) refuse(line, "not a JSON object with the texts key and value");
     else sendable.push({ line, operation: { op: "write", ...entry, ...(keep && { if_version: null }) } });
   }
-  while (sendable.length > 0) {
+  for (let turn = 0; sendable.length > 0; ) {
     const body = { agent_id: agent, atomic: false, operations: sendable.map(({ operation }) => operation) };
-    const idempotencyKey = `${state.run}/${state.lines + 1}`;
+    const idempotencyKey = `${state.run}/${state.lines + 1}${turn === 0 ? "" : `/${turn}`}`;
     const answer = await api.ask({ method: "POST", path: "/v1/data/batch", body, idempotencyKey });
     const wrong = answer.status === 400 ? /^operations\[(\d+)\]/.exec(String(answer.body.param)) : null;
     if (wrong !== null) {
@@ -120,13 +127,21 @@ async function importBatch(
       continue;
     }
     const results = requireGood(answer).results as JsonObject[];
-    for (const [index, { line }] of sendable.entries()) {
-      const result = results[index] ?? {};
-      if (result.allowed === true) state.written += 1;
-      else if (result.conflict === true) state.kept += 1;
-      else refuse(line, reasonOf(result));
+    const early: Sendable[] = [];
+    let seconds = 0;
+    for (const [index, one] of sendable.entries()) {
+      const { allowed, conflict, retry_after_seconds: later, ...rest } = results[index] ?? {};
+      if (allowed === true) state.written += 1;
+      else if (conflict === true) state.kept += 1;
+      else if (typeof later !== "number") refuse(one.line, reasonOf(rest));
+      else {
+        seconds = later;
+        early.push(one);
+      }
     }
-    break;
+    if (early.length > 0) await wait(seconds * 1_000);
+    sendable = early;
+    turn += 1;
   }
   // A malformed line is refused before those that the daemon refuses.
   state.refusals.sort((one, other) => one.line - other.line);
