@@ -8,9 +8,11 @@ import { EncryptionKey } from "../../src/store/encryption.ts";
 import type { Timer } from "../../src/timer.ts";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
 import { governdProcess, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
+import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
 import { CAN_MOUNT, SmallDisk } from "../faults/small-disk.ts";
 import { filesReleased } from "../released.ts";
+import { anySeed } from "../seeded.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -122,10 +124,17 @@ function keyWords(encrypted: boolean): string[] {
   return ["--encryption-key-file", file];
 }
 
-test.each([
+const FORMS = [
   ["in plain", false],
   ["encrypted", true],
-] as const)("a file shrinks beside the daemon while writes go on, %s", async (_, encrypted) => {
+] as const;
+/** In `npm test`, of two compactions one is of a file in plain and one of an encrypted file, exchanged now and then. */
+const COUNT = effort({ usual: 1, long: 2 });
+const FIRST = anySeed() % FORMS.length;
+const formsOf = (number: number) =>
+  Array.from({ length: COUNT }, (_, i) => FORMS[(FIRST + number + i) % 2] ?? FORMS[0]);
+
+test.each(formsOf(0))("a file shrinks beside the daemon while writes go on, %s", async (_, encrypted) => {
   const words = keyWords(encrypted);
   const made = await makeWorkspace(data, "W", words);
   await using daemon = await startGovernd(data, words);
@@ -145,31 +154,31 @@ test.each([
   expect(existsSync(join(data, "compact.request"))).toBe(false);
 });
 
-test.each([
-  ["in plain", false],
-  ["encrypted", true],
-] as const)("a file of an earlier version is replaced by a copy beside the daemon, %s", async (_, encrypted) => {
-  const words = keyWords(encrypted);
-  const key = encrypted ? EncryptionKey.ofText(KEY) : null;
-  const made = await makeWorkspace(data, "W", words);
-  asEarlier(fileOf(made), key);
-  expect(modeOf(fileOf(made), key)).toBe(0);
-  await using daemon = await startGovernd(data, words);
-  await fill(daemon, made, "old-");
-  await fill(daemon, made, "kept-");
-  expect(await erase(made, "old-", words)).toMatchObject({ code: 0 });
-  const done = await governdProcess(["compact", made.workspace_id, "--data-dir", data, "--json", ...words]);
-  expect(done).toMatchObject({ code: 0, err: "" });
-  const [result] = done.json<Compacted>().workspaces;
-  expect(result?.bytes_after).toBeLessThan(0.7 * (result?.bytes_before ?? 0));
-  const read = await daemon.ask("/v1/data/read?agent_id=a&key=kept-7", { apiKey: made.api_key });
-  expect(await read.json()).toMatchObject({ value: `7 ${VALUE}` });
-  await fill(daemon, made, "new-");
-  expect(daemon.said()).not.toContain('"error"');
-  expect(await governd(["verify", data, ...words])).toMatchObject({ code: 0 });
-  expect(modeOf(fileOf(made), key)).toBe(2);
-  expect(readdirSync(join(data, "workspaces")).filter((name) => name.includes("compact"))).toEqual([]);
-});
+test.each(formsOf(1))(
+  "a file of an earlier version is replaced by a copy beside the daemon, %s",
+  async (_, encrypted) => {
+    const words = keyWords(encrypted);
+    const key = encrypted ? EncryptionKey.ofText(KEY) : null;
+    const made = await makeWorkspace(data, "W", words);
+    asEarlier(fileOf(made), key);
+    expect(modeOf(fileOf(made), key)).toBe(0);
+    await using daemon = await startGovernd(data, words);
+    await fill(daemon, made, "old-");
+    await fill(daemon, made, "kept-");
+    expect(await erase(made, "old-", words)).toMatchObject({ code: 0 });
+    const done = await governdProcess(["compact", made.workspace_id, "--data-dir", data, "--json", ...words]);
+    expect(done).toMatchObject({ code: 0, err: "" });
+    const [result] = done.json<Compacted>().workspaces;
+    expect(result?.bytes_after).toBeLessThan(0.7 * (result?.bytes_before ?? 0));
+    const read = await daemon.ask("/v1/data/read?agent_id=a&key=kept-7", { apiKey: made.api_key });
+    expect(await read.json()).toMatchObject({ value: `7 ${VALUE}` });
+    await fill(daemon, made, "new-");
+    expect(daemon.said()).not.toContain('"error"');
+    expect(await governd(["verify", data, ...words])).toMatchObject({ code: 0 });
+    expect(modeOf(fileOf(made), key)).toBe(2);
+    expect(readdirSync(join(data, "workspaces")).filter((name) => name.includes("compact"))).toEqual([]);
+  },
+);
 
 /** Fills a workspace, erases half of it, and stops the daemon. */
 async function erased(made: MadeWorkspace): Promise<void> {

@@ -356,7 +356,10 @@ describe("exporting", () => {
 
   test("an export of many pages is whole", async () => {
     const agent = freshAgent();
-    await Promise.all(Array.from({ length: 1_200 }, (_, i) => client.write(agent, `k${i % 7}`, "v")));
+    await client.writeAll(
+      agent,
+      Array.from({ length: 1_200 }, (_, i) => ({ key: `k${i % 7}`, value: "v" })),
+    );
     const { text } = await client.post("/v1/audit/export", { agent_id: agent, format: "ndjson" });
     expect(verifyExport(text)).toMatchObject({ valid: true, undetermined: null, eventsChecked: 1_200 });
   });

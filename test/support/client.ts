@@ -24,6 +24,9 @@ export interface Answered {
   json: any;
 }
 
+/** Operations of one batch. */
+const MOST_OPERATIONS = 1_000;
+
 export class Client {
   constructor(
     readonly url: string,
@@ -80,6 +83,16 @@ export class Client {
   write(agentId: string, key: string, value: string, metadata?: unknown): Promise<Answered> {
     const body = { agent_id: agentId, key, value };
     return this.post("/v1/data/write", metadata === undefined ? body : { ...body, metadata });
+  }
+
+  /** Writes many entries of an agent, in batches: a request for each would cost more than what a test is about. */
+  async writeAll(agentId: string, entries: readonly { key: string; value: string }[]): Promise<void> {
+    for (let at = 0; at < entries.length; at += MOST_OPERATIONS) {
+      const operations = entries.slice(at, at + MOST_OPERATIONS).map((entry) => ({ op: "write", ...entry }));
+      const { status, json } = await this.post("/v1/data/batch", { agent_id: agentId, operations });
+      if (status !== 200 || json.applied !== true)
+        throw new Error(`the batch was not applied: ${JSON.stringify(json)}`);
+    }
   }
 
   read(agentId: string, key: string): Promise<Answered> {

@@ -100,7 +100,10 @@ describe("who is connected stays so when the certificate is replaced", () => {
     const ca = authority.cert;
     const client = await clientOf(daemon, ca);
     const value = "x".repeat(200);
-    await Promise.all(Array.from({ length: 3_000 }, (_, i) => client.write("a", `key-${i}`, value)));
+    await client.writeAll(
+      "a",
+      Array.from({ length: 3_000 }, (_, i) => ({ key: `key-${i}`, value })),
+    );
     const before = await shown(daemon, ca);
 
     const live = await client.open({ path: "/v1/audit/stream", query: { agent_id: "b" } });

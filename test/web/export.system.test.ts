@@ -14,7 +14,6 @@ const COOKIE = "__Host-governd_session";
 const FORM = "application/x-www-form-urlencoded";
 /** Long keys make long events: this many come to more than `LARGE_BYTES`. */
 const WRITES = 4_000;
-const AT_ONCE = 200;
 const LARGE_BYTES = 3 * 2 ** 20;
 
 describe.skipIf(!hasChromium)("an export", () => {
@@ -31,10 +30,8 @@ describe.skipIf(!hasChromium)("an export", () => {
     kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
     const ca = readFileSync(stage.daemon.ready.ca_file as string, "utf8");
     client = new Client(stage.url, ca, kept.apiKey);
-    for (let i = 0; i < WRITES; i += AT_ONCE) {
-      const some = Array.from({ length: AT_ONCE }, (_, j) => client.write("bot", `${i + j}/`.padEnd(500, "k"), "x"));
-      await Promise.all(some);
-    }
+    const entries = Array.from({ length: WRITES }, (_, i) => ({ key: `${i}/`.padEnd(500, "k"), value: "x" }));
+    await client.writeAll("bot", entries);
   });
   afterAll(() => stage[Symbol.asyncDispose]());
 
