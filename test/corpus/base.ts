@@ -121,9 +121,9 @@ export async function makeBase(root: string): Promise<Places> {
   writeFileSync(places.earlySeal, seal?.note ?? "");
   await life.perform("checkpoint.create", { agentId: "alpha", label: "c", metadata: {} });
   await life.write("alpha", "a", "first, anew");
-  await life.write("alpha", "mail", "write to someone@example.com");
+  await life.write("alpha", "mail", "write to someone@gmail.com");
   await life.perform("data.delete", { agentId: "alpha", key: "b" });
-  await life.write("alpha", "post", "write to someone.else@example.com");
+  await life.write("alpha", "post", "write to someone.else@gmail.com");
   await life.perform("config.update", { agentId: "alpha", config: {} });
   await life.perform("checkpoint.create", { agentId: "beta", label: null, metadata: {} });
   await life.perform("agent.suspend", { agentId: "beta", reason: "a test" });

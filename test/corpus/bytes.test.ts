@@ -19,7 +19,7 @@ test("every byte of the events table", async () => {
   const driver = await Driver.create(directory.join("w.db"));
   await driver.write("alpha", "k", "v");
   await driver.perform("config.update", { agentId: "alpha", config: { policies: { block_pii: true } } });
-  await driver.write("alpha", "mail", "someone@example.com");
+  await driver.write("alpha", "mail", "someone@gmail.com");
   const { connection } = driver;
   expect((await verifyWorkspace(connection, { scope: "workspace" })).valid).toBe(true);
   let flips = 0;

@@ -101,14 +101,14 @@ const swapDetails = (one: number, other: number): Change["sql"] => [
   ),
 ];
 
-/** The tables of a file and their stored columns. */
-export function columnsOf(connection: Connection): Map<string, string[]> {
+/** The tables of a file and their stored columns; with `alsoNoRecord` also those that are no part of the record. */
+export function columnsOf(connection: Connection, { alsoNoRecord = false } = {}): Map<string, string[]> {
   const tables = connection.all<[string]>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'search_%'",
   );
   return new Map(
     tables
-      .filter(([table]) => !NO_RECORD.has(table))
+      .filter(([table]) => alsoNoRecord || !NO_RECORD.has(table))
       .map(([table]) => [
         table,
         connection.all<[number, string]>(`PRAGMA table_info(${table})`).map(([, column]) => column),

@@ -156,6 +156,7 @@ export async function makeEverything(root: string): Promise<Everything> {
   await Life.of(data, main, firstLife);
   await Life.of(data, pruned, async (life) => {
     await life.perform("config.update", { agentId: "alpha", config: { model: "m-1" } });
+    await life.write("alpha", "k1", "overwritten later, and kept for the checkpoint");
     await life.checkpoint("alpha", "kept");
     for (let i = 0; i < 260; i++) await life.write(i % 5 === 0 ? "beta" : "alpha", `k${i % 6}`, `v${i}`);
     await life.writer.seal();
@@ -224,7 +225,7 @@ class Making implements Everything {
       insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
       for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
         const actor = operation === "account.link" ? "cli" : account;
-        await recordInInstallation(parts, { operation, actor, details: { account_id: account, n: 1 } } as never);
+        await recordInInstallation(parts, { operation, actor, details: { account_id: account } } as never);
       }
       this.installation = findInstallation(parts.control.connection)?.id ?? "";
     });
@@ -352,7 +353,7 @@ async function underFloor(life: Life): Promise<void> {
   await life.perform("policies.list_versions", { page });
 }
 
-/** Every operation, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
+/** Every operation and result, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
 async function firstLife(life: Life): Promise<void> {
   await underFloor(life);
   const page = { limit: 10, offset: 0 };
@@ -367,7 +368,10 @@ async function firstLife(life: Life): Promise<void> {
   const first = await life.checkpoint("alpha", "first");
   await life.write("alpha", "greeting", "Hello again");
   await life.perform("data.delete", { agentId: "alpha", key: "note/1" });
-  await life.write("alpha", "mail", "write to someone@example.com");
+  await life.write("alpha", "mail", "write to someone@gmail.com");
+  await life.perform("data.read", { agentId: "alpha", key: "never written" });
+  const another = { key: "greeting", value: "v", metadata: {}, condition: { exists: false } };
+  await life.perform("data.write", { agentId: "alpha", ...another });
   const second = await life.checkpoint("alpha", null);
   await life.perform("config.update", { agentId: "alpha", config: { model: "m-2" } });
   await life.perform("checkpoint.restore", { checkpointId: first, restoreConfig: true, restoreData: true });
@@ -401,6 +405,7 @@ async function firstLife(life: Life): Promise<void> {
   life.passDays(3);
   await life.write("beta", "late", "written again, the old one being expired");
   await life.perform("agent.suspend", { agentId: "beta", reason: "a test" });
+  await life.write("beta", "late", "while it is suspended");
   await life.perform("agent.resume", { agentId: "beta", reason: null });
   await life.write("gamma", "greeting", "Hello");
   await life.write("gamma", "k", "v");

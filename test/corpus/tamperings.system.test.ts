@@ -5,12 +5,15 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { dataDirectory } from "../../src/datadir/layout.ts";
+import type { AuditResult } from "../../src/log/event.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
+import { documentedOperations, undocumented } from "../support/documented-details.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
@@ -318,6 +321,20 @@ test("whole files", async () => {
   expectRight(wrong);
 });
 
+/** Every result that an event can have. */
+const RESULTS: Record<AuditResult, true> = {
+  ...{ ok: true, allowed: true, blocked: true },
+  ...{ not_found: true, conflict: true, denied: true },
+};
+
+/** The tables that the statements of a workspace's file create, but those of search, which hold no record. */
+function tablesOfSchema(): string[] {
+  const root = join(import.meta.dir, "../../sql/workspace");
+  const files = [...new Bun.Glob("**/*.sql").scanSync(root)].map((name) => readFileSync(join(root, name), "utf8"));
+  const made = files.flatMap((sql) => [...sql.matchAll(/^CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)/gm)]);
+  return made.map(([, name]) => name as string).filter((name) => !name.startsWith("search_"));
+}
+
 describe("the corpus", () => {
   test(`has at least ${LEAST} tamperings, of every kind and in every form`, () => {
     console.table(judge.table());
@@ -329,6 +346,41 @@ describe("the corpus", () => {
   test("has one of every operation that is recorded", () => {
     const changed = new Set(judge.seen.map(({ to }) => to.split(" ")[0]));
     expect(EVENT_NAMES.filter((name) => !changed.has(name))).toEqual([]);
+  });
+
+  test("has details whose every member is documented, of every operation", () => {
+    const missing = new Set(EVENT_NAMES.filter((name) => !documentedOperations.has(name)) as string[]);
+    for (const id of [made.main, made.pruned, made.installation]) {
+      using connection = openConnection(filesOf(made.data, id).database, { readOnly: true });
+      const all = connection.all<[string, string]>("SELECT operation, details FROM events WHERE details IS NOT NULL");
+      for (const [operation, details] of all) {
+        for (const name of undocumented(operation, JSON.parse(details))) missing.add(`${operation} ${name}`);
+      }
+    }
+    expect([...missing]).toEqual([]);
+  });
+
+  test("has one of every result", () => {
+    const changed = new Set(judge.seen.map(({ to }) => to.split(" ")[1]));
+    expect(Object.keys(RESULTS).filter((result) => !changed.has(result))).toEqual([]);
+  });
+
+  test("has a value in every column that a workspace's file can have", () => {
+    const empty = new Set<string>();
+    const filled = new Set<string>();
+    for (const id of [made.main, made.pruned, made.installation]) {
+      using connection = openConnection(filesOf(made.data, id).database, { readOnly: true });
+      const all = columnsOf(connection, { alsoNoRecord: true });
+      for (const name of tablesOfSchema()) if (!all.has(name)) empty.add(name);
+      for (const [table, names] of all) {
+        for (const name of names) {
+          const is = connection.value<number>(`SELECT count(${name}) > 0 FROM ${table}`) === 1;
+          (is ? filled : empty).add(`${table}.${name}`);
+          if (is) filled.add(table);
+        }
+      }
+    }
+    expect([...empty].filter((name) => !filled.has(name))).toEqual([]);
   });
 
   test("has one of every table and column of a workspace's file", () => {
