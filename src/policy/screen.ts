@@ -1,5 +1,5 @@
 /** Screens one text: every reading of it goes through the scan, and findings come back in its own offsets. */
-import { beginEffort, type Hit, isExhausted } from "./check.ts";
+import { beginEffort, type Hit } from "./check.ts";
 import { BUDGET } from "./detectors.ts";
 import { type Dictionary, EncodedCandidates, isEnough, scan } from "./scan.ts";
 import { decodedView, isQuotedPrintable } from "./text/decoded.ts";
@@ -25,7 +25,7 @@ export function screen(text: string, context: string, dictionary: Dictionary): r
     const hits = scan(whole, dictionary, candidates);
     if (hits.length === 0 && encodedRuns(whole, candidates.starts).length === 0) return NO_HITS;
     // Another reading would cost as much again.
-    if (isExhausted()) return [{ detector: BUDGET, start: 0, end: text.length }];
+    if (hits.some(({ detector }) => detector === BUDGET)) return [{ detector: BUDGET, start: 0, end: text.length }];
   }
   return screenViews(text, context, dictionary);
 }

@@ -1,6 +1,9 @@
 /** No text takes long, whatever is in it; what cannot be looked through is blocked. */
 import { expect, test } from "bun:test";
+import type { Anchor } from "../../src/policy/anchor.ts";
+import { anchorsOf } from "../../src/policy/anchors.ts";
 import { decide } from "../../src/policy/decide.ts";
+import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
 import { effort } from "../effort.ts";
 import { randomText } from "./random.ts";
@@ -10,7 +13,7 @@ const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const LARGEST = 1 << 20;
 const SIZE = effort({ usual: LARGEST / 2, long: LARGEST });
 /** What any text may cost, in large honest ones: several times what it takes, since the test is about growth. */
-const MOST = 25;
+const MOST = 20;
 const ROUNDS = 5;
 const processorMs = () => {
   const { user, system } = process.cpuUsage();
@@ -63,11 +66,59 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   noise: () => randomText(" abcdefghijklmnop0123456789@:/._-=+\"'{}\n", SIZE, 5),
 };
 
+/** The anchors of every detector, with what may follow them: operators, numbers, words, and long values. */
+const FILLERS: readonly string[] = [
+  " ",
+  "=",
+  ": 1 ",
+  " 12 Abc ",
+  '="a" ',
+  " a b c d e ",
+  "\n",
+  "\t,",
+  ", 4 Xy 1990 ",
+  " is ",
+  "/",
+  `=${"Ab1".repeat(300)} `,
+  ` ${"x.".repeat(200)}`,
+];
+const WORDS_OF_EACH = 6;
+const FILLERS_OF_EACH = 4;
+const SHORT = SIZE >> 3;
+
+/** Texts of a few anchors of a detector, spread over all of its lists. */
+function* anchorTexts(detector: DetectorName): Generator<string> {
+  const anchors = anchorsOf(new Set([detector]));
+  const step = Math.max(1, Math.ceil(anchors.length / WORDS_OF_EACH));
+  for (let at = 0, filler = 0; at < anchors.length; at += step) {
+    for (let count = 0; count < FILLERS_OF_EACH; count++, filler += 3) {
+      const piece = (anchors[at] as Anchor).word + FILLERS[filler % FILLERS.length];
+      yield piece.repeat(Math.ceil(SHORT / piece.length)).slice(0, SHORT);
+    }
+  }
+}
+
 const LOG = repeat(
   '{"time":"2026-05-04T10:11:12.131Z","level":"info","phone":null,"address":null,"token":null,"msg":"job 4711 done in 12 ms"}\n',
 );
 /** This machine's measure, of processor time. */
 const honestMs = leastMs(LOG);
+
+const shortHonestMs = leastMs(LOG.slice(0, SHORT));
+
+for (const detector of Object.keys(DETECTORS) as DetectorName[]) {
+  test(`words of ${detector}`, () => {
+    const most = MOST * shortHonestMs;
+    const slow = Array.from(anchorTexts(detector), (text) => [text.slice(0, 40), leastMs(text, most)] as const);
+    expect(slow.filter(([, ms]) => ms > most)).toEqual([]);
+  });
+}
+
+test("each sign, repeated", () => {
+  const most = MOST * shortHonestMs;
+  const signs = Array.from("!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~〇号é", (sign) => sign.repeat(SHORT));
+  expect(signs.filter((text) => leastMs(text, most) > most).map((text) => text[0])).toEqual([]);
+});
 
 for (const [name, make] of Object.entries(HOSTILE)) {
   test(name, () => {

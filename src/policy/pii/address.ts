@@ -184,10 +184,12 @@ const NAME_FIRST_HOME = new RegExp(
 const NO_HOME =
   /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
 const REACH_HOME = 72;
+const HOME_UNITS = 400;
 
 /** "lives on Hickory Lane 20": in any order, since the words before say what it is. */
 function residence(text: string, _start: number, end: number): Hit | null {
   if (!hasNumber(text, end, end)) return null;
+  spend(HOME_UNITS);
   const after = text.slice(end, end + REACH_HOME);
   const numberFirst = NUMBER_FIRST_HOME.exec(after);
   const match = numberFirst ?? NAME_FIRST_HOME.exec(after);

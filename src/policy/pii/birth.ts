@@ -9,7 +9,7 @@ import { BIRTH_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
-const SEARCH_UNITS = 500;
+const SPELT_UNITS = 300;
 
 /** How far from its word a date is looked for. */
 const REACH = 88;
@@ -38,7 +38,6 @@ export function dateOfBirth(isBirthday: boolean): Check {
     const compactEnd = matchEnd(COMPACT, text, adjacent);
     if (compactEnd >= 0) return hitOf("date_of_birth", adjacent, compactEnd);
     if (!mayHaveDate(text, end, end + REACH)) return inFront(text, start);
-    spend(SEARCH_UNITS);
     const date = datesIn(text, end, end + REACH)[0];
     if (date === undefined) return inFront(text, start);
     const between = text.slice(end, date.start);
@@ -77,22 +76,21 @@ function inFront(text: string, start: number): Hit | null {
 
 function lastBefore(text: string, start: number): WrittenDate | undefined {
   if (!mayHaveDate(text, start - REACH_BEFORE, start)) return undefined;
-  spend(SEARCH_UNITS);
   return datesIn(text, start - REACH_BEFORE, start).at(-1);
 }
 
 /** A date beside a word for being born that spans `[start, end)`, in the same sentence. */
 export function born(text: string, start: number, end: number, word: string): Hit | null {
-  spend(CHECK_UNITS);
-  if (word.endsWith(".") && !goesOn(text, end, word)) {
-    return text[end - 1] === "." ? onlyBehindDate(text, start, lastBefore(text, start)) : null;
+  if (word.endsWith(".")) {
+    if (text[end - 1] !== ".") return null;
+    if (!goesOn(text, end, word)) return word.length <= 2 ? null : onlyBehindDate(text, start, lastBefore(text, start));
   }
+  spend(CHECK_UNITS);
   if (NEXT_CELL.test(text.slice(end, end + 2))) {
     const inTable = inColumn(text, start, end);
     if (inTable !== null) return inTable;
   }
   if (mayHaveDate(text, end, end + REACH)) {
-    spend(SEARCH_UNITS);
     const date = datesIn(text, end, end + REACH)[0];
     // "When were you born? On …"
     const between = date && text.slice(end, date.start).replace(/^[^?;]{0,20}[?;？；؟]/u, "");
@@ -115,7 +113,7 @@ const NEXT_CELL = /^\s?[,;|\t\n]/;
 
 /** Whether a date or a place follows an abbreviation, so that it is no end of a sentence. */
 function goesOn(text: string, end: number, word: string): boolean {
-  if (text[end - 1] !== "." || !/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2))) return false;
+  if (!/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2))) return false;
   return word.length > 2 || /^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4));
 }
 
@@ -136,7 +134,9 @@ const MONTH_OR_YEAR = /[年十百]/;
 
 /** A date has a digit, but for those in words. */
 function mayHaveDate(text: string, from: number, to: number): boolean {
-  return hasDigit(text, from, to) || MAY_BE_SPELT.test(text.slice(Math.max(0, from), to));
+  if (hasDigit(text, from, to)) return true;
+  spend(SPELT_UNITS);
+  return MAY_BE_SPELT.test(text.slice(Math.max(0, from), to));
 }
 
 const MAY_BE_SPELT = new RegExp(

@@ -3,7 +3,7 @@ import { type Hit, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 
 /** What a check costs. */
-const CHECK_UNITS = 60;
+const CHECK_UNITS = 80;
 
 const LONGEST_LOCAL = 64;
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;

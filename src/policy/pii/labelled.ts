@@ -80,6 +80,7 @@ export function labelledValue(form: LabelledForm): Check {
     const remark = matchEnd(REMARK, text, end);
     const adjacent = skipGlue(text, remark < 0 ? end : remark);
     if (form.detector === "vehicle_id") {
+      spend(PLATE_UNITS);
       const plateEnd = matchEnd(CYRILLIC_PLATE, text, adjacent);
       if (plateEnd >= 0) return hitOf("vehicle_id", adjacent, plateEnd);
     }
@@ -100,8 +101,9 @@ const CYRILLIC_PLATE = /[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕК�
 const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
 
 /** The cost of searching after a label, and before it. */
-const LABEL_UNITS = 120;
+const LABEL_UNITS = 180;
 const FRONT_UNITS = 120;
+const PLATE_UNITS = 100;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
 const LONGEST_FRONT = 64;

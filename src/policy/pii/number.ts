@@ -1,5 +1,6 @@
 /** Reads the text after a label: signs and small words without meaning, then a number or document code. */
 import { isAlphanumeric, isDigit } from "../text/ascii.ts";
+import { isWordUnit, unitClass } from "../text/units.ts";
 import glueWords from "../words/glue.txt" with { type: "text" };
 import { listsOf } from "../words/lists.ts";
 
@@ -7,7 +8,6 @@ const SIGNS = new Uint8Array(128);
 for (const sign of " \t\n\r\"'`\\()[]{}<>*_#.:=|,;?!-") SIGNS[sign.charCodeAt(0)] = 1;
 /** Signs outside ASCII that precede numbers. */
 const OTHER_SIGNS = /[\u00a0№°º：＝「」『』“”‘’«»→—–]/;
-const LETTER = /[\p{L}\p{M}\p{N}]/u;
 const LONGEST_WORD = 12;
 /** More signs or words than this do not connect a label with a value. */
 const MOST_STEPS = 32;
@@ -42,11 +42,6 @@ function skipWord(text: string, at: number, code: number, extra?: ReadonlySet<st
   if (end === at || end - at > LONGEST_WORD) return at;
   const word = text.slice(at, end).toLowerCase();
   return WORDS.has(word) || extra?.has(word) ? end : at;
-}
-
-function isWordUnit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code < 128 ? isAlphanumeric(code) : LETTER.test(text[at] as string);
 }
 
 /** The end of the word or number at `at`, or `at` when none begins there. */
@@ -110,7 +105,7 @@ function isLetterGroup(group: string, inside: boolean): boolean {
 }
 
 const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
-const LETTERS_AND_SPACE = /[\p{L}\p{Cs}\s]/u;
+const isLetterOrSpace = unitClass(/[\p{L}\p{Cs}\s]/u);
 
 /**
  * Whether a value can stand in front of a label that begins at `end`: between the two there are only letters and spaces,
@@ -118,7 +113,7 @@ const LETTERS_AND_SPACE = /[\p{L}\p{Cs}\s]/u;
  */
 export function mayBeJoined(text: string, from: number, end: number): boolean {
   let at = end;
-  while (at > from && LETTERS_AND_SPACE.test(text[at - 1] as string)) at--;
+  while (at > from && isLetterOrSpace(text, at - 1)) at--;
   if (at > from && "(–—-".includes(text[at - 1] as string)) return true;
   return JOINS.test(text.slice(at, end));
 }

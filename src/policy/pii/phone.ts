@@ -6,7 +6,7 @@ import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { countDigits, mayBeJoined, PHONE_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
-const CHECK_UNITS = 100;
+const CHECK_UNITS = 120;
 
 const NUMBER =
   /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
@@ -46,8 +46,9 @@ const IN_FRONT =
 /** The number in front of its word must be one of a country's, too. */
 function inFront(text: string, start: number): Hit | null {
   const from = Math.max(0, start - REACH_BEFORE);
-  if (!mayBeJoined(text, from, start) || !hasDigit(text, from, start)) return null;
+  if (!hasDigit(text, from, start)) return null;
   spend(CHECK_UNITS);
+  if (!mayBeJoined(text, from, start)) return null;
   const match = IN_FRONT.exec(text.slice(from, start));
   const written = match?.[1];
   if (match === null || written === undefined || countDigits(written) < FEWEST_DIGITS_AMONG_WORDS) return null;

@@ -2,7 +2,8 @@
  * Finds the value that a name announces: in JSON, YAML, .env, shell, SQL, XML, code, a table or a
  * sentence. Hand-written and bounded: every step looks at a fixed number of characters.
  */
-import { matchEnd } from "../text/ascii.ts";
+import { isDigit, matchEnd } from "../text/ascii.ts";
+import { isWordUnit } from "../text/units.ts";
 import { anyOf } from "../words/lists.ts";
 import { isMangled } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
@@ -35,10 +36,10 @@ const SAID = new RegExp(
   "iuy",
 );
 const BESIDE = /[ \t]{1,24}/y;
-/** Words between the name and its operator: "the password for the staging box is". */
-const FILLER = new RegExp(
-  String.raw`(?:[ \t]{1,2}[(]?\p{L}[\p{L}\p{N}'’./-]{0,24}[)]?){1,7}?(?=[ \t]{0,2}(?::|=(?!=)|[ \t](?:${COPULAS})(?![\p{L}\p{M}\p{N}])))`,
-  "iuy",
+const SAID_BEGINS: ReadonlySet<string> = new Set(
+  [...SENTENCE_WORDS.copulas, "are", "be", "equals", "set", "changed", "reset", "now", "on", "e", "az"].map(
+    (words) => words.split(" ")[0] as string,
+  ),
 );
 /** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
@@ -59,16 +60,16 @@ export function valueAfter(text: string, at: number): Assigned | null {
   let copula = false;
   if (text[position] === ">" && next !== position && text[next] === "@") return null;
   if (next === position) {
-    next = skip(SAID, text, position);
+    next = skipCopula(text, position);
     link = "said";
     copula = next !== position;
   }
   if (next === position) {
-    const filled = skip(FILLER, text, position);
-    if (filled !== position) {
+    const filled = endOfFiller(text, position);
+    if (filled >= 0) {
       next = skip(OPERATOR, text, filled);
       if (next === filled) {
-        next = skip(SAID, text, filled);
+        next = skipCopula(text, filled);
         copula = next !== filled;
       }
       if (next === filled) return null;
@@ -113,6 +114,61 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   while (end > start && /[.,;:!?\\]/.test(text[end - 1] as string) && !(text[end - 1] === "!" && link !== "assigned"))
     end--;
   return end > start ? { start, end, link, quoted: false, copula: false } : null;
+}
+
+/** Between the name and its operator, as in "the password for the staging box is". */
+const MOST_FILLERS = 7;
+const LONGEST_FILLER = 26;
+/** The first word of each copula. */
+const COPULA_BEGINS: ReadonlySet<string> = new Set(
+  SENTENCE_WORDS.copulas.map((words) => words.split(" ")[0] as string),
+);
+
+/** The end of the words between the name and what joins it with its value; -1 when nothing joins them. */
+function endOfFiller(text: string, at: number): number {
+  let end = at;
+  for (let count = 0; count < MOST_FILLERS; count++) {
+    const start = skipBlanks(text, end, 2);
+    if (start === end) return -1;
+    const wordEnd = endOfFillerWord(text, start);
+    if (wordEnd < 0) return -1;
+    end = wordEnd;
+    const next = skipBlanks(text, end, 3);
+    const sign = text[next];
+    if (next - end <= 2 && (sign === ":" || (sign === "=" && text[next + 1] !== "="))) return end;
+    if (next > end && COPULA_BEGINS.has(wordAt(text, next))) return end;
+  }
+  return -1;
+}
+
+function endOfFillerWord(text: string, at: number): number {
+  const from = text[at] === "(" ? at + 1 : at;
+  if (!isWordUnit(text, from) || isDigit(text.charCodeAt(from))) return -1;
+  let end = from;
+  while (end - from < LONGEST_FILLER && (isWordUnit(text, end) || "'’./-".includes(text[end] ?? " "))) end++;
+  return text[end] === ")" ? end + 1 : end;
+}
+
+function skipBlanks(text: string, at: number, most: number): number {
+  let end = at;
+  while (end - at < most && (text[end] === " " || text[end] === "\t")) end++;
+  return end;
+}
+
+const LONGEST_COPULA = 12;
+
+function wordAt(text: string, at: number): string {
+  let end = at;
+  while (end - at < LONGEST_COPULA && isWordUnit(text, end)) end++;
+  return text.slice(at, end).toLowerCase();
+}
+
+/** Skips a word for "is". Most words are none, and are told from these without the pattern. */
+function skipCopula(text: string, at: number): number {
+  const next = skipBlanks(text, text[at] === ":" ? at + 1 : at, 3);
+  const code = text.charCodeAt(next);
+  if (code < 128 && !SAID_BEGINS.has(wordAt(text, next))) return at;
+  return skip(SAID, text, at);
 }
 
 function skip(pattern: RegExp, text: string, at: number): number {

@@ -1,11 +1,14 @@
 /** JSON Web Tokens and private keys in text form. */
 import { type Hit, hitOf, spend } from "../check.ts";
-import { isDigit, matchEnd } from "../text/ascii.ts";
+import { isAnyBase64, isDigit, matchEnd } from "../text/ascii.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 30;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
+const LONGEST_HEADER = 4099;
+const isHeaderCode = (code: number): boolean => isAnyBase64(code) || code === EQUALS;
+const EQUALS = 0x3d;
 const LOOSE_JWT = /ey[A-Za-z0-9_-]{20,2048}\.(?:ey)?[A-Za-z0-9_-]{20,16384}(?:\.[A-Za-z0-9_-]{16,4096}){1,3}={0,2}/y;
 
 /** A JSON Web Token (RFC 7519, compact JWS or JWE) that begins at `at`. */
@@ -13,6 +16,10 @@ export function jsonWebToken(text: string, at: number): Hit | null {
   if (!text.startsWith("ey", at)) return null;
   spend(CHECK_UNITS);
   if (at > 0 && /[A-Za-z0-9_-]/.test(text[at - 1] as string)) return null;
+  let dot = at;
+  while (dot < text.length && dot - at < LONGEST_HEADER && isHeaderCode(text.charCodeAt(dot))) dot++;
+  spend((dot - at) >> 2);
+  if (text[dot] !== ".") return null;
   const end = matchEnd(JWT, text, at);
   if (end >= 0 && hasHeader(text.slice(at, text.indexOf(".", at)))) return hitOf("jwt", at, end);
   const looseEnd = matchEnd(LOOSE_JWT, text, at);

@@ -5,6 +5,7 @@ import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
+const JUDGED_UNITS = 300;
 
 const AUTHORIZATION =
   /["'\\]{0,3}\s{0,4}[:=,]{1,2}>?\s{0,4}["'\\`]{0,3}([A-Za-z][\w-]{1,24})?[ \t]{0,3}([A-Za-z0-9+/=_.~:-]{4,4096})/y;
@@ -32,13 +33,19 @@ export function schemeCredential(scheme: "basic" | "bearer"): Check {
   };
 }
 
-function isCredential(value: string): boolean {
+/** A longer credential is judged by its beginning: groups of four characters of Base64. */
+const LONGEST_JUDGED = 160;
+
+function isCredential(written: string): boolean {
+  const value = written.slice(0, LONGEST_JUDGED);
+  spend(JUDGED_UNITS + written.length);
   if (isPlaceholder(value)) return false;
   return isBasic(value) || (value.length >= 10 && looksRandom(value));
 }
 
 /** Base64 of `user:password` (RFC 7617), or a value that is clearly meant as such. */
-function isBasic(value: string): boolean {
+function isBasic(written: string): boolean {
+  const value = written.slice(0, LONGEST_JUDGED);
   if (value.length < 8 || !BASE64.test(value) || isPlaceholder(value)) return false;
   const decoded = Buffer.from(value, "base64").toString("latin1");
   if (/^[\x20-\x7e]+$/.test(decoded) && decoded.includes(":"))

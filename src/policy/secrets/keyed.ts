@@ -30,8 +30,8 @@ const HARMLESS_BEFORE =
 const LONGEST_BEFORE = 16;
 /** What looking for a value costs, and what judging one costs. */
 const ASSIGNMENT_UNITS = 200;
-const VALUE_UNITS = 300;
-const SENTENCE_UNITS = 500;
+const VALUE_UNITS = 600;
+const SENTENCE_UNITS = 60;
 const LONGEST_ELEMENT = 400;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;

@@ -2,6 +2,8 @@
  * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password". The
  * words between name and value are many, so the value must look the part, the more the farther it is from the name.
  */
+import { spend } from "../check.ts";
+import { isDigit } from "../text/ascii.ts";
 import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
@@ -106,6 +108,31 @@ function* tokensIn(text: string, from: number, to: number): Generator<Place> {
   }
 }
 
+const isSign = (code: number): boolean => SIGN_CODES[code] === 1;
+const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) => Number(SIGN.test(String.fromCharCode(code))));
+
+/** Whether a token of `text[from, to)` has a digit or a sign, or `both`. Tells most stretches apart without a pattern. */
+function mayBeChosen(text: string, from: number, to: number, both: boolean): boolean {
+  let digit = false;
+  let sign = false;
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code === SPACE || code === NEW_LINE) {
+      digit = false;
+      sign = false;
+    } else if (isDigit(code)) digit = true;
+    else if (code < 128 && isSign(code)) sign = true;
+    else continue;
+    if (both ? digit && sign : digit || sign) return true;
+  }
+  return false;
+}
+
+const SPACE = 0x20;
+const NEW_LINE = 0x0a;
+/** What reading the tokens of a stretch costs. */
+const SEARCH_UNITS = 800;
+
 /** What may be a secret of a kind, behind a name that ends at `end` or in front of one that begins at `start`. */
 export function saidSecret(
   text: string,
@@ -114,6 +141,8 @@ export function saidSecret(
   kind: "password" | "key" | "account",
 ): Place | null {
   const to = Math.min(text.length, end + REACH);
+  if (!mayBeChosen(text, end, to, kind === "account")) return kind === "account" ? null : inFront(text, start, kind);
+  spend(SEARCH_UNITS);
   for (const { start: at, end: last } of tokensIn(text, end, to)) {
     if (last === to && to < text.length) break;
     const gap = text.slice(end, at);

@@ -9,7 +9,7 @@ const REACH = 72;
 const LONGEST_KEY = 1200;
 const SHORTEST_RUN = 6;
 /** The cost of searching after a name, and of judging a run. */
-const REACH_UNITS = 20;
+const REACH_UNITS = 60;
 const KEY_UNITS = 60;
 const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
 /** Tied by `=` or `:`, with a word such as key. */
