@@ -219,6 +219,17 @@ test("a conversation of OpenAI Agents goes on in its session", async () => {
   expect(await session.popItem()).toBeUndefined();
 });
 
+test("programs that share a session add and take every item once", async () => {
+  const { GoverndSession } = await adapters.import("openai-session.ts");
+  const agent = freshAgent();
+  const sessions: Session[] = Array.from({ length: 3 }, () => new GoverndSession(request(agent), "shared"));
+  const items = (of: number) => ["a", "b"].map((part) => ({ role: "user" as const, content: `${part}${of}` }));
+  await Promise.all(sessions.map((session, of) => session.addItems(items(of))));
+  const taken = await Promise.all(Array.from({ length: 7 }, (_, at) => sessions[at % 3]?.popItem()));
+  const contents = taken.map((item) => (item as { content?: string } | undefined)?.content ?? "nothing");
+  expect(contents.sort()).toEqual(["a0", "a1", "a2", "b0", "b1", "b2", "nothing"]);
+});
+
 test("the AI SDK's model calls the tools", async () => {
   const { memoryTools } = await adapters.import("ai-tools.ts");
   const calls: [string, object][] = [
