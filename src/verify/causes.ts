@@ -16,7 +16,8 @@
  *   of its agent.
  * - A seal by itself: a changed event before it, or the row of the key that signed it.
  * - An object of the schema: a cause in its table.
- * - All rows of a table: any of these that concerns the same agent or the same table.
+ * - All rows of a table: any of these that concerns the same agent or the same table. The workspace's policies concern
+ *   every agent.
  *
  * Wrong rows of one table that nothing explains are one cause, with their number and some of their keys.
  */
@@ -94,6 +95,10 @@ const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
 const ofOneAgent = (a: Problem, b: Problem): boolean =>
   a.agentId === undefined || b.agentId === undefined || a.agentId === b.agentId;
 
+/** Whether a cause concerns the agent of a problem. The workspace's own configs are policies of all agents. */
+const isAboutAgentOf = (problem: Problem, cause: Problem): boolean =>
+  ofOneAgent(problem, cause) || (cause.row?.table === "configs" && cause.agentId === null);
+
 /** A table whose rows as a whole are compared with those of another: the other's rows may be another agent's now. */
 const DEPENDS: Readonly<Record<string, string>> = { agents: "entries", entries: "checkpoints" };
 
@@ -154,8 +159,8 @@ const RULES: Readonly<Record<Rank, Rule>> = {
     if (isOfEvent(cause)) return changesLeaves(cause, null) || ofOneAgent(problem, cause);
     const [table, other] = [problem.row?.table, cause.row?.table];
     if (table === other || other === "agents" || DEPENDS[table ?? ""] === other) return true;
-    if (rankOf(cause) === "row") return ofOneAgent(problem, cause);
-    return ["log", "schema"].includes(rankOf(cause)) || (rankOf(cause) === "whole" && ofOneAgent(problem, cause));
+    if (rankOf(cause) === "row") return isAboutAgentOf(problem, cause);
+    return ["log", "schema"].includes(rankOf(cause)) || (rankOf(cause) === "whole" && isAboutAgentOf(problem, cause));
   },
 };
 

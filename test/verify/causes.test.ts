@@ -56,6 +56,19 @@ test("rows that name a position without its event follow from what took the even
   ]);
 });
 
+test("the workspace's policies explain what is wrong with the entries of any agent, and a config only those of its own", () => {
+  const config = (agentId: string | null) =>
+    at("content_mismatch", 2, { agentId, row: { table: "configs", key: "v1", names: [2] } });
+  const missing = at("content_missing", 0, { agentId: null, row: { table: "configs", key: null, whole: true } });
+  const [alpha, beta] = ["alpha", "beta"].map((agent) => whole("content_changed", "entries", agent)) as [
+    Problem,
+    Problem,
+  ];
+  expect(short(config(null), alpha, beta)).toEqual(["content_mismatch@2+2"]);
+  expect(short(missing, alpha, beta)).toEqual(["content_missing@0+2"]);
+  expect(short(config("alpha"), alpha, beta)).toEqual(["content_mismatch@2+1", "content_changed@0+0"]);
+});
+
 test("what is found elsewhere is a cause of its own", () => {
   expect(short(at("hash_mismatch", 3), at("hash_mismatch", 4), entry("content_mismatch", "a", [8]))).toEqual([
     "hash_mismatch@3+0",
