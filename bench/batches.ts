@@ -27,7 +27,8 @@ export async function measureBatches(section: Section, binary: string, rounds: n
     if (!(error instanceof Unavailable)) throw error;
     section.notes.push(error.message);
   }
-  for (const one of cases) await send(one, WARM_UP_SECONDS);
+  // What fails here fails again, and is noted, when it is measured.
+  for (const one of cases) await send(one, WARM_UP_SECONDS).catch(() => {});
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < cases.length; turn++) {
       const one = cases[(turn + round) % cases.length] as Case;

@@ -45,8 +45,9 @@ function installBun() {
     stdio: ["ignore", "ignore", "inherit"],
   });
   if (status !== 0) fail(`npm could not fetch Bun ${WANTED}${error ? ` (${error.message})` : ""}: is there a network?`);
-  // Bun's packages are optional dependencies: npm succeeds without those that it cannot fetch.
-  if (!existsSync(join(TOOLS, "node_modules/@oven")))
+  // Bun's packages are optional dependencies: npm succeeds without those that it cannot fetch, and leaves their directory.
+  const packages = join(TOOLS, "node_modules/@oven");
+  if (!existsSync(packages) || readdirSync(packages).length === 0)
     fail(`npm could not fetch Bun ${WANTED} for ${process.platform} ${process.arch}: is there a network?`);
   return installedBun() ?? fail(`the Bun that npm fetched does not run on ${process.platform} ${process.arch}`);
 }

@@ -98,7 +98,9 @@ function neededGlibc(program: Buffer): string {
   return `2.${newest}`;
 }
 
+/** The time of the last commit, s; 0 without git, or outside of a repository. */
 function lastCommitTime(): string {
+  if (Bun.which("git") === null) return "0";
   const { stdout } = Bun.spawnSync(["git", "log", "-1", "--format=%ct"], { cwd: ROOT, stderr: "ignore" });
   return stdout.toString().trim() || "0";
 }

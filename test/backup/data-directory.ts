@@ -9,6 +9,9 @@ import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
 import { inMemory } from "../temporary.ts";
 
+/** Workspaces whose closed files may be open together. */
+const RELEASED_AFTER = 50;
+
 export class FilledDirectory implements Disposable {
   readonly #home = mkdtempSync(join(inMemory(), "governd-test-"));
   readonly data: DataDirectory = dataDirectory(join(this.#home, "data"));
@@ -33,6 +36,7 @@ export class FilledDirectory implements Disposable {
         const { workspace, apiKey } = await administration.createWorkspace(`workspace ${i}`);
         directory.ids.push(workspace.id);
         directory.keys.push(apiKey);
+        if (i % RELEASED_AFTER === RELEASED_AFTER - 1) await filesReleased(directory.data.workspaces);
       }
     });
     await filesReleased(directory.data.root);

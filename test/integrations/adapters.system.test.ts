@@ -279,7 +279,7 @@ test("an MCP client uses the memory of an agent", async () => {
 });
 
 const PYTHON = ["python3", "/usr/bin/python3"].find(
-  (path) => Bun.spawnSync([path, "-c", "import httpx, requests"]).success,
+  (path) => Bun.which(path) !== null && Bun.spawnSync([path, "-c", "import httpx, requests"]).success,
 );
 const SESSIONS = {
   requests: "import requests\nsession = requests.Session()\nsession.verify = ca",

@@ -57,8 +57,8 @@ export async function countPresent(reader: Reader, agent: AgentState, nowMs: num
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
-/** Entries read at once. */
-const ENTRIES_AT_ONCE = 64;
+/** Entries read at once: few, since they may be large. */
+const ENTRIES_AT_ONCE = 16;
 /** The size of a piece, UTF-16 units, unless one entry is larger. Memory must not grow when a client does not read. */
 const PIECE_CHARACTERS = 64 * 1024;
 
