@@ -6,6 +6,7 @@ import { governd, makeWorkspace } from "../cli/governd.ts";
 import { GOVERND, governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
+import { anySeed } from "../seeded.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -18,64 +19,72 @@ const WRITE_EVERY_MS = 5;
 /** A compaction begins within this time, and takes about as long. */
 const SPREAD_MS = 1_500;
 
-test.each([
+const KILLS = [
   ["in steps", "daemon"],
   ["in steps", "command"],
-  ["by a copy", "daemon"],
   ["by a copy", "command"],
-] as const)("a compaction %s, the %s is killed", async (how, killed) => {
-  using directory = temporaryDirectory();
-  const data = directory.join("data");
-  const made = await makeWorkspace(data);
-  const path = join(data, "workspaces", `${made.workspace_id}.db`);
-  const words = ["compact", "--data-dir", data, "--json"];
-  const kept = new Map<string, string>();
-  for (let round = 0; round < ROUNDS; round++) {
-    if (how === "by a copy") {
-      using connection = openConnection(path);
-      connection.exec("PRAGMA auto_vacuum = NONE; VACUUM");
-      connection.cutOff(1);
-    }
-    await filesReleased();
-    await using daemon = await startGovernd(data);
-    const write = async (key: string, value: string) => {
-      const body = JSON.stringify({ agent_id: "a", key, value });
-      const answer = await daemon.ask("/v1/data/write", { method: "POST", body, apiKey: made.api_key });
-      if (answer.status === 200) kept.set(key, value);
-    };
-    const fill = (prefix: string, value: string) =>
-      Promise.all(Array.from({ length: ENTRIES }, (_, i) => write(`${prefix}-${i}`, `${round} ${i} ${value}`)));
-    await fill("old", VALUE);
-    await fill("kept", "small");
-    const erase = ["erase", "--workspace", made.workspace_id, "--agent", "a", "--prefix", "old-", "--data-dir", data];
-    expect(await governdProcess(erase)).toMatchObject({ code: 0 });
-    for (let i = 0; i < ENTRIES; i++) kept.delete(`old-${i}`);
-    // A copy replaces the file when nobody has written to it for a while.
-    if (how === "by a copy") await Bun.sleep(2_100);
-    const command = Bun.spawn([...GOVERND, ...words], { stdout: "ignore", stderr: "ignore" });
-    let isOver = false;
-    const load = (async () => {
-      for (let i = 0; how === "in steps" && !isOver; i++) {
-        await write(`meanwhile-${round}-${i}`, "m").catch(() => {});
-        await Bun.sleep(WRITE_EVERY_MS);
+  ["by a copy", "daemon"],
+] as const;
+/** Each way of compacting with one of both killed, the other one now and then. */
+const EVERY = effort({ usual: 2, long: 1 });
+const FIRST = anySeed() % EVERY;
+
+test.each(KILLS.filter((_, index) => index % EVERY === FIRST))(
+  "a compaction %s, the %s is killed",
+  async (how, killed) => {
+    using directory = temporaryDirectory();
+    const data = directory.join("data");
+    const made = await makeWorkspace(data);
+    const path = join(data, "workspaces", `${made.workspace_id}.db`);
+    const words = ["compact", "--data-dir", data, "--json"];
+    const kept = new Map<string, string>();
+    for (let round = 0; round < ROUNDS; round++) {
+      if (how === "by a copy") {
+        using connection = openConnection(path);
+        connection.exec("PRAGMA auto_vacuum = NONE; VACUUM");
+        connection.cutOff(1);
       }
-    })();
-    await Bun.sleep((SPREAD_MS * (round + Math.random())) / ROUNDS);
-    if (killed === "daemon") await daemon.stop("SIGKILL");
-    else command.kill("SIGKILL");
-    await command.exited;
-    isOver = true;
-    await load;
-    await using again = killed === "daemon" ? await startGovernd(data) : null;
-    for (const [key, value] of kept) {
-      const answer = await (again ?? daemon).ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey: made.api_key });
-      expect(await answer.json()).toMatchObject({ key, value });
+      await filesReleased();
+      await using daemon = await startGovernd(data);
+      const write = async (key: string, value: string) => {
+        const body = JSON.stringify({ agent_id: "a", key, value });
+        const answer = await daemon.ask("/v1/data/write", { method: "POST", body, apiKey: made.api_key });
+        if (answer.status === 200) kept.set(key, value);
+      };
+      const fill = (prefix: string, value: string) =>
+        Promise.all(Array.from({ length: ENTRIES }, (_, i) => write(`${prefix}-${i}`, `${round} ${i} ${value}`)));
+      await fill("old", VALUE);
+      await fill("kept", "small");
+      const erase = ["erase", "--workspace", made.workspace_id, "--agent", "a", "--prefix", "old-", "--data-dir", data];
+      expect(await governdProcess(erase)).toMatchObject({ code: 0 });
+      for (let i = 0; i < ENTRIES; i++) kept.delete(`old-${i}`);
+      // A copy replaces the file when nobody has written to it for a while.
+      if (how === "by a copy") await Bun.sleep(2_100);
+      const command = Bun.spawn([...GOVERND, ...words], { stdout: "ignore", stderr: "ignore" });
+      let isOver = false;
+      const load = (async () => {
+        for (let i = 0; how === "in steps" && !isOver; i++) {
+          await write(`meanwhile-${round}-${i}`, "m").catch(() => {});
+          await Bun.sleep(WRITE_EVERY_MS);
+        }
+      })();
+      await Bun.sleep((SPREAD_MS * (round + Math.random())) / ROUNDS);
+      if (killed === "daemon") await daemon.stop("SIGKILL");
+      else command.kill("SIGKILL");
+      await command.exited;
+      isOver = true;
+      await load;
+      await using again = killed === "daemon" ? await startGovernd(data) : null;
+      for (const [key, value] of kept) {
+        const answer = await (again ?? daemon).ask(`/v1/data/read?agent_id=a&key=${key}`, { apiKey: made.api_key });
+        expect(await answer.json()).toMatchObject({ key, value });
+      }
+      expect(await governd(["verify", data])).toMatchObject({ code: 0 });
+      await (again ?? daemon).stop();
+      await filesReleased();
     }
+    expect(await governdProcess(words)).toMatchObject({ code: 0, err: "" });
+    expect((await governdProcess(words)).json()).toMatchObject({ given_back: 0, workspaces: [] });
     expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-    await (again ?? daemon).stop();
-    await filesReleased();
-  }
-  expect(await governdProcess(words)).toMatchObject({ code: 0, err: "" });
-  expect((await governdProcess(words)).json()).toMatchObject({ given_back: 0, workspaces: [] });
-  expect(await governd(["verify", data])).toMatchObject({ code: 0 });
-});
+  },
+);

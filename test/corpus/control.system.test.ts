@@ -86,9 +86,9 @@ const CONTROL_FILE = "control.db";
 /** Of each column and each table, so many of the changes that differ in row and kind. */
 const CHANGES_ALIKE = effort({ usual: 1, long: 1_000 });
 /** One in so many of the changes of the schema. */
-const SCHEMA_CHANGES = effort({ usual: 4, long: 1 });
-const FLIPS = effort({ usual: 12, long: 2_000 });
-const SEAL_FLIPS = effort({ usual: 8, long: 1_000 });
+const SCHEMA_CHANGES = effort({ usual: 8, long: 1 });
+const FLIPS = effort({ usual: 8, long: 2_000 });
+const SEAL_FLIPS = effort({ usual: 4, long: 1_000 });
 /** Bytes between two places where a record is cut off: not a length of its lines. */
 const CUTS = effort({ usual: 23, long: 1 });
 const SEED = 20_261_123;

@@ -11,6 +11,8 @@ import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { makeBase, tamper } from "../corpus/base.ts";
+import { effort } from "../effort.ts";
+import { anySeed } from "../seeded.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;
@@ -178,10 +180,14 @@ describe.skipIf(Bun.which("python3") === null)("the second implementation", () =
 
   test("says the same of every file", async () => {
     expect(verdicts.size).toBeGreaterThan(100);
-    const { stdout } = Bun.spawnSync(["python3", "-B", script, ...verdicts.keys()]);
+    // Half of them in `npm test`, others in each run.
+    const every = effort({ usual: 2, long: 1 });
+    const first = anySeed() % every;
+    const chosen = [...verdicts].filter((_, index) => index % every === first);
+    const { stdout } = Bun.spawnSync(["python3", "-B", script, ...chosen.map(([path]) => path)]);
     const said = stdout.toString().trim().split("\n");
     const words = { verified: "holds", tampered: "TAMPERED", undetermined: "cannot be established" };
-    const expected = [...verdicts].map(([path, verdict]) => `${path}: ${words[verdict]}`);
+    const expected = chosen.map(([path, verdict]) => `${path}: ${words[verdict]}`);
     expect(said.map((line, at) => line.slice(0, expected[at]?.length))).toEqual(expected);
   });
 
