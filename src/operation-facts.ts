@@ -36,6 +36,11 @@ export type Filter = readonly Condition[];
 /** When an entry ends by itself: at a moment, ms, or so long after it is written. */
 export type Expiry = { atMs: number } | { afterMs: number };
 
+/** The lengths of the intervals that events are counted in. */
+export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
+
+export type ActivityInterval = (typeof ACTIVITY_INTERVALS)[number];
+
 /** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 

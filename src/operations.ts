@@ -7,6 +7,7 @@
 import type { VersionCondition } from "./condition.ts";
 import type { JsonObject } from "./json.ts";
 import {
+  type ActivityInterval,
   type AuditScope,
   type ControlEffect,
   type EffectKind,
@@ -434,7 +435,13 @@ export const OPERATIONS = {
   "audit.activity": {
     ...TRAIL_READ,
     kind: "inquiry",
-    input: takes<{ scope: AuditScope; window: TimeWindow; interval: "minute" | "hour" | "day" }>(),
+    input: takes<{
+      scope: AuditScope;
+      window: TimeWindow;
+      interval: ActivityInterval;
+      /** Counts what the policies found in the whole workspace, in place of all events. */
+      byDetector?: true;
+    }>(),
     did: "looked at the activity",
     tried: "look at the activity",
   },

@@ -40,6 +40,7 @@ import { systemTimer } from "../timer.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
+import { findingsFrom } from "./findings.ts";
 import type { Logger, LogLevel } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
@@ -297,6 +298,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { 
       factorKey: new FactorKey(directory),
       signup: settings.signup,
     },
+    findings: findingsFrom(pool, clock),
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
   };
 }

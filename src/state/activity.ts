@@ -3,6 +3,8 @@
  * between two moments is the difference of the positions at these moments, each found by halving. Where the clock once
  * stepped back, an interval's border is one of those that it could be.
  */
+
+import type { ActivityInterval } from "../operation-facts.ts";
 import { RecentWrites, WINDOW_MS } from "../policy/recent-writes.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
@@ -10,8 +12,8 @@ import { sqlNames } from "./entry-changes.ts";
 
 /** The most refused operations that are read. */
 const MAX_COUNTED = 1_000_000;
-/** Allowed writes are counted individually in windows with at most this many events of this many agents. */
-const MAX_SCANNED = 250_000;
+/** Writes are looked at individually in windows with at most this many events of this many agents. */
+export const MAX_SCANNED = 250_000;
 const MAX_AGENTS = 2_000;
 const AGENTS = `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`;
 
@@ -20,12 +22,12 @@ export const INTERVALS = {
   minute: { ms: 60_000, characters: "2026-01-31T08:00".length },
   hour: { ms: 3_600_000, characters: "2026-01-31T08".length },
   day: { ms: 86_400_000, characters: "2026-01-31".length },
-} as const;
+} as const satisfies Record<ActivityInterval, unknown>;
 
 export interface ActivityWindow {
   /** Null for the whole workspace. */
   agentId: string | null;
-  interval: keyof typeof INTERVALS;
+  interval: ActivityInterval;
   /** Both at the start of an interval. */
   startMs: number;
   endMs: number;
@@ -45,8 +47,7 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
   const { ms, characters } = INTERVALS[window.interval];
   const refused = await countRefused(reader, window, characters);
   const end = await endOf(reader, window.agentId);
-  const first = await firstAt(reader, window, { low: 0, high: end, atMs: window.startMs });
-  const last = await firstAt(reader, window, { low: first, high: end, atMs: window.endMs });
+  const [first, last] = await eventsIn(reader, window);
   const allowed = last - first > MAX_SCANNED ? null : await countAllowed(reader, window, characters);
   const activity: IntervalActivity[] = [];
   let from = first;
@@ -63,6 +64,13 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
     from = to;
   }
   return activity;
+}
+
+/** The position of the first event of a window, and the one after its last. */
+export async function eventsIn(reader: Reader, window: ActivityWindow): Promise<[first: number, last: number]> {
+  const end = await endOf(reader, window.agentId);
+  const first = await firstAt(reader, window, { low: 0, high: end, atMs: window.startMs });
+  return [first, await firstAt(reader, window, { low: first, high: end, atMs: window.endMs })];
 }
 
 /** Allowed writes by interval, agent by agent, each from an index alone; null when there are too many agents. */
@@ -131,7 +139,12 @@ async function countRefused(reader: Reader, { agentId, startMs, endMs }: Activit
 /** Events of one step. */
 const AT_ONCE = 500;
 
-type Refusal = [seq: number, timestamp: string, detectors: string];
+/** A blocked operation. */
+interface BlockedEvent {
+  timestamp: string;
+  /** As JSON, the detector and the mode of each finding. */
+  findings: string;
+}
 
 /**
  * Returns in how many blocked operations each detector found something, of an agent or of all. Erased and pruned details
@@ -143,30 +156,44 @@ export async function countBlockedBy(
   pause: () => Promise<void>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  let [seq, timestamp] = [-1, ""];
+  const window = { agentId, startMs: 0, endMs: Number.POSITIVE_INFINITY };
+  for await (const { findings } of blockedEvents(reader, window, pause)) {
+    const detectors = (JSON.parse(findings) as [string, string][]).map(([detector]) => detector);
+    for (const detector of new Set(detectors)) counts[detector] = (counts[detector] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** Yields the blocked operations of a window, by time. */
+export async function* blockedEvents(
+  reader: Reader,
+  { agentId, startMs, endMs }: Omit<ActivityWindow, "interval">,
+  pause: () => Promise<void>,
+): AsyncGenerator<BlockedEvent> {
+  const end = Number.isFinite(endMs) ? new Date(endMs).toISOString() : "9999";
+  let [seq, timestamp] = [-1, new Date(startMs).toISOString()];
   for (;;) {
-    const rows = await blockedAfter(reader, agentId, timestamp, seq);
-    for (const [, , detectors] of rows) {
-      for (const detector of new Set(JSON.parse(detectors) as string[])) counts[detector] = (counts[detector] ?? 0) + 1;
-    }
+    const rows = await blockedAfter(reader, agentId, [timestamp, seq, end]);
+    for (const [, at, findings] of rows) yield { timestamp: at, findings };
     const last = rows.at(-1);
-    if (last === undefined || rows.length < AT_ONCE) return counts;
+    if (last === undefined || rows.length < AT_ONCE) return;
     [seq, timestamp] = last;
     await pause();
   }
 }
 
 /** The `+` keeps SQLite to the index of refused operations. */
-const blockedAfter = (reader: Reader, agentId: string | null, timestamp: string, seq: number) =>
-  reader.all<Refusal>(
+const blockedAfter = (reader: Reader, agentId: string | null, after: [timestamp: string, seq: number, end: string]) =>
+  reader.all<[seq: number, timestamp: string, findings: string]>(
     `SELECT seq, timestamp,
-       (SELECT json_group_array(value ->> 'detector') FROM json_each(coalesce(details, '{}'), '$.findings'))
+       (SELECT json_group_array(json_array(value ->> 'detector', coalesce(value ->> 'mode', 'block')))
+        FROM json_each(coalesce(details, '{}'), '$.findings'))
      FROM events
      WHERE result IN ('blocked', 'denied') AND +result = 'blocked'
-       AND (timestamp > ?1 OR (timestamp = ?1 AND seq > ?2)) AND timestamp >= ?1
-       ${agentId === null ? "" : "AND +agent_id = ?3"}
+       AND (timestamp > ?1 OR (timestamp = ?1 AND seq > ?2)) AND timestamp >= ?1 AND timestamp < ?3
+       ${agentId === null ? "" : "AND +agent_id = ?4"}
      ORDER BY timestamp, seq LIMIT ${AT_ONCE}`,
-    agentId === null ? [timestamp, seq] : [timestamp, seq, agentId],
+    agentId === null ? after : [...after, agentId],
   );
 
 /** Events of a chain that are read at once. */

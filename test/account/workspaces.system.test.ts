@@ -287,6 +287,48 @@ test("a workspace shows what it occupies and how many share it", async () => {
   expect(json.keys).toBeGreaterThanOrEqual(1);
 });
 
+test("what the policies found is counted over time, by detector", async () => {
+  const client = daemon.client(owner.apiKey as string);
+  const findings = async (interval: string) => owner.browser.get(`${base}/findings/${interval}`);
+  expect((await findings("hour")).json.data).toHaveLength(24);
+  const pii = { mode: "audit", detectors: { email: "redact", iban: "block" } };
+  await client.configure("screened", { policies: { screening: { pii } } });
+  for (const text of [
+    "jane.roe@acme.io",
+    "joe@acme.io, +1 415 555 2671",
+    "Call +1 415 555 2671 or +1 415 555 2672.",
+    "DE89 3704 0044 0532 0130 00 and kim@acme.io",
+    "nothing",
+  ]) {
+    await client.write("screened", "k", text);
+  }
+  const events = await appended(async () => {
+    for (const [interval, count] of [
+      ["minute", 60],
+      ["hour", 24],
+      ["day", 30],
+    ] as const) {
+      const { status, json } = await findings(interval);
+      assertMatchesOpenApi("GET", `${base}/findings/${interval}`, status, json);
+      expect([json.interval, json.data.length]).toEqual([interval, count]);
+      const total = (member: string) => {
+        const sums: Record<string, number> = {};
+        for (const each of json.data) {
+          for (const [name, times] of Object.entries(each[member])) sums[name] = (sums[name] ?? 0) + Number(times);
+        }
+        return sums;
+      };
+      expect(total("blocked")).toEqual({ iban: 1 });
+      expect(total("redacted")).toEqual({ email: 2 });
+      expect(total("reported")).toEqual({ phone: 2 });
+    }
+  });
+  expect(events.map(([line]) => line)).toEqual(Array(3).fill("- audit.activity ok"));
+  expect(events[0]?.[1]).toMatchObject({ scope: "workspace", interval: "minute" });
+  const unknown = await findings("year");
+  expect([unknown.status, unknown.json.param]).toEqual([400, "interval"]);
+});
+
 test("every route of /account without a session is refused, and says what it takes", async () => {
   const { accountDocument } = await import("../http/support/openapi.ts");
   for (const [path, methods] of Object.entries(accountDocument.paths)) {

@@ -145,6 +145,7 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
   list_workspaces: async () => ({}),
   create_workspace: async () => ({ body: { name: "another" } }),
   read_workspace: async () => ({}),
+  count_findings: async () => ({ path: `${itsWorkspace(owner)}/findings/hour` }),
   change_workspace: async () => {
     const { browser, accountId } = await withSecondFactor();
     await owner.browser.put(`${itsWorkspace(owner)}/members/${accountId}`, { role: "owner" });

@@ -3,18 +3,26 @@ import { describe, expect, test } from "bun:test";
 import { EVENT_NAMES, eventFacts } from "../../src/operations.ts";
 import { jsonLines } from "../../src/web/api/lines.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
-import type { AuditEvent, CheckpointWithState, EntryItem, JsonObject } from "../../src/web/api/types.ts";
+import type {
+  AuditEvent,
+  CheckpointWithState,
+  EntryItem,
+  FindingsOverTime,
+  JsonObject,
+} from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { hasColons, nameBelow, steps } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
 import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
+import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
 import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
 import { sealSize } from "../../src/web/pages/workspace/seal-text.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { verb } from "../../src/web/ui/event-words.ts";
 import { size } from "../../src/web/ui/numbers.ts";
+import { roundTop } from "../../src/web/ui/series.ts";
 
 const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
   key,
@@ -183,6 +191,16 @@ test("parts in force are told by their paths", () => {
   expect(told("screening.patterns[0]")).toEqual(["Pattern code", "x+, in keys that begin with a/ or b/", "redact"]);
   expect(told("screening.exceptions[0]")).toEqual(["Exception …@example.org (Email address)", "ours", "left alone"]);
   expect(told("later.most")).toEqual(["later.most", null, "5"]);
+});
+
+test("what was found is shown by detector, the most frequent first, on a round axis", () => {
+  const at = (blocked: Record<string, number>) => ({ start_time: "", blocked, redacted: null, reported: null });
+  const findings = { data: [at({ email: 1, code: 1 }), at({}), at({ code: 3 })] } as unknown as FindingsOverTime;
+  expect(seriesOf(findings, "blocked")).toEqual([
+    { name: "code", values: [1, 0, 3] },
+    { name: "Email address", values: [1, 0, 0] },
+  ]);
+  expect([0, 1, 3, 5, 9, 11, 47, 61, 1000, 1001].map(roundTop)).toEqual([2, 2, 4, 6, 10, 20, 60, 80, 1000, 2000]);
 });
 
 test("lines of JSON are handed out whole, wherever the network cuts them", async () => {

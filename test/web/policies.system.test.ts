@@ -223,6 +223,25 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await page.getByRole("row", { name: "Block secrets on workspace" }).waitFor();
   });
 
+  test("what was blocked, redacted and reported is drawn over time, and told in a table", async () => {
+    const screening = { pii: { mode: "redact", detectors: { iban: "block" } } };
+    await beside("/v1/policies", { policies: { screening } }, "PUT");
+    await page.goto(room("/policies/findings"));
+    const blocked = page.getByRole("region", { name: "Blocked" });
+    await blocked.getByText("Nothing was blocked in this time.").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    await write("notes/9", "Pay to DE89 3704 0044 0532 0130 00.", "crawler");
+    await write("notes/9", "Mail to joe@example.com.", "crawler");
+    await blocked.getByRole("img", { name: "Blocked: 24 hours, by detector" }).waitFor();
+    await blocked.getByText("As a table").click();
+    await blocked.getByRole("columnheader", { name: "IBAN" }).waitFor();
+    await page.getByRole("button", { name: "1 hour" }).click();
+    await page
+      .getByRole("region", { name: "Stored, redacted" })
+      .getByText(/^Email address \d/)
+      .waitFor();
+  });
+
   test("nothing failed in the browser on the way", () => {
     expect(failures).toEqual([]);
   });

@@ -8,11 +8,13 @@ import type { OperationInputs } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
 import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
+import { countScreened } from "../../state/counts/findings.ts";
 import { listEvents } from "../../state/events.ts";
 import { sealingKeys } from "../../state/seals.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { answered, inquiry, noAgent, type OperationsOf, type QueryContext } from "../../workspace/operation.ts";
+import { TimeSlice } from "../../workspace/time-slice.ts";
 import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
@@ -136,7 +138,7 @@ const MAX_INTERVALS = 750;
 async function queryActivity(
   reader: Reader,
   { nowMs }: QueryContext,
-  { interval, scope, window }: OperationInputs["audit.activity"],
+  { interval, scope, window, byDetector }: OperationInputs["audit.activity"],
 ) {
   const { ms } = INTERVALS[interval];
   const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
@@ -147,12 +149,17 @@ async function queryActivity(
       `The window must hold 0 to ${MAX_INTERVALS} intervals. Choose a later start_time, an end_time after it, or a longer interval.`,
     );
   }
-  const counts = await countActivity(reader, { agentId: agentIdOf(scope), interval, startMs, endMs });
+  const counted = { interval, startMs, endMs };
+  const slice = new TimeSlice(() => performance.now(), nextTurn);
+  slice.begin();
+  const counts = byDetector
+    ? await countScreened(reader, counted, () => slice.pause())
+    : await countActivity(reader, { agentId: agentIdOf(scope), ...counted });
   return {
     interval,
     start_time: showTime(startMs),
     end_time: showTime(endMs),
-    data: counts.map(({ startMs: at, ...rest }) => ({ start_time: showTime(at), ...rest })),
+    data: counts.map(({ startMs: at, ...rest }) => ({ start_time: showTime(at), ...rest }) as JsonObject),
   };
 }
 

@@ -8,7 +8,7 @@ import { object } from "../../http/shapes.ts";
 import { parseTimestamp } from "../../http/timestamp.ts";
 import { isId } from "../../ids.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
-import type { AuditScope, ExportResumption, TimeWindow } from "../../operation-facts.ts";
+import { ACTIVITY_INTERVALS, type AuditScope, type ExportResumption, type TimeWindow } from "../../operation-facts.ts";
 import { EVENT_NAMES } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
@@ -137,11 +137,7 @@ export const auditRoutes = [
   route({
     operation: "audit.activity",
     at: "GET /v1/audit/activity",
-    query: object({
-      ...scoped,
-      interval: choice(schema.ACTIVITY_INTERVALS, "The length of an interval", "hour"),
-      ...window,
-    }),
+    query: object({ ...scoped, interval: choice(ACTIVITY_INTERVALS, "The length of an interval", "hour"), ...window }),
     input: ({ query: asked, principal }) => ({
       scope: scopeOf(asked, principal),
       window: windowOf(asked),

@@ -18,13 +18,12 @@ import {
   VersionId,
   WorkspaceId,
 } from "../../http/shapes.ts";
+import { ACTIVITY_INTERVALS } from "../../operation-facts.ts";
 import { EVENT_NAMES } from "../../operations.ts";
 import { ReportedProblem, Restore } from "../../verify/report-schema.ts";
 
 /** Every result that an event can have. */
 export const AUDIT_RESULTS = ["ok", "allowed", "blocked", "not_found", "conflict", "denied"] as const;
-
-export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
 
 export const Activity = shape(
   "Activity",

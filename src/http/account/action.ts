@@ -3,8 +3,9 @@ import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { findMembership, type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
-import type { WorkspaceEvent } from "../../control/journal.ts";
 import type { JsonObject } from "../../json.ts";
+import type { ActivityInterval } from "../../operation-facts.ts";
+import type { EventName } from "../../operations.ts";
 import { type CompiledEndpoint, compileEndpoint, type Endpoint, type NoMembers, type ParamsOf } from "../route.ts";
 
 /** What the routes of `/account` need of the rest of the program. */
@@ -13,6 +14,11 @@ export interface AccountDeps {
   parts: AccountParts;
   /** Bytes that a workspace occupies on disk. */
   storageBytes(workspaceId: string): Promise<number>;
+  /** Counts what the policies of a workspace found, over time. The account is the actor of the event. */
+  findings(
+    of: { workspaceId: string; accountId: string },
+    interval: ActivityInterval,
+  ): Promise<{ body: JsonObject; auditId: string | null }>;
   /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
 }
@@ -43,7 +49,7 @@ interface ActionDocs {
   /** Absent for a response without a body. */
   response?: { description: string; schema: TSchema };
   /** Its operations in the logs of a workspace and of the installation; absent when it is not recorded. */
-  recordedAs?: readonly WorkspaceEvent["operation"][];
+  recordedAs?: readonly EventName[];
   /** Its response may set or clear the cookie of the session. */
   setsCookies?: true;
 }

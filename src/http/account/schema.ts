@@ -7,6 +7,7 @@ import { KEY_NETWORKS_MAX } from "../../control/administration.ts";
 import { SCOPES } from "../../control/keys.ts";
 import { nameProblem } from "../../control/workspaces.ts";
 import { isNetwork } from "../../networks.ts";
+import { ACTIVITY_INTERVALS } from "../../operation-facts.ts";
 import { AgentId, MAX_NAME_LENGTH, textField, wordOf } from "../fields.ts";
 import { Actor, Count, nullable, object, oneOf, shape, Time, usuallyNull, WorkspaceId } from "../shapes.ts";
 
@@ -147,6 +148,24 @@ export const WorkspaceDetails = shape("WorkspaceDetails", {
   storage_bytes: Count,
   members: Count,
   keys: Count,
+});
+
+const ByDetector = t.Record(t.String(), t.Integer({ minimum: 1 }), {
+  description: "Numbers of operations, by the detector or the pattern that found something.",
+  examples: [{ email: 4 }],
+});
+
+export const FindingsOverTime = shape("FindingsOverTime", {
+  interval: oneOf(ACTIVITY_INTERVALS),
+  start_time: Time,
+  end_time: Time,
+  data: t.Array(
+    shape(
+      "FindingsInterval",
+      { start_time: Time, blocked: ByDetector, redacted: nullable(ByDetector), reported: nullable(ByDetector) },
+      "`redacted` and `reported` are null where there are too many events to look through.",
+    ),
+  ),
 });
 
 export const WhoAmI = shape("SignedIn", {

@@ -18,6 +18,8 @@ import {
   uninvite,
 } from "../../control/accounts/membership.ts";
 import { countKeysInForce } from "../../control/keys.ts";
+import { ACTIVITY_INTERVALS } from "../../operation-facts.ts";
+import { invalid } from "../../problem.ts";
 import { optionalInteger } from "../fields.ts";
 import { listWithoutPages, object } from "../shapes.ts";
 import { action, anyMemberAction, memberAction, ownerAction } from "./action.ts";
@@ -78,6 +80,21 @@ export const workspaceActions = [
           keys: countKeysInForce(connection, workspace.id, parts.clock()),
         },
       };
+    },
+  }),
+
+  memberAction({
+    name: "count_findings",
+    at: "GET /account/workspaces/:workspace_id/findings/:interval",
+    summary: "Count what the policies found",
+    description:
+      "By detector, in each of the last 60 minutes, 24 hours or 30 days: operations that were blocked, and writes that were stored redacted or reported.",
+    recordedAs: ["audit.activity"],
+    response: { description: "The counts, oldest first.", schema: schema.FindingsOverTime },
+    run({ workspace, accountId, params }, { findings }) {
+      const interval = ACTIVITY_INTERVALS.find((name) => name === params.interval);
+      if (interval === undefined) throw invalid("Findings are counted by minute, hour or day.", "interval");
+      return findings({ workspaceId: workspace.id, accountId }, interval);
     },
   }),
 

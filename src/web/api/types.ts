@@ -34,6 +34,7 @@ export type RecoveryCodes = Static<typeof account.RecoveryCodes>;
 export type Workspace = Static<typeof account.WorkspaceShape>;
 export type WorkspaceInfo = Static<typeof account.WorkspaceDetails>;
 export type NewWorkspace = Static<typeof account.NewWorkspace>;
+export type FindingsOverTime = Static<typeof account.FindingsOverTime>;
 export type Role = Workspace["role"];
 export type Member = Static<typeof account.MemberShape>;
 export type Invitation = Static<typeof account.InvitationShape>;

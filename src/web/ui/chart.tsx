@@ -14,10 +14,13 @@ const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
   day: new Intl.DateTimeFormat("en", { day: "numeric", month: "short" }),
 };
 
+/** Returns the name of the interval that begins at a time. */
+export const intervalName = (interval: Activity["interval"], at: string): string =>
+  FORMATS[interval].format(Date.parse(at));
+
 export function ActivityChart({ activity, label }: { activity: Activity; label: string }) {
   const { data, interval } = activity;
-  const format = FORMATS[interval];
-  const name = (at: string) => format.format(Date.parse(at));
+  const name = (at: string) => intervalName(interval, at);
   const most = Math.max(1, ...data.map(({ events }) => events));
   const total = sum(data, "events");
   const refused = sum(data, "blocked") + sum(data, "denied");

@@ -36,6 +36,7 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "policies-edited", path: `${room}/policies`, act: editedPolicies },
     { name: "policies-apply", path: `${room}/policies`, act: press("Apply …") },
     { name: "policies-preview", path: `${room}/policies`, act: previewedPolicies },
+    { name: "policies-findings", path: `${room}/policies/findings` },
     { name: "policies-versions", path: `${room}/policies/versions` },
     { name: "proof", path: `${room}/proof`, act: verifyNow },
     { name: "trail", path: `${room}/trail` },

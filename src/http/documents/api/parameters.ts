@@ -19,6 +19,7 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   workspace_id: path("The workspace's id.", "ws_01jz8v6s3yf0abm5q2x9k7n4tc"),
   account_id: path("A member's account.", "usr_01jz8v6s3yf0abm5q2x9k7n4tc"),
   invitation_id: path("An invitation.", "inv_01jz8v6s3yf0abm5q2x9k7n4tc"),
+  interval: path("The length of an interval: minute, hour or day.", "hour"),
   level: path("The level of the tile, 0 to 63.", "0"),
   tile: path(
     "The number of the tile in groups of three digits, all but the last after an x; a partial tile ends in .p/ and its width.",

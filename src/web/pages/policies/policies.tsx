@@ -10,6 +10,7 @@ import { say } from "../../ui/notices.tsx";
 import { Heading, Show, Tabs } from "../../ui/parts.tsx";
 import { draftOfPolicies, type PolicyDraft, toPolicies } from "./draft.ts";
 import { PolicyFields } from "./fields.tsx";
+import { FindingsTab } from "./findings.tsx";
 import { PolicyTools } from "./tools.tsx";
 import { VersionList } from "./version-list.tsx";
 import { VersionedForm } from "./versioned-form.tsx";
@@ -17,6 +18,7 @@ import { VersionedForm } from "./versioned-form.tsx";
 /** The views: what the address is followed by, the name of the tab, and what is shown. */
 export const POLICY_TABS: readonly (readonly [end: string, name: string, View: FunctionComponent])[] = [
   ["", "Policies", PoliciesTab],
+  ["/findings", "Findings", FindingsTab],
   ["/versions", "Versions", VersionsTab],
 ];
 

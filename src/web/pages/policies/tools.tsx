@@ -9,6 +9,7 @@ import { Replay } from "./replay.tsx";
 
 export function PolicyTools({ edited }: { edited: Edited }) {
   const { canRead, canWrite } = useRoom();
+  if (!canRead && !canWrite) return null;
   return (
     <aside class="policy-tools" aria-label="Tools">
       {canRead && <Playground edited={edited} />}

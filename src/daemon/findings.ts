@@ -1,0 +1,26 @@
+/** Counts what the policies found over time, for the dashboard. It is recorded like every look at a workspace's trail. */
+import type { AccountDeps } from "../http/account/action.ts";
+import type { Clock } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
+import { wholeText } from "../long-text.ts";
+import type { ActivityInterval } from "../operation-facts.ts";
+import { Problem } from "../problem.ts";
+import { INTERVALS } from "../state/activity.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
+
+/** How many intervals of each length are counted, the one that goes on included. */
+const COUNTED: Readonly<Record<ActivityInterval, number>> = { minute: 60, hour: 24, day: 30 };
+
+export const findingsFrom =
+  (pool: Pick<WorkspacePool, "perform">, clock: Clock): AccountDeps["findings"] =>
+  async ({ workspaceId, accountId }, interval) => {
+    const startMs = clock() - (COUNTED[interval] - 1) * INTERVALS[interval].ms;
+    const { answer, auditId } = await pool.perform({
+      name: "audit.activity",
+      principal: { actor: accountId, workspaceId, scope: "auditor", agents: null },
+      input: { scope: { scope: "workspace" }, window: { startMs }, interval, byDetector: true },
+    });
+    if (answer.kind === "problem") throw new Problem(answer.code, answer.detail);
+    if (answer.kind !== "json") throw new Error("counts of findings are JSON");
+    return { body: JSON.parse(wholeText(answer.body)) as JsonObject, auditId };
+  };
