@@ -126,6 +126,11 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
 
   test("who was slower sees both sides, and loses nothing", async () => {
     await page.getByLabel("Keep data for (days)").fill("30");
+    const tabs = page.getByRole("navigation", { name: "Policies" });
+    await tabs.getByRole("link", { name: "Versions" }).click();
+    await page.getByRole("row", { name: /^p1 in force/ }).waitFor();
+    await tabs.getByRole("link", { name: "Policies" }).click();
+    await page.getByText("Not saved yet").waitFor();
     await beside("/v1/policies", { policies: { block_secrets: true }, require_config: true }, "PUT");
     await page.getByText("p2 was saved in the meantime").waitFor();
     await save();

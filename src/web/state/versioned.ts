@@ -1,10 +1,11 @@
 /** Editing something that has versions: nothing is saved over a version that the editor has not seen. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { isCode } from "../api/client.ts";
 import type { AuditEvent, JsonObject } from "../api/types.ts";
+import { useAskBeforeUnload } from "../ui/leave.ts";
 import { say } from "../ui/notices.tsx";
 import { type Action, useAction, useEvents } from "./load.ts";
-import { useRoom } from "./session.ts";
+import { session, useRoom } from "./session.ts";
 
 /** One version; `version` is null for the state before the first one. */
 export interface AnyVersion {
@@ -45,15 +46,20 @@ export interface Editor<V extends AnyVersion, D> {
   start(from: V): void;
 }
 
+/** What was typed and not saved, with the version that it started from. It outlives the page, not the browser's tab. */
+const unsaved = new Map<string, { base: unknown; draft: unknown }>();
+
 export function useEditor<V extends AnyVersion, D>(
   what: Editable<V, D>,
   current: V,
   onSaved: (saved: V) => void,
 ): Editor<V, D> {
-  const { api } = useRoom();
-  const [base, setBase] = useState(current);
-  const [draft, setDraft] = useState<D>(() => what.draftOf(current));
-  const [newer, setNewer] = useState<string | null>(null);
+  const { id, api } = useRoom();
+  const key = `${session.value.kind === "in" ? session.value.account.id : ""} ${id} ${what.path}`;
+  const [kept] = useState(() => unsaved.get(key) as { base: V; draft: D } | undefined);
+  const [base, setBase] = useState(kept?.base ?? current);
+  const [draft, setDraft] = useState<D>(() => kept?.draft ?? what.draftOf(current));
+  const [newer, setNewer] = useState<string | null>(base.version === current.version ? null : current.version);
   const [theirs, setTheirs] = useState<V | null>(null);
   useEvents((event) => {
     const version = what.inForceAfter(event);
@@ -84,5 +90,10 @@ export function useEditor<V extends AnyVersion, D>(
     save.clear();
   });
   const changed = JSON.stringify(draft) !== JSON.stringify(what.draftOf(base));
+  useEffect(() => {
+    if (changed) unsaved.set(key, { base, draft });
+    else unsaved.delete(key);
+  }, [changed, key, base, draft]);
+  useAskBeforeUnload(changed);
   return { what, base, draft, setDraft, changed, newer, save, theirs, take, start };
 }

@@ -19,14 +19,16 @@ export const Leave = createContext(() => {});
 export function useHold(active: boolean, onBack: () => void): void {
   const latest = useRef(onBack);
   latest.current = onBack;
+  useAskBeforeUnload(active);
+  useEffect(() => (active ? hold(() => latest.current()) : undefined), [active]);
+}
+
+/** While `active`, the browser asks before it closes or loads the page. */
+export function useAskBeforeUnload(active: boolean): void {
   useEffect(() => {
     if (!active) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", ask);
-    const release = hold(() => latest.current());
-    return () => {
-      removeEventListener("beforeunload", ask);
-      release();
-    };
+    return () => removeEventListener("beforeunload", ask);
   }, [active]);
 }

@@ -52,7 +52,12 @@ export function VersionedForm<V extends AnyVersion, D>({ of, none, mayEdit, read
           >
             Save as a new version
           </button>
-          {changed && <Button onClick={() => of.start(base)}>Discard changes</Button>}
+          {changed && (
+            <>
+              <Button onClick={() => of.start(base)}>Discard changes</Button>
+              <span class="faint small">Not saved yet</span>
+            </>
+          )}
         </div>
       ) : (
         <p class="faint">{readOnly}</p>
