@@ -142,6 +142,7 @@ const AT_ONCE = 500;
 /** A blocked operation. */
 interface BlockedEvent {
   timestamp: string;
+  blockedBy: string;
   /** As JSON, the detector and the mode of each finding. */
   findings: string;
 }
@@ -174,7 +175,7 @@ export async function* blockedEvents(
   let [seq, timestamp] = [-1, new Date(startMs).toISOString()];
   for (;;) {
     const rows = await blockedAfter(reader, agentId, [timestamp, seq, end]);
-    for (const [, at, findings] of rows) yield { timestamp: at, findings };
+    for (const [, at, blockedBy, findings] of rows) yield { timestamp: at, blockedBy, findings };
     const last = rows.at(-1);
     if (last === undefined || rows.length < AT_ONCE) return;
     [seq, timestamp] = last;
@@ -184,8 +185,8 @@ export async function* blockedEvents(
 
 /** The `+` keeps SQLite to the index of refused operations. */
 const blockedAfter = (reader: Reader, agentId: string | null, after: [timestamp: string, seq: number, end: string]) =>
-  reader.all<[seq: number, timestamp: string, findings: string]>(
-    `SELECT seq, timestamp,
+  reader.all<[seq: number, timestamp: string, blockedBy: string, findings: string]>(
+    `SELECT seq, timestamp, body ->> '$.blocked_by',
        (SELECT json_group_array(json_array(value ->> 'detector', coalesce(value ->> 'mode', 'block')))
         FROM json_each(coalesce(details, '{}'), '$.findings'))
      FROM events

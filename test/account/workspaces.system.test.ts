@@ -292,13 +292,14 @@ test("what the policies found is counted over time, by detector", async () => {
   const findings = async (interval: string) => owner.browser.get(`${base}/findings/${interval}`);
   expect((await findings("hour")).json.data).toHaveLength(24);
   const pii = { mode: "audit", detectors: { email: "redact", iban: "block" } };
-  await client.configure("screened", { policies: { screening: { pii } } });
+  await client.configure("screened", { policies: { screening: { pii }, limits: { value_bytes: 50 } } });
   for (const text of [
     "jane.roe@acme.io",
     "joe@acme.io, +1 415 555 2671",
     "Call +1 415 555 2671 or +1 415 555 2672.",
     "DE89 3704 0044 0532 0130 00 and kim@acme.io",
     "nothing",
+    "a text that is longer than the limit, which is fifty bytes",
   ]) {
     await client.write("screened", "k", text);
   }
@@ -318,7 +319,7 @@ test("what the policies found is counted over time, by detector", async () => {
         }
         return sums;
       };
-      expect(total("blocked")).toEqual({ iban: 1 });
+      expect(total("blocked")).toEqual({ iban: 1, limits: 1 });
       expect(total("redacted")).toEqual({ email: 2 });
       expect(total("reported")).toEqual({ phone: 2 });
     }

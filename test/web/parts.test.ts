@@ -14,7 +14,7 @@ import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { hasColons, nameBelow, steps } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
 import { compare } from "../../src/web/pages/agent/state-diff.ts";
-import { draftOfPolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
+import { draftOfPolicies, singlePolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
 import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
 import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
@@ -68,6 +68,10 @@ describe("the tree of keys", () => {
   });
 });
 
+test("policies that are objects have controls of their own", () => {
+  expect(singlePolicies().filter(([, { form }]) => form.type === "object")).toEqual([]);
+});
+
 describe("the form of a configuration", () => {
   const configs: JsonObject[] = [
     {
@@ -81,6 +85,7 @@ describe("the form of a configuration", () => {
       policies: {
         block_pii: false,
         block_secrets: false,
+        limits: { value_bytes: 65_536, entries: 1000 },
         screening: {
           pii: { mode: "redact", detectors: { iban: "block", email: "off" } },
           secrets: { detectors: { jwt: "audit" } },
@@ -135,17 +140,25 @@ test("parts of policies are put into others, which keep the rest", () => {
     patterns: [{ name: "a", regex: "1", mode: "block" }],
     exceptions: [{ detector: "a", equals: "x", reason: "new" }],
   };
-  const parts = partsOf({ block_pii: true, block_secrets: false, retention_days: 7, screening });
+  const parts = partsOf({
+    block_pii: true,
+    block_secrets: false,
+    retention_days: 7,
+    screening,
+    limits: { entries: 5 },
+  });
   expect(parts.map(({ label, isOn }) => `${isOn ? "on" : "off"} ${label}`)).toEqual([
     "on Block personal data: on",
     "off Block secrets: off",
     "on Keep data for (days): 7",
+    "on Most entries: 5",
     "on Modes of personal data: audit",
     "on Pattern a: block",
     "on Exception x (a)",
   ]);
   const into: JsonObject = {
     block_secrets: true,
+    limits: { value_bytes: 9, entries: 9 },
     screening: {
       pii: { mode: "block", detectors: { email: "off" } },
       secrets: { mode: "redact" },
@@ -161,6 +174,7 @@ test("parts of policies are put into others, which keep the rest", () => {
     block_pii: true,
     block_secrets: true,
     retention_days: 7,
+    limits: { value_bytes: 9, entries: 5 },
     screening: {
       ...screening,
       secrets: { mode: "redact" },
@@ -178,6 +192,7 @@ test("parts in force are told by their paths", () => {
       patterns: [{ name: "code", regex: "x+", mode: "redact", prefixes: ["a/", "b/"] }],
       exceptions: [{ detector: "email", ends_with: "@example.org", reason: "ours" }],
     },
+    limits: { entries: 7 },
     later: { most: 5 },
   } as unknown as JsonObject;
   const told = (path: string) => {
@@ -190,6 +205,7 @@ test("parts in force are told by their paths", () => {
   expect(told("screening.pii.detectors.us_ssn")).toEqual(["US social security number", null, "block"]);
   expect(told("screening.patterns[0]")).toEqual(["Pattern code", "x+, in keys that begin with a/ or b/", "redact"]);
   expect(told("screening.exceptions[0]")).toEqual(["Exception …@example.org (Email address)", "ours", "left alone"]);
+  expect(told("limits.entries")).toEqual(["Most entries", null, "7"]);
   expect(told("later.most")).toEqual(["later.most", null, "5"]);
 });
 

@@ -61,6 +61,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await exception.getByLabel("Reason").fill("our own addresses");
     await exception.getByLabel("Ends").fill("2099-05-06T07:08");
     await page.getByLabel("Keep data for (days)").fill("90");
+    await page.getByLabel("Most bytes of a value, as UTF-8").fill("65536");
     await page.getByLabel("Let agents make exceptions").check();
     await save();
     await pattern.getByText("Use RE2 syntax").waitFor();
@@ -73,6 +74,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
       exceptions_from_agents: true,
       policies: {
         retention_days: 90,
+        limits: { value_bytes: 65_536 },
         screening: {
           pii: { mode: "audit", detectors: { email: "redact", iban: "block" } },
           patterns: [{ name: "project", regex: "PRJ-[0-9]{5}", mode: "redact", prefixes: ["notes/"] }],

@@ -151,7 +151,8 @@ export const WorkspaceDetails = shape("WorkspaceDetails", {
 });
 
 const ByDetector = t.Record(t.String(), t.Integer({ minimum: 1 }), {
-  description: "Numbers of operations, by the detector or the pattern that found something.",
+  description:
+    "Numbers of operations, by the detector or the pattern that found something; what was blocked without one, by the policy.",
   examples: [{ email: 4 }],
 });
 

@@ -7,7 +7,7 @@ import type { Reader } from "../../store/transaction.ts";
 import { type ActivityWindow, blockedEvents, eventsIn, INTERVALS, MAX_SCANNED } from "../activity.ts";
 import { sqlNames } from "../entry-changes.ts";
 
-/** Numbers of operations, by detector. */
+/** Numbers of operations, by detector; those that were blocked without one by the policy. */
 export type ByDetector = Record<string, number>;
 
 export interface ScreenedInterval {
@@ -41,8 +41,10 @@ export async function countScreened(
     if (counts == null) return;
     for (const detector of detectors) counts[detector] = (counts[detector] ?? 0) + 1;
   };
-  for await (const { timestamp, findings } of blockedEvents(reader, whole, pause)) {
-    add(timestamp, "blocked", detectorsIn(findings, "block"));
+  for await (const { timestamp, blockedBy, findings } of blockedEvents(reader, whole, pause)) {
+    const detectors = detectorsIn(findings, "block");
+    // Limits, for instance, find nothing. Neither does an event whose details are erased.
+    add(timestamp, "blocked", detectors.size > 0 ? detectors : [blockedBy.replace("policy:", "")]);
   }
   for (let from = first; isScanned && from < last; from += AT_ONCE) {
     for (const [timestamp, findings] of await storedWithFindings(reader, from, Math.min(from + AT_ONCE, last))) {

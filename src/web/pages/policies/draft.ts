@@ -1,18 +1,20 @@
 /** Policies as the form edits them. Converting them back and forth loses nothing. */
 import type { JsonObject, JsonValue } from "../../../json.ts";
+import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../policy/limits.ts";
 import type { Kind, Mode } from "../../../policy/modes.ts";
 import { allPolicies } from "../../../policy/policies.ts";
 import type { SettingForm } from "../../../policy/policy.ts";
 import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
-import { parseObject } from "../../ui/json-text.ts";
 import { instant, localTime } from "../../ui/local-time.ts";
 
 export interface PolicyDraft {
-  /** By the policy's name: whether it is on, or its number or JSON text as typed, empty for none. */
+  /** By the policy's name: whether it is on, or its number as typed, empty for none. */
   settings: Readonly<Record<string, boolean | string>>;
   kinds: Readonly<Record<Kind, KindDraft>>;
   patterns: readonly Row<PatternTyped, PatternSetting>[];
   exceptions: readonly Row<ExceptionTyped, ExceptionSetting>[];
+  /** Each as typed, empty for none. */
+  limits: Readonly<Record<LimitName, string>>;
 }
 
 export interface KindDraft {
@@ -48,33 +50,45 @@ export interface ExceptionTyped {
   expires_at: string;
 }
 
-/** The policy that has controls of its own; the others have one each. */
+/** The policies that are objects, and have controls of their own. */
 const SCREENING = "screening";
 
+/** Every limit, in the order of the list. */
+export const LIMIT_NAMES = Object.keys(LIMIT_FORMS) as LimitName[];
+
 /** The policies that have one control each. */
-export const singlePolicies = () => allPolicies().filter(([name]) => name !== SCREENING);
+export const singlePolicies = () => allPolicies().filter(([name]) => name !== SCREENING && name !== LIMITS);
 
 export function draftOfPolicies(policies: JsonObject): PolicyDraft {
   const { pii, secrets, patterns = [], exceptions = [] } = (policies[SCREENING] ?? {}) as ScreeningSetting;
+  const limits = (policies[LIMITS] ?? {}) as LimitsSetting;
   return {
     settings: Object.fromEntries(singlePolicies().map(([name, { form }]) => [name, asTyped(form, policies[name])])),
     kinds: { pii: kindDraft(pii), secrets: kindDraft(secrets) },
     patterns: patterns.map((origin, id) => ({ id, origin, typed: typedPattern(origin) })),
     exceptions: exceptions.map((origin, id) => ({ id, origin, typed: typedException(origin) })),
+    limits: limitsBy((name) => String(limits[name] ?? "")),
   };
 }
 
-/** Returns the policies of a draft. @throws {ApiProblem} when a text cannot be sent */
+/** Returns the policies of a draft. What is wrong with a text is left to the daemon to say. */
 export function toPolicies(draft: PolicyDraft): JsonObject {
   const single = singlePolicies()
-    .map(([name, { form, display }]) => [name, asSetting(name, form, display.label, draft.settings[name] ?? "")])
+    .map(([name]) => [name, asSetting(draft.settings[name] ?? "")])
     .filter(([, setting]) => setting !== "");
   const screening = screeningOf(draft);
+  const limits = Object.entries(draft.limits).filter(([, typed]) => typed.trim() !== "");
   return {
     ...Object.fromEntries(single),
     ...(Object.keys(screening).length > 0 && { [SCREENING]: screening as JsonObject }),
+    ...(limits.length > 0 && {
+      [LIMITS]: Object.fromEntries(limits.map(([name, typed]) => [name, numberIn(typed.trim())])),
+    }),
   };
 }
+
+const limitsBy = (typed: (name: LimitName) => string) =>
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, typed(name)])) as Record<LimitName, string>;
 
 function screeningOf({ kinds, patterns, exceptions }: PolicyDraft): ScreeningSetting {
   const [pii, secrets] = [kindModes(kinds.pii), kindModes(kinds.secrets)];
@@ -138,13 +152,7 @@ const numberIn = (text: string): number | string => (/^\d+$/.test(text) ? Number
 
 function asTyped(form: SettingForm, setting: JsonValue | undefined): boolean | string {
   if (form.type === "boolean") return setting === true;
-  if (setting === undefined || setting === null) return "";
-  return form.type === "object" ? JSON.stringify(setting, null, 2) : String(setting);
+  return setting === undefined || setting === null ? "" : String(setting);
 }
 
-/** @throws {ApiProblem} when the text of an object is none */
-function asSetting(name: string, form: SettingForm, label: string, typed: boolean | string): JsonValue {
-  if (typeof typed === "boolean") return typed;
-  if (form.type !== "object" || typed.trim() === "") return numberIn(typed.trim());
-  return parseObject(`policies.${name}`, `"${label}"`, typed, "{}");
-}
+const asSetting = (typed: boolean | string): JsonValue => (typeof typed === "boolean" ? typed : numberIn(typed.trim()));

@@ -1,12 +1,12 @@
 /** The form's controls for policies: the same for the workspace and for an agent. */
 import type { ComponentChildren } from "preact";
 import { DETECTORS, type DetectorName } from "../../../policy/detectors.ts";
+import { LIMIT_FORMS, LIMITS } from "../../../policy/limits.ts";
 import { type Kind, MODES, type Mode } from "../../../policy/modes.ts";
 import { contentPolicies } from "../../../policy/policies.ts";
-import type { SettingForm } from "../../../policy/policy.ts";
-import { Check, Select, TextArea, TextField } from "../../ui/field.tsx";
+import { Check, Select, TextField } from "../../ui/field.tsx";
 import { Badge } from "../../ui/inline.tsx";
-import { type KindDraft, type PolicyDraft, singlePolicies } from "./draft.ts";
+import { type KindDraft, LIMIT_NAMES, type PolicyDraft, singlePolicies } from "./draft.ts";
 import { ExceptionRules, PatternRules } from "./rules.tsx";
 import { detectorName, MODE_OPTIONS } from "./words.ts";
 
@@ -50,15 +50,24 @@ export function PolicyFields({ draft, onDraft, disabled, children }: Props) {
         disabled={disabled}
       />
       <fieldset class="card" disabled={disabled}>
-        <legend>Data</legend>
-        {others.map(([name, { form, display }]) => (
+        <legend>Data and limits</legend>
+        {others.map(([name, { display }]) => (
           <SingleField
             key={name}
             param={`policies.${name}`}
-            form={form}
             display={display}
             setting={draft.settings[name] as boolean | string}
             onSetting={setSetting(name)}
+          />
+        ))}
+        {LIMIT_NAMES.map((name) => (
+          <NumberField
+            key={name}
+            label={LIMIT_FORMS[name].words}
+            hint="Writes of an agent beyond it are refused. Empty: no limit."
+            param={`policies.${LIMITS}.${name}`}
+            value={draft.limits[name]}
+            onValue={(typed) => onDraft({ ...draft, limits: { ...draft.limits, [name]: typed } })}
           />
         ))}
       </fieldset>
@@ -118,30 +127,25 @@ function KindFields({ kind, policy, blocks, draft, onDraft }: KindProps) {
 
 interface SingleProps {
   param: string;
-  form: SettingForm;
   display: { label: string; hint: string };
   setting: boolean | string;
   onSetting(setting: boolean | string): void;
 }
 
 /** A policy that has one control. */
-function SingleField({ param, form, display: { label, hint }, setting, onSetting }: SingleProps) {
+function SingleField({ param, display: { label, hint }, setting, onSetting }: SingleProps) {
   if (typeof setting === "boolean") return <Check label={label} hint={hint} checked={setting} onChecked={onSetting} />;
-  if (form.type === "object") {
-    const rows = Math.min(16, setting.split("\n").length + 1);
-    return <TextArea label={label} hint={hint} value={setting} onValue={onSetting} param={param} code rows={rows} />;
-  }
-  return (
-    <TextField
-      label={label}
-      hint={hint}
-      value={setting}
-      onValue={onSetting}
-      param={param}
-      inputMode="numeric"
-      pattern="[0-9]*"
-      class="narrow"
-      title="A whole number"
-    />
-  );
+  return <NumberField label={label} hint={hint} param={param} value={setting} onValue={onSetting} />;
+}
+
+interface NumberProps {
+  label: string;
+  hint: string;
+  param: string;
+  value: string;
+  onValue(value: string): void;
+}
+
+function NumberField(props: NumberProps) {
+  return <TextField {...props} inputMode="numeric" pattern="[0-9]*" class="narrow" title="A whole number" />;
 }

@@ -1,4 +1,5 @@
 /** Parts of policies, by the paths that the API gives them, in words. */
+import { LIMIT_FORMS, LIMITS, type LimitName } from "../../../policy/limits.ts";
 import { isMode, type Mode } from "../../../policy/modes.ts";
 import { allPolicies, contentPolicies } from "../../../policy/policies.ts";
 import type { ExceptionSetting, PatternSetting } from "../../../policy/screening.ts";
@@ -19,6 +20,8 @@ export function partInForce(policies: JsonObject, path: string): PartInForce {
   const [policy = "", list = "", , detector = ""] = path.split(/\.|\[/);
   const single = allPolicies().find(([name]) => name === path);
   if (single !== undefined) return { name: single[1].display.label, note: null, setting };
+  const limit = policy === LIMITS ? LIMIT_FORMS[list as LimitName] : undefined;
+  if (limit !== undefined) return { name: limit.words, note: null, setting };
   if (policy === "screening") {
     const kind = contentPolicies().find(([, one]) => one.kind === list)?.[1];
     if (kind !== undefined && detector === "") return { name: `Any ${kind.forbids}`, note: null, setting };

@@ -1,5 +1,6 @@
 /** The parts of policies, each of which can be put into the policies of a configuration without the others. */
 import type { JsonObject, JsonValue } from "../../../json.ts";
+import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../policy/limits.ts";
 import { contentPolicies } from "../../../policy/policies.ts";
 import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
 import { singlePolicies } from "./draft.ts";
@@ -29,7 +30,14 @@ export function partsOf(policies: JsonObject): PolicyPart[] {
     const put = screening((into) => ({ ...into, [kind]: setting }));
     return [{ id: kind, label: `Modes of ${forbids}: ${modesInWords(setting)}`, isOn: true, put }];
   });
-  return [...single, ...modes, ...patterns.map(patternPart), ...exceptions.map(exceptionPart)];
+  const limits = Object.entries((policies[LIMITS] ?? {}) as LimitsSetting).map(([name, most]): PolicyPart => {
+    const put = (into: JsonObject) => ({
+      ...into,
+      [LIMITS]: { ...(into[LIMITS] as JsonObject | undefined), [name]: most },
+    });
+    return { id: `limit ${name}`, label: `${LIMIT_FORMS[name as LimitName].words}: ${most}`, isOn: true, put };
+  });
+  return [...single, ...limits, ...modes, ...patterns.map(patternPart), ...exceptions.map(exceptionPart)];
 }
 
 /** Returns a change of policies that changes only their screening. */
