@@ -249,6 +249,21 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
       .waitFor();
   });
 
+  test("the event of a write says what was found, and what became of it", async () => {
+    const screening = { pii: { mode: "redact", detectors: { phone: "audit" } } };
+    await beside("/v1/policies", { policies: { screening, limits: { value_bytes: 100 } } }, "PUT");
+    const event = async (answer: Record<string, unknown>) => {
+      const [newest] = (await beside("/v1/audit?agent_id=crawler&limit=1")).data as { id: string }[];
+      await page.goto(room(`/events/${answer.audit_id ?? newest?.id}`));
+    };
+    await event(await write("notes/9", "Mail to joe@example.com or +1 415 555 2671.", "crawler"));
+    await page.getByText("Stored, with what was found replaced. The policies").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "email in the value" }).getByText("redact").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "phone in the value" }).getByText("audit").waitFor();
+    await event(await write("notes/9", "word ".repeat(30), "crawler"));
+    await page.getByText(/The policy limits of .*p\d+ does not allow it\./).waitFor();
+  });
+
   test("nothing failed in the browser on the way", () => {
     expect(failures).toEqual([]);
   });

@@ -87,20 +87,11 @@ export function EventDetails({ event }: { event: AuditEvent }) {
   const { id } = useRoom();
   const { details } = event;
   const chain = event.agent_id === null ? "the workspace's own" : "this agent";
-  const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : null;
+  const findings = Array.isArray(details?.findings) ? (details.findings as unknown as Finding[]) : [];
+  const isScreened = event.result === "blocked" || (event.result === "allowed" && findings.length > 0);
   return (
     <div class="event-details">
-      {event.result === "blocked" && (
-        <div class="callout tone-bad">
-          <p>
-            <strong>Nothing was stored.</strong> The policy{" "}
-            <code>{event.blocked_by === null ? "in force" : policyName(event.blocked_by)}</code>
-            {event.config_version !== null && <> of {event.config_version}</>} objects to:
-          </p>
-          {findings !== null && <Findings findings={findings} />}
-          <p class="faint small">The log keeps where and what kind, never the text itself.</p>
-        </div>
-      )}
+      {isScreened && <Screened event={event} findings={findings} />}
       {event.result === "denied" && <p class="callout tone-warn">{deniedBy(event)}, so this was refused.</p>}
       <Facts
         of={{
@@ -114,7 +105,7 @@ export function EventDetails({ event }: { event: AuditEvent }) {
             </a>
           ),
           Position: `${count(event.agent_seq)} of ${chain}, ${count(event.seq)} in the workspace`,
-          Details: <Details details={details} findings={findings !== null && event.result === "blocked"} />,
+          Details: <Details details={details} findings={isScreened && findings.length > 0} />,
           Hash: <Digest text={event.hash} label="hash" />,
           "Hash before":
             event.previous_hash === NO_HASH ? (
@@ -127,6 +118,41 @@ export function EventDetails({ event }: { event: AuditEvent }) {
       />
     </div>
   );
+}
+
+/** What the policies decided about a write, and what they found. */
+function Screened({ event, findings }: { event: AuditEvent; findings: readonly Finding[] }) {
+  const isBlocked = event.result === "blocked";
+  return (
+    <div class={isBlocked ? "callout tone-bad" : "callout tone-warn"}>
+      {isBlocked ? (
+        <p>
+          <strong>Nothing was stored.</strong> The policy{" "}
+          <code>{event.blocked_by === null ? "in force" : policyName(event.blocked_by)}</code>
+          {versionsOf(event)} {findings.length > 0 ? "objects to:" : "does not allow it."}
+        </p>
+      ) : (
+        <p>
+          <strong>
+            {event.details?.redacted === true ? "Stored, with what was found replaced." : "Stored, and reported."}
+          </strong>{" "}
+          The policies{versionsOf(event)} found:
+        </p>
+      )}
+      {findings.length > 0 && (
+        <>
+          <Findings findings={findings} withModes={!isBlocked} />
+          <p class="faint small">The log keeps where and what kind, never the text itself.</p>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Names the versions of the configuration and of the workspace's policies: " of v3 and p2". */
+function versionsOf({ config_version, details }: AuditEvent): string {
+  const versions = [config_version, details?.policies_version].filter((version) => typeof version === "string");
+  return versions.length === 0 ? "" : ` of ${versions.join(" and ")}`;
 }
 
 function Details({ details, findings }: { details: JsonObject | null; findings: boolean }) {

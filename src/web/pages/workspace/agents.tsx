@@ -87,7 +87,7 @@ function AgentTable({ agents }: { agents: readonly Agent[] }) {
     <Table
       head={[
         "Agent",
-        "Policies in force",
+        "Policies of its own",
         <th key="entries" scope="col" class="number">
           Entries
         </th>,
