@@ -8,6 +8,7 @@ import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit } from "../text/ascii.ts";
 import addressWords from "../words/addresses.txt" with { type: "text" };
 import { wordsOf } from "../words/lists.ts";
+import { datesIn } from "./dates.ts";
 import { placeAnchors } from "./places.ts";
 
 const BEFORE = 72;
@@ -171,7 +172,7 @@ function unitAddress(strong: boolean): Check {
 
 /** What is counted, so that the number before it is no house. */
 const COUNTED =
-  "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minutes?|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
+  "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minut\\p{L}*|хвилин\\p{L}*|минут\\p{L}*|dakika\\p{L}*|perc\\p{L}*|λεπτά|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
 const NUMBER_FIRST_HOME = new RegExp(
   String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}.'’-]{2,}`,
   "iu",
@@ -183,6 +184,9 @@ const NAME_FIRST_HOME = new RegExp(
 /** Numbers of rooms and ports are no houses. */
 const NO_HOME =
   /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
+/** "lives in Madrid since 2012": a year, unless the name of a street stands right before it. */
+const YEAR_AT_END = /\s\p{Ll}{1,12}\s(?:19|20)\d{2}$/u;
+const REACH_DATE = 32;
 const REACH_HOME = 72;
 const HOME_UNITS = 400;
 
@@ -194,7 +198,8 @@ function residence(text: string, _start: number, end: number): Hit | null {
   const numberFirst = NUMBER_FIRST_HOME.exec(after);
   const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
   if (match === null || (numberFirst === null && !/[^\p{L}]\p{Lu}\p{L}/u.test(match[0]))) return null;
-  if (NO_HOME.test(match[0])) return null;
+  if (NO_HOME.test(match[0]) || YEAR_AT_END.test(match[0]) || datesIn(text, end, end + REACH_DATE).length > 0)
+    return null;
   // A year, as in "lived in Rome in 2004".
   if (/\s(?:in|seit|since|en|em|nel|w|v|i|до|с|в|from|until)\s\d{4}$/iu.test(match[0])) return null;
   return hitOf("postal_address", end + 1, townEnd(text, end + match[0].length, text.slice(end, end + AFTER)));
@@ -232,7 +237,7 @@ function labelledAddress(clear: boolean): Check {
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
       const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
-      if (!match) continue;
+      if (!match || datesIn(text, end + at, end + at + REACH_DATE)[0]?.start === end + at) continue;
       const rest = value.slice(0, 110);
       const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
       if (!parts && !((clear || at === named) && isStreetLike(match[0]))) continue;

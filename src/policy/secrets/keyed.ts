@@ -180,12 +180,16 @@ function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
   return plausible && !isPlaceholder(value) && !PASSWORD_HASH.test(value);
 }
 
+const NAME_OF_ONE = /^(?:[A-Z][A-Z0-9]*_)*(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)(?:_[A-Z0-9]+)*$/;
+
 function isPassword(value: string, { link, quoted, copula }: Assigned): boolean {
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
   // A regular expression about passwords, or a name in a program.
   if (/\\[sSwWdDb][*+?{\])]|\(\?[:=!]|\[\^|\]\)?[*+{]/.test(value)) return false;
   if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4 && !/[&|].*\d$/.test(value))
     return false;
+  // The name of a variable: of the environment, or the next of a list.
+  if (NAME_OF_ONE.test(value) || (!quoted && /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/.test(value))) return false;
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;

@@ -53,7 +53,9 @@ const OTHER =
 const NUMBERED = /^(?:[\p{L}]+[-_.]?)+\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
 /** Names of machines, versions and products have numbers, too. */
 export const THING =
-  /^(?:server|host|node|db|web|app|api|vm|pc|srv|box|laptop|desktop|router|switch|nas|dev|prod|staging|test|user|usr|room|line|port|page|step|version|release|python|windows|win|ubuntu|debian|android|ios|iphone|ipad|sha|md|base|utf|oauth|http|ipv|s|ec|k|log|level|phase|stage|part|chapter|section|table|figure|item|option|field|form|file|group|team|site|zone|region|cluster|env|build|job|task|ticket|issue|order|raum|seite|kapitel|schritt|salle|página|pagina|strona|strana|covid|web|area|mp|h|col|row|var|arg|param)[-_.]?\d+|^\d+(?:st|nd|rd|th|er|e|º|ª|password|mal|fois|veces|vezes|volte|keer|razy|krát|gånger|gange|ganger)$/iu;
+  /^(?:server|host|node|db|web|app|api|vm|pc|srv|box|laptop|desktop|router|switch|nas|dev|prod|staging|test|user|usr|room|line|port|page|step|version|release|python|windows|win|ubuntu|debian|android|ios|iphone|ipad|sha|md|base|utf|oauth|http|ipv|s|ec|k|log|level|phase|stage|argon|bcrypt|scrypt|pbkdf|aes|rsa|hmac|blake|part|chapter|section|table|figure|item|option|field|form|file|group|team|site|zone|region|cluster|env|build|job|task|ticket|issue|order|raum|seite|kapitel|schritt|salle|página|pagina|strona|strana|covid|web|area|mp|h|col|row|var|arg|param)[-_.]?\d+(?:id|i|d|b|s)?(?!\p{L})|^\d+(?:st|nd|rd|th|er|e|º|ª|password|mal|fois|veces|vezes|volte|keer|razy|krát|gånger|gange|ganger)$/iu;
+/** A variable for a password. */
+const NAME_OF_ONE = /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/;
 const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$/u;
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
@@ -61,7 +63,7 @@ const SIGN = /[!#$%^&*+=?~|]/;
 
 function looksOf(token: string): 0 | 1 | 2 | 3 {
   if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
-  if (!/\p{L}/u.test(token) || isPlaceholder(token)) return NONE;
+  if (!/\p{L}/u.test(token) || THING.test(token) || NAME_OF_ONE.test(token) || isPlaceholder(token)) return NONE;
   const digit = /\d/.test(token);
   const sign = SIGN.test(token.slice(0, -1)) || token.endsWith("!!");
   if (digit && sign) return CLEAR;
