@@ -15,13 +15,18 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
 /** Words this short are matched whole only: encoded data is full of them. */
 const SHORT_WORD = 4;
+/** Shorter words have no plural: "wa" is not meant in "was". */
+const SHORTEST_PLURAL = 3;
 const LETTER = /\p{L}/u;
 
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
   const isPart = (text: string, start: number, end: number) =>
     word.length <= SHORT_WORD
-      ? isAlphanumeric(text, start - 1) || isPartOfName(text, end) || continues(text, end)
+      ? isAlphanumeric(text, start - 1) ||
+        isPartOfName(text, end) ||
+        continues(text, end) ||
+        (word.length < SHORTEST_PLURAL && isLowerLetter(text, end))
       : beginsWithin(text, start) || continues(text, end);
   return where(word, isPart, check);
 }
