@@ -210,7 +210,11 @@ async function makeRotatedLog(): Promise<void> {
   }
 }
 
+/** The programs of the page's commands. */
+const HAS_PROGRAMS = ["python3", "curl", "jq"].every((name) => Bun.which(name) !== null);
+
 beforeAll(async () => {
+  if (!HAS_PROGRAMS) return;
   await makeLargeLog();
   await makeRestoredLog();
   await makeRotatedLog();
@@ -269,7 +273,7 @@ function pattern(text: string): RegExp {
   return new RegExp(`^${lines.join("")}$`);
 }
 
-describe("docs/auditing.md", () => {
+describe.skipIf(!HAS_PROGRAMS)("docs/auditing.md", () => {
   test("its commands print what it shows", async () => {
     const commands = shownCommands();
     expect(new Set(commands.map(({ section }) => section)).size).toBeGreaterThan(6);
