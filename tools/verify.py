@@ -1190,7 +1190,7 @@ def take_erasures(header, erasures, log, last, own, keys):
     if erasures is None:
         return []
     try:
-        seal = erasures["seal"] and Seal(erasures["seal"])
+        seal = None if erasures["seal"] is None else Seal(erasures["seal"])
     except (ValueError, Problem):
         raise Tampered("seal_invalid", "the seal over the erasures is not in order") from None
     require(not seal or seal.workspace == header["workspace_id"], "seal_invalid", "the seal over the erasures is of another workspace")

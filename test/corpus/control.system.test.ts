@@ -37,7 +37,7 @@ import { type Change, Copies, columnsOf } from "./databases.ts";
 import { anywhere, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, Judge } from "./judge.ts";
 
-setDefaultTimeout(effort({ usual: PROCESS_TEST_MS, long: 1_800_000 }));
+setDefaultTimeout(effort({ usual: PROCESS_TEST_MS, long: 3_600_000 }));
 
 const directory = temporaryDirectory();
 let base: ControlBase;

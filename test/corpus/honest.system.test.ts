@@ -9,7 +9,7 @@ import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { type Everything, filesOf, makeEverything, writing } from "./everything.ts";
 import { expectRight, Judge } from "./judge.ts";
 
-setDefaultTimeout(2 * PROCESS_TEST_MS);
+setDefaultTimeout(effort({ usual: 2 * PROCESS_TEST_MS, long: 3_600_000 }));
 
 const COPIES = effort({ usual: 4, long: 200 });
 /** The second program looks at one in so many papers with each key, at others in each run. */
