@@ -136,7 +136,9 @@ export async function checkFile(reader: Reader): Promise<FileCheck> {
  */
 async function integrityMessages(reader: Reader): Promise<string[]> {
   try {
-    return (await reader.all<[string]>("PRAGMA integrity_check")).map(([message]) => message);
+    // As bytes: a damaged name of an index or a table, which a message quotes, may be no text.
+    const rows = await reader.all<[Uint8Array]>("SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check");
+    return rows.map(([message]) => new TextDecoder().decode(message));
   } catch (error) {
     if (sqliteCode(error) !== "SQLITE_ERROR") throw error;
     return [messageOf(error)];
