@@ -12,7 +12,7 @@ import { governdProcess } from "../cli/governd-process.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { Browser, freshEmail, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -444,13 +444,13 @@ describe("verification", () => {
     return { codes: [ours.code, theirs.code], said: theirs.out, out: ours.out };
   }
 
-  test("finds nothing in an honest one", async () => {
+  compared("finds nothing in an honest one", async () => {
     const { codes, said, out } = await verified(null);
     expect([codes, said]).toEqual([[0, 0], expect.stringContaining("holds")]);
     expect(out).toContain(logId);
   });
 
-  test.each([
+  compared.each([
     ["details", `UPDATE events SET details = '{}' WHERE seq = 1`],
     ["an actor", `UPDATE events SET body = replace(body, '"actor":"usr_', '"actor":"key_') WHERE seq = 1`],
     ["blanked details", "UPDATE events SET details = NULL, details_salt = NULL WHERE seq = 2"],

@@ -2,7 +2,7 @@
  * Acts that a backup's logs record and its control database has not seen: a restore reapplies them, so that no revoked
  * key, removed member or lowered role comes back.
  */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
@@ -32,7 +32,7 @@ import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 
 setDefaultTimeout(2 * PROCESS_TEST_MS);
 
@@ -140,7 +140,7 @@ async function lateBackup(home: TemporaryDirectory) {
 
 const STATUSES = { first: 200, revoked: 401, rotated: 401, successor: 200, created: 200, createdAndRevoked: 401 };
 
-test("what the logs state is in force after a restore, and nothing else", async () => {
+compared("what the logs state is in force after a restore, and nothing else", async () => {
   using home = temporaryDirectory();
   const { id, newcomer, keys, expected, path } = await lateBackup(home);
   const dataDir = home.join("restored");
@@ -158,7 +158,7 @@ test("what the logs state is in force after a restore, and nothing else", async 
   expect(await statusOf(dataDir, keys)).toEqual(STATUSES);
 });
 
-test("of the restored rows none may be as it was before the acts", async () => {
+compared("of the restored rows none may be as it was before the acts", async () => {
   using home = temporaryDirectory();
   const { path, id, newcomer } = await lateBackup(home);
   const dataDir = home.join("restored");
@@ -186,7 +186,7 @@ test("of the restored rows none may be as it was before the acts", async () => {
   }
 });
 
-test("a restore that is killed leaves nothing in use, and the next one is whole", async () => {
+compared("a restore that is killed leaves nothing in use, and the next one is whole", async () => {
   using home = temporaryDirectory();
   const { path, keys } = await lateBackup(home);
   for (let round = 0; round < KILLS; round++) {
@@ -208,34 +208,37 @@ test("a restore that is killed leaves nothing in use, and the next one is whole"
   expect(await statusOf(dataDir, keys)).toEqual(STATUSES);
 });
 
-test("an act that was pending is finished behind the restore, with its event in the log of the installation", async () => {
-  using home = temporaryDirectory();
-  const source = ensureDataDirectory(home.join("data"));
-  let installation = "";
-  await withParts(source, async (parts) => {
-    const founder = account(parts, "founder");
-    await foundWorkspace(parts, founder, "first");
-    installation = findInstallation(parts.control.connection)?.id as string;
-    const { record } = parts.journal;
-    // The process dies before the second event of the act.
-    parts.journal.record = async (id, event) => {
-      if (id === installation) throw new Error("killed");
-      await record(id, event);
-    };
-    await expect(foundWorkspace(parts, founder, "second")).rejects.toThrow();
-  });
-  await filesReleased(source.root);
-  const path = await backup(source, home.join("backups"));
-  const dataDir = home.join("restored");
-  const { rows_left_out } = await restore(path, dataDir);
-  expect(rows_left_out).toEqual([]);
-  expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
-  using log = openConnection(workspaceFile(dataDirectory(dataDir), installation), { readOnly: true });
-  const operations = log.all<[string]>("SELECT operation FROM events ORDER BY seq DESC LIMIT 2").flat();
-  expect(operations).toEqual(["account.create_workspace", "log.restore"]);
-});
+compared(
+  "an act that was pending is finished behind the restore, with its event in the log of the installation",
+  async () => {
+    using home = temporaryDirectory();
+    const source = ensureDataDirectory(home.join("data"));
+    let installation = "";
+    await withParts(source, async (parts) => {
+      const founder = account(parts, "founder");
+      await foundWorkspace(parts, founder, "first");
+      installation = findInstallation(parts.control.connection)?.id as string;
+      const { record } = parts.journal;
+      // The process dies before the second event of the act.
+      parts.journal.record = async (id, event) => {
+        if (id === installation) throw new Error("killed");
+        await record(id, event);
+      };
+      await expect(foundWorkspace(parts, founder, "second")).rejects.toThrow();
+    });
+    await filesReleased(source.root);
+    const path = await backup(source, home.join("backups"));
+    const dataDir = home.join("restored");
+    const { rows_left_out } = await restore(path, dataDir);
+    expect(rows_left_out).toEqual([]);
+    expect(await verify(dataDir)).toEqual({ exits: [0, 0], codes: [] });
+    using log = openConnection(workspaceFile(dataDirectory(dataDir), installation), { readOnly: true });
+    const operations = log.all<[string]>("SELECT operation FROM events ORDER BY seq DESC LIMIT 2").flat();
+    expect(operations).toEqual(["account.create_workspace", "log.restore"]);
+  },
+);
 
-test("acts at any moment of a backup are in force after its restore exactly when its logs have them", async () => {
+compared("acts at any moment of a backup are in force after its restore exactly when its logs have them", async () => {
   using home = temporaryDirectory();
   const source = ensureDataDirectory(home.join("data"));
   const ids: string[] = [];

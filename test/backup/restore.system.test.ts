@@ -17,7 +17,7 @@ import { answered } from "../../src/workspace/operation.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
-import { SecondVerifier } from "../verify/second-verifier.ts";
+import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { FilledDirectory } from "./data-directory.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -214,7 +214,7 @@ describe("a restore", () => {
 });
 
 describe("what an auditor sees who kept seals", () => {
-  test("a seal from before the backup anchors; one over lost events is `rolled_back`", async () => {
+  compared("a seal from before the backup anchors; one over lost events is `rolled_back`", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await from.write(id);
@@ -253,7 +253,7 @@ describe("what an auditor sees who kept seals", () => {
     }
   });
 
-  test("the seals that the restore names are explained, in every program, and no others", async () => {
+  compared("the seals that the restore names are explained, in every program, and no others", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await from.write(id);
@@ -286,7 +286,7 @@ describe("what an auditor sees who kept seals", () => {
     expect(out).toContain("; events 5 to 6 are known to be lost");
   });
 
-  test("a backup that is restored twice gets another origin each time", async () => {
+  compared("a backup that is restored twice gets another origin each time", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await from.write(id);
@@ -369,7 +369,7 @@ describe("what an auditor sees who kept seals", () => {
     expect([code, sources[0]?.problems.map((problem) => problem.code)]).toEqual([1, ["seal_beyond_log"]]);
   });
 
-  test("a restore that names another event than the one before it is tampering", async () => {
+  compared("a restore that names another event than the one before it is tampering", async () => {
     using from = await FilledDirectory.make(1);
     const [id] = from.ids as [string];
     await withWriter(from.data, sealKeySource(from.data, null), id, async (writer) => {

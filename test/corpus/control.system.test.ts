@@ -2,7 +2,7 @@
  * The control database against the logs: every column that events cover changed, every row removed, added and swapped.
  * Both programs must find each. What an honest directory can be is accused by neither.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from "bun:test";
 import {
   copyFileSync,
   cpSync,
@@ -30,7 +30,7 @@ import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 import { controlChanges, Oracle, schemaChanges, statedOf, WITHOUT_EVENT } from "./control-changes.ts";
 import { type Change, Copies, columnsOf } from "./databases.ts";
@@ -109,7 +109,7 @@ async function judgedAll(changes: readonly Change[]): Promise<unknown[]> {
 /** Columns that are compared with the event that a pending act names. */
 const OF_PENDING_ACTS = ["workspace_id", "event", "changes"].map((column) => `pending_acts.${column}`);
 
-test("every column is compared with events, or on the list of those that are not", () => {
+compared("every column is compared with events, or on the list of those that are not", () => {
   using connection = openConnection(base.directory.control, { readOnly: true });
   const all = [...columnsOf(connection)].flatMap(([table, names]) => names.map((name) => `${table}.${name}`));
   const compared = Object.entries(COVERED).flatMap(([table, columns]) =>
@@ -119,7 +119,7 @@ test("every column is compared with events, or on the list of those that are not
 });
 
 describe("generated", () => {
-  test("changes of every column and row are found if events state them, and only then", async () => {
+  compared("changes of every column and row are found if events state them, and only then", async () => {
     using connection = openConnection(base.directory.control);
     const oracle = new Oracle(connection, base.people.founder);
     const all = new Seeded(SEED).shuffled(controlChanges(connection));
@@ -132,13 +132,13 @@ describe("generated", () => {
     );
   });
 
-  test("changes of the schema are found", async () => {
+  compared("changes of the schema are found", async () => {
     using connection = openConnection(base.directory.control);
     const all = new Seeded(SEED).shuffled(schemaChanges(connection));
     expectRight(await judgedAll(all.filter((_, index) => index % SCHEMA_CHANGES === 0)));
   });
 
-  test("flips of single bits are found if events state what they change", async () => {
+  compared("flips of single bits are found if events state what they change", async () => {
     // Without a log, whose pages would overrule those of the file.
     const root = changed(() => {});
     const path = join(root, CONTROL_FILE);
@@ -158,7 +158,7 @@ describe("generated", () => {
   });
 });
 
-test("flips of single bits in a file of seals are found, in that of the installation, too", async () => {
+compared("flips of single bits in a file of seals are found, in that of the installation, too", async () => {
   const root = copyOf(base.root);
   const seeded = new Seeded(SEED);
   const files = readdirSync(join(root, "seals")).map((name) => join(root, "seals", name));
@@ -182,7 +182,7 @@ test("flips of single bits in a file of seals are found, in that of the installa
   expectRight(wrong);
 });
 
-test("a file of seals is nothing but records, of which a crash may have cut off the last one", async () => {
+compared("a file of seals is nothing but records, of which a crash may have cut off the last one", async () => {
   const root = copyOf(base.root);
   const path = join(root, "seals", `${base.otherId}.log`);
   for (const name of readdirSync(join(root, "workspaces"))) {
@@ -217,7 +217,7 @@ test("a file of seals is nothing but records, of which a crash may have cut off 
   expectRight(wrong);
 });
 
-test("a control database that is another file, or a part of one, is refused", async () => {
+compared("a control database that is another file, or a part of one, is refused", async () => {
   const whole: [string, (path: string) => void, 0 | 1 | 2 | "refused"][] = [
     // Without one, the report says that its rows are not part of the evidence.
     ["missing", (path) => rmSync(path), 0],
@@ -358,13 +358,13 @@ const CASES: Case[] = [
   ],
 ];
 
-test.each(CASES)("%s", async (_name, sql, expected) => {
+compared.each(CASES)("%s", async (_name, sql, expected) => {
   const { exits, codes, said } = await verified(changed((connection) => connection.exec(sql())));
   expect(exits, said).toEqual([1, 1]);
   expect(codes.slice(0, expected.length)).toEqual(expected);
 });
 
-test("a problem names table, id and event, and no secret", async () => {
+compared("a problem names table, id and event, and no secret", async () => {
   const root = changed((connection) => connection.run("UPDATE api_keys SET digest = randomblob(32), scope = 'full'"));
   const { problems } = await verified(root);
   const limited = problems.find(({ message }) =>
@@ -387,14 +387,14 @@ describe("an unfinished act", () => {
     return root;
   };
 
-  test("is no problem, before or after its event", async () => {
+  compared("is no problem, before or after its event", async () => {
     for (const file of [base.pending.before, base.pending.after]) {
       const { exits, codes, said } = await verified(withControl(file));
       expect([exits, codes], said).toEqual([[0, 0], []]);
     }
   });
 
-  test("hides nothing that was done before it is finished", async () => {
+  compared("hides nothing that was done before it is finished", async () => {
     const { workspaceId, keys, people } = base;
     const append = (kind: string, input: object) =>
       `UPDATE pending_acts SET changes = json_insert(changes, '$[#]', json('${JSON.stringify([kind, input])}'))`;
@@ -415,7 +415,7 @@ describe("an unfinished act", () => {
     }
   });
 
-  test("has columns that must be as they are, but for what it would create", async () => {
+  compared("has columns that must be as they are, but for what it would create", async () => {
     using connection = openConnection(base.pending.after, { readOnly: true });
     const changes = controlChanges(connection).filter(({ to }) => to.startsWith("pending_acts"));
     for (const change of changes) {
@@ -427,7 +427,7 @@ describe("an unfinished act", () => {
     }
   });
 
-  test("must state what its event says", async () => {
+  compared("must state what its event says", async () => {
     const forged: [string, string][] = [
       ["UPDATE pending_acts SET event = replace(event, 'cli', 'system')", "act_changed"],
       ["UPDATE pending_acts SET changes = replace(changes, 'revokeKey', 'noSuch')", "act_changed"],
@@ -450,7 +450,7 @@ describe("an unfinished act", () => {
 });
 
 describe("honest", () => {
-  test("is the directory as it is, and a workspace given alone says what is not covered", async () => {
+  compared("is the directory as it is, and a workspace given alone says what is not covered", async () => {
     const { exits, codes, said } = await verified(base.root);
     expect([exits, codes], said).toEqual([[0, 0], []]);
     const { code, out } = await governd(["verify", base.root]);
@@ -460,7 +460,7 @@ describe("honest", () => {
     expect([alone.code, alone.out]).toEqual([0, expect.stringContaining("not covered: control.db is not part of")]);
   });
 
-  test("are backups that acts were recorded beside, and what is restored from them", async () => {
+  compared("are backups that acts were recorded beside, and what is restored from them", async () => {
     const source = dataDirectory(changed(() => {}));
     const acts = async () => {
       await withParts(source, async (parts) => {
@@ -492,32 +492,35 @@ describe("honest", () => {
     expect([missing.exits, missing.codes], missing.said).toEqual([[0, 0], []]);
   });
 
-  test("is a directory that an older version restored, with an act that its control database had not seen", async () => {
-    const source = dataDirectory(changed(() => {}));
-    const backupCreatedAt = new Date().toISOString();
-    await withParts(source, async (parts) => {
-      await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
-    });
-    await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
-      const { seq, hash } = readHead(connection);
-      const details = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
-      const run = async () => answered(null, details, "{}");
-      await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
-    });
-    using connection = openConnection(source.control);
-    for (const again of [false, true]) {
-      if (again)
-        connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
-      connection.truncateLog();
-      const { exits, codes, said } = await verified(source.root);
-      expect([exits, codes], said).toEqual([[0, 0], []]);
-      expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
-      const { out } = await governd(["verify", source.root]);
-      expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
-    }
-  });
+  compared(
+    "is a directory that an older version restored, with an act that its control database had not seen",
+    async () => {
+      const source = dataDirectory(changed(() => {}));
+      const backupCreatedAt = new Date().toISOString();
+      await withParts(source, async (parts) => {
+        await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
+      });
+      await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
+        const { seq, hash } = readHead(connection);
+        const details = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
+        const run = async () => answered(null, details, "{}");
+        await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
+      });
+      using connection = openConnection(source.control);
+      for (const again of [false, true]) {
+        if (again)
+          connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
+        connection.truncateLog();
+        const { exits, codes, said } = await verified(source.root);
+        expect([exits, codes], said).toEqual([[0, 0], []]);
+        expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
+        const { out } = await governd(["verify", source.root]);
+        expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
+      }
+    },
+  );
 
-  test("are logs of older versions, which recorded acts that were refused and fewer details", async () => {
+  compared("are logs of older versions, which recorded acts that were refused and fewer details", async () => {
     const source = dataDirectory(changed(() => {}));
     const { workspaceId, people, invitations, keys } = base;
     await withParts(source, async ({ journal }) => {

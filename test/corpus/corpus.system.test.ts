@@ -1,10 +1,10 @@
 /** Every corruption of the corpus is found, and untouched parts are reported as valid. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
 import { filesReleased } from "../released.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { copyBase, makeBase, type Places } from "./base.ts";
 import { CORRUPTIONS } from "./corruptions.ts";
 
@@ -34,7 +34,7 @@ async function verify(words: string[]) {
 
 describe("governd verify", () => {
   for (const { name, apply, verify: words, exit, codes } of CORRUPTIONS) {
-    test(name, async () => {
+    compared(name, async () => {
       const places = copyBase(base, join(directory.path, name));
       await apply(places);
       const found = await verify(words(places));
@@ -58,7 +58,7 @@ describe("governd verify", () => {
     });
   }
 
-  test("says which events are sealed, unsealed and anchored", async () => {
+  compared("says which events are sealed, unsealed and anchored", async () => {
     const { sources } = await verify([base.database, "--public-key", base.publicKey, "--seal", base.earlySeal]);
     const [{ events, sealed_through, anchored_through }] = sources;
     expect(sealed_through).toBe(events - 2);

@@ -3,7 +3,7 @@
  * row removed and added again. Each is one problem of the first program, and both find it. The file is read as it is after
  * the change is in the database itself, or while it is only in the write-ahead log.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from "bun:test";
 import { copyFileSync } from "node:fs";
 import { Value } from "@sinclair/typebox/value";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
@@ -11,7 +11,7 @@ import { Report, type ReportedProblem } from "../../src/verify/report-schema.ts"
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { codesOf, SecondVerifier } from "../verify/second-verifier.ts";
+import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places } from "./base.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -183,7 +183,7 @@ let tried = 0;
 
 describe("a change of one column or row", () => {
   for (const [index, one] of TRIED.entries()) {
-    test(one.name, async () => {
+    compared(one.name, async () => {
       // Every second change is in the write-ahead log alone.
       const copy = changed(one, index % 2 === 1);
       if (copy === null) return;
@@ -208,6 +208,6 @@ describe("a change of one column or row", () => {
   }
 });
 
-test("so many changes were possible", () => {
+compared("so many changes were possible", () => {
   expect(tried).toBeGreaterThanOrEqual(160 / EVERY);
 });

@@ -1,5 +1,6 @@
 /** tools/verify.py, the second implementation of the verifier. */
 
+import { test } from "bun:test";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
@@ -38,6 +39,9 @@ export interface SaidReport {
 export const codesOf = (codes: readonly string[]): string[] => [...new Set(codes)].sort();
 
 export const HAS_PYTHON = Bun.which("python3") !== null;
+
+/** A test that asks both programs. It is skipped, and listed as such, where there is no Python. */
+export const compared = test.skipIf(!HAS_PYTHON);
 
 /** One process for all calls of a file of tests, from the first call on: starting Python takes longer than most calls. */
 export class SecondVerifier implements AsyncDisposable {
