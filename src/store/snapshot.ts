@@ -87,6 +87,8 @@ export function copyInto(connection: Connection, target: string): void {
 
 /** Returns what SQLite finds wrong with a file's structure, null when nothing. Nobody may write to it. */
 export function integrityProblem(connection: Connection): string | null {
-  const first = connection.value<string>("PRAGMA integrity_check(1)") ?? "ok";
-  return first === "ok" ? null : first;
+  // As bytes: a damaged name of an index or a table, which the message quotes, may be no text.
+  const first = connection.value<Uint8Array>("SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check(1)");
+  const message = first === undefined ? "ok" : new TextDecoder().decode(first);
+  return message === "ok" ? null : message;
 }
