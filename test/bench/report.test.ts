@@ -1,5 +1,7 @@
 /** The report of the benchmarks: medians and ratios of rounds, tables, and the plot. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { plot } from "../../bench/plot.ts";
 import { markdown, readmeLines, WRITES } from "../../bench/report.ts";
 import { attempt, isIncomplete, note, type Report, ratio, type Section } from "../../bench/results.ts";
@@ -49,6 +51,12 @@ test("README quotes the median of the ratios of the rounds at 64 clients", () =>
   const lines = readmeLines(report());
   expect(lines).toContain("- 4.00 times the writes per second of <peer>, with 1.00 times the processor time for each");
   expect(lines).toContain("2026-01-02, a machine");
+});
+
+test("README quotes the results that are in the repository", () => {
+  const root = join(import.meta.dir, "../..");
+  const results = JSON.parse(readFileSync(join(root, "bench/results/results.json"), "utf8"));
+  expect(readFileSync(join(root, "README.md"), "utf8")).toContain(readmeLines(results).trim());
 });
 
 test("the plot is well-formed and has a line with a point for each number of clients", () => {
