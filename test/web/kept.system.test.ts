@@ -29,9 +29,20 @@ describe.skipIf(!hasChromium)("what people type and get", () => {
     await page.goto(room("/agents/bot"));
     await page.getByRole("link", { name: "Data", exact: true }).click();
     await page.getByRole("button", { name: "Write", exact: true }).click();
+    await delayFrames();
     await dialog().getByLabel("Key", { exact: true }).fill(key);
     await value().fill(text);
   }
+
+  /** Delays what the page does after a frame, as a busy browser does: nothing may be lost meanwhile. */
+  const delayFrames = () =>
+    page.evaluate(() => {
+      const { setTimeout } = globalThis;
+      Object.assign(globalThis, {
+        requestAnimationFrame: (frame: () => void) => setTimeout(frame, 1_000),
+        setTimeout: (run: () => void, ms = 0) => setTimeout(run, ms + 1_000),
+      });
+    });
 
   /** Whether the browser would ask before it loads the page again. */
   const isHeld = () =>
@@ -74,6 +85,7 @@ describe.skipIf(!hasChromium)("what people type and get", () => {
     await page.goto(room());
     await page.getByRole("link", { name: "API keys", exact: true }).click();
     await page.getByRole("button", { name: "New key" }).click();
+    await delayFrames();
     await dialog().getByLabel("Label").fill("bot");
     await dialog().getByRole("button", { name: "Make the key" }).click();
     const shown = page.getByLabel("API key", { exact: true });

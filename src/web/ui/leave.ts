@@ -1,6 +1,6 @@
 /** Leaving a dialog or a page, and what must not be lost by it. */
 import { createContext } from "preact";
-import { useContext, useEffect, useRef } from "preact/hooks";
+import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { hold } from "../state/router.ts";
 
 /** Closes the dialog that a button opened. */
@@ -14,18 +14,19 @@ export const Leave = createContext(() => {});
 
 /**
  * While `active`, the page is not left without asking: the browser asks before it closes or loads the page, and its
- * button Back calls `onBack` instead of going back.
+ * button Back calls `onBack` instead of going back. Both hold from the moment that the page shows what must not be lost,
+ * so these are layout effects: a busy browser runs other effects a while after the text is on the page.
  */
 export function useHold(active: boolean, onBack: () => void): void {
   const latest = useRef(onBack);
   latest.current = onBack;
   useAskBeforeUnload(active);
-  useEffect(() => (active ? hold(() => latest.current()) : undefined), [active]);
+  useLayoutEffect(() => (active ? hold(() => latest.current()) : undefined), [active]);
 }
 
 /** While `active`, the browser asks before it closes or loads the page. */
 export function useAskBeforeUnload(active: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!active) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", ask);
