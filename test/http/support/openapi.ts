@@ -7,6 +7,7 @@ import { accountJson } from "../../../src/http/documents/api/account.ts";
 import { openApiJson } from "../../../src/http/documents/api/openapi.ts";
 
 export interface Document {
+  info: { description: string };
   paths: Record<string, Record<string, OperationDoc>>;
   components: Record<string, Record<string, unknown>>;
   security: object[];
@@ -113,11 +114,18 @@ const FRAMING: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
+/** Returns the headers that any response can have, which the first words of a document describe. */
+export function generalHeaders(of: Document): string[] {
+  const words = of.info.description.split("\n\n").find((each) => each.startsWith("Every response has")) ?? "";
+  return [...words.matchAll(/`([A-Z][A-Za-z-]+)`/g)].map(([, name]) => name as string);
+}
+
 /** Fails unless the document declares every header of an answer, and its media type. Other paths are not its matter. */
 export function assertDeclaresHeaders(method: string, path: string, status: number, headers: Headers): void {
   if (documented(method, path) === undefined) return;
   const { response } = responseAt(method, path, status);
-  const declared = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
+  const names = [...Object.keys(response.headers ?? {}), ...generalHeaders(documentOf(path))];
+  const declared = new Set(names.map((name) => name.toLowerCase()));
   const undeclared = [...headers.keys()].filter((name) => !declared.has(name) && !FRAMING.has(name));
   expect(undeclared, `${method} ${path} ${status} sends undeclared headers`).toEqual([]);
   const types = Object.keys(response.content ?? {});

@@ -25,15 +25,6 @@ interface Place {
   put(reference: JsonObject): void;
 }
 
-/** The headers of every response. */
-export const EVERYWHERE: readonly HeaderName[] = [
-  "X-Request-Id",
-  "Cache-Control",
-  "X-Content-Type-Options",
-  "RateLimit-Policy",
-  "RateLimit",
-];
-
 /** The problems of operations that are recorded. With others the request is refused before its operation. */
 const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "agent_suspended",
@@ -108,11 +99,12 @@ export class Components {
     return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
-  /** Refers to headers of a response. */
+  /** Returns the `headers` of a response, which refer to their descriptions; nothing for none. */
   headers(names: readonly HeaderName[]): JsonObject {
+    if (names.length === 0) return {};
     const refer = (name: HeaderName) =>
       this.#refer("headers", COMPONENT_NAMES[name] ?? name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
-    return Object.fromEntries(names.map((name) => [name, refer(name)]));
+    return { headers: Object.fromEntries(names.map((name) => [name, refer(name)])) };
   }
 
   /** Refers to a response that another operation has as well. */
@@ -130,7 +122,7 @@ export class Components {
       const named = specific.filter((code) => statusOf(code) === status).sort();
       const codes = [...new Set([...named, ...usual.filter((code) => statusOf(code) === status)])];
       const isRecorded = status === NOT_FOUND || codes.some((code) => RECORDED_PROBLEMS.has(code));
-      const headers = [...EVERYWHERE, ...(isRecorded ? RECORDED : []), ...codes.flatMap(headersOf)];
+      const headers = [...(isRecorded ? RECORDED : []), ...codes.flatMap(headersOf)];
       responses[status] =
         status === NOT_FOUND
           ? {
@@ -140,9 +132,7 @@ export class Components {
           : this.response(named.map(pascalCase).join("Or"), () => this.#problem(codes.map(shown), headers));
     }
     const words = usual.map((code) => `${statusOf(code)} ${shown(code)}`);
-    responses.default = this.response("Other", () =>
-      this.#problem(words, [...EVERYWHERE, ...usual.flatMap(headersOf)]),
-    );
+    responses.default = this.response("Other", () => this.#problem(words, usual.flatMap(headersOf)));
     return responses;
   }
 
@@ -184,7 +174,7 @@ export class Components {
   #problem(words: readonly string[], headers: readonly HeaderName[]): JsonObject {
     return {
       description: words.join(" "),
-      headers: this.headers([...new Set(headers)]),
+      ...this.headers([...new Set(headers)]),
       content: { "application/problem+json": { schema: this.schema(ProblemSchema) } },
     };
   }

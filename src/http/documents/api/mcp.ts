@@ -3,7 +3,7 @@ import { Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { MCP_PATHS, McpQuery } from "../../mcp/endpoint.ts";
 import { anyObject, object, shape } from "../../shapes.ts";
-import { type Components, EVERYWHERE } from "./components.ts";
+import type { Components } from "./components.ts";
 import type { Described } from "./document.ts";
 import { parametersOf } from "./parameters.ts";
 import { ProblemSchema } from "./problem-schema.ts";
@@ -62,20 +62,17 @@ export const MCP_OPERATIONS: readonly Described[] = MCP_PATHS.map((path) => ({
 }));
 
 function responses(components: Components): JsonObject {
-  const headers = components.headers(EVERYWHERE);
   const answer = { schema: components.schema(McpAnswer) };
   const refused = () => ({
     description: "An error of JSON-RPC, or a problem of HTTP: `invalid_request`, `not_found`.",
-    headers,
     content: { "application/json": answer, "application/problem+json": { schema: components.schema(ProblemSchema) } },
   });
   return {
     200: {
       description: "The answer to a request. A tool's refusal is a result with `isError`.",
-      headers,
       content: { "application/json": { ...answer, example: { jsonrpc: "2.0", id: 1, result: { tools: [TOOL] } } } },
     },
-    202: { description: "A notification was accepted.", headers },
+    202: { description: "A notification was accepted." },
     ...components.problems(["agent_suspended", "quota_exceeded"], ALWAYS),
     400: components.response("McpRefused", refused),
     404: components.response("McpRefused", refused),

@@ -6,7 +6,7 @@ import type { ProblemCode } from "../../../problem.ts";
 import type { Action } from "../../account/action.ts";
 import { exampleOf } from "../../example.ts";
 import type { Route } from "../../route.ts";
-import { type Components, EVERYWHERE, pascalCase } from "./components.ts";
+import { type Components, pascalCase } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
 
 /** The problems of any request that can be repeated safely. */
@@ -36,7 +36,7 @@ const ALWAYS_OF_ACTIONS = ALWAYS.filter(
 /** Returns the `responses` of a route. Its answer is called after `name`, unless it has a name of its own. */
 export function responsesOf(route: Route, name: string, components: Components): JsonObject {
   const { response, status } = route;
-  const sent: HeaderName[] = [...EVERYWHERE];
+  const sent: HeaderName[] = [];
   if (!leavesNoTrace(route.operation)) sent.push("X-Audit-Id");
   if (response.etag === true) sent.push("ETag");
   if (route.retryable) sent.push("Idempotent-Replayed");
@@ -45,8 +45,8 @@ export function responsesOf(route: Route, name: string, components: Components):
   const { mediaType = "application/json", otherTypes = [], example } = response;
   const content = { [mediaType]: answer(response.schema, name, components, example) };
   for (const type of otherTypes) content[type] = { schema: { type: "string" } };
-  const good = { description: response.description, headers: components.headers(sent), content };
-  const notModified = () => ({ description: "The entity tag still matches.", headers: components.headers(sent) });
+  const good = { description: response.description, ...components.headers(sent), content };
+  const notModified = () => ({ description: "The entity tag still matches.", ...components.headers(sent) });
   return {
     [status]: good,
     ...(route.method === "GET" && response.etag && { 304: components.response("NotModified", notModified) }),
@@ -64,17 +64,17 @@ function ownProblems({ operation, problems }: Route): readonly ProblemCode[] {
 /** Returns the `responses` of a route of `/account`. */
 export function actionResponses(action: Action, name: string, components: Components): JsonObject {
   const { response, status, recordedAs, setsCookies, problems } = action;
-  const sent: HeaderName[] = [...EVERYWHERE];
+  const sent: HeaderName[] = [];
   if (recordedAs !== undefined) sent.push("X-Audit-Id");
   if (setsCookies) sent.push("Set-Cookie");
   const headers = components.headers(sent);
   const good =
     response === undefined
-      ? { 204: { description: "Done.", headers } }
+      ? { 204: { description: "Done.", ...headers } }
       : {
           [status]: {
             description: response.description,
-            headers,
+            ...headers,
             content: { "application/json": answer(response.schema, name, components) },
           },
         };
@@ -83,9 +83,8 @@ export function actionResponses(action: Action, name: string, components: Compon
 
 /** Returns the `responses` of a probe. */
 export function probeResponses(schema: TSchema, name: string, components: Components): JsonObject {
-  const headers = components.headers(EVERYWHERE);
   return {
-    200: { description: "Yes.", headers, content: { "application/json": answer(schema, name, components) } },
+    200: { description: "Yes.", content: { "application/json": answer(schema, name, components) } },
     ...components.problems(["https_required", "unavailable"], ["internal"]),
   };
 }
