@@ -1,6 +1,8 @@
 /**
  * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies, and builds missing
- * assets of search and the dashboard. `with-bun.mjs` has done so already for all files.
+ * assets of search and the dashboard. `with-bun.mjs` has done so already for all files. Also draws the seed of the tests'
+ * random choices, unless it is given, and hides `GOVERND_TEST_…` as `TEST_…` from the commands that tests start: they refuse
+ * variables of the name governd that are no settings.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +12,16 @@ const ROOT = join(import.meta.dir, "..");
 function prepare(what: string, ...words: string[]): void {
   const { exitCode } = Bun.spawnSync([process.execPath, ...words], { cwd: ROOT, stdout: 2, stderr: 2 });
   if (exitCode !== 0) throw new Error(`${what} could not be made ready; the lines above say why`);
+}
+
+for (const [name, value] of Object.entries(process.env).filter(([given]) => given.startsWith("GOVERND_TEST_"))) {
+  process.env[name.replace("GOVERND_", "")] = value;
+  delete process.env[name];
+}
+if (process.env.TEST_SEED === undefined) {
+  const [seed] = crypto.getRandomValues(new Uint32Array(1));
+  process.env.TEST_SEED = String(seed);
+  console.error(`GOVERND_TEST_SEED=${seed} repeats the random choices of these tests`);
 }
 
 if (process.env.TESTS_PREPARED !== "1") {

@@ -6,6 +6,7 @@
  * builds the assets of search and the dashboard where needed, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
@@ -89,6 +90,11 @@ if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdi
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
 // What was prepared above is not prepared again for each file of tests.
 const env = { ...process.env, PATH, TESTS_PREPARED: "1" };
+// The files of one run have one seed, wherever they run.
+if (words[0] === "test" && env.GOVERND_TEST_SEED === undefined) {
+  env.TEST_SEED = String(randomInt(2 ** 32));
+  console.error(`GOVERND_TEST_SEED=${env.TEST_SEED} repeats the random choices of these tests`);
+}
 const child = spawn(bun, words, { cwd: ROOT, stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));

@@ -3,4 +3,4 @@
  * `GOVERND_TEST_LONG=1 npm test`.
  */
 export const effort = ({ usual, long }: { usual: number; long: number }): number =>
-  process.env.GOVERND_TEST_LONG === "1" ? long : usual;
+  process.env.TEST_LONG === "1" ? long : usual;

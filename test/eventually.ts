@@ -15,3 +15,21 @@ export async function eventually(what: string, condition: () => boolean | Promis
     await Bun.sleep(LOOK_EVERY_MS);
   }
 }
+
+/**
+ * Repeats an assertion until it holds, for what a page shows shortly after an act: `await soon(async () =>
+ * expect(await rows.count()).toBe(1))`.
+ * @throws {Error} the assertion's own, when it does not come to hold
+ */
+export async function soon(assertion: () => Promise<unknown>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      await assertion();
+      return;
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+    await Bun.sleep(LOOK_EVERY_MS);
+  }
+}

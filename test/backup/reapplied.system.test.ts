@@ -31,6 +31,8 @@ import { GOVERND, startGovernd } from "../cli/governd-process.ts";
 import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import { filesReleased } from "../released.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 
@@ -189,13 +191,14 @@ compared("of the restored rows none may be as it was before the acts", async () 
 compared("a restore that is killed leaves nothing in use, and the next one is whole", async () => {
   using home = temporaryDirectory();
   const { path, keys } = await lateBackup(home);
+  const random = new Seeded(SEED);
   for (let round = 0; round < KILLS; round++) {
     const dataDir = home.join(`killed-${round}`);
     const child = Bun.spawn([...GOVERND, "restore", path, "--data-dir", dataDir], {
-      ...{ stdout: "ignore", stderr: "ignore" },
+      ...{ env: {}, stdout: "ignore", stderr: "ignore" },
     });
     while (child.exitCode === null && !existsSync(dataDirectory(dataDir).unfinished)) await Bun.sleep(1);
-    await Bun.sleep(Math.random() * 150);
+    await Bun.sleep(random.below(150));
     child.kill("SIGKILL");
     await child.exited;
     const whole = !existsSync(dataDirectory(dataDir).unfinished);
@@ -243,6 +246,7 @@ compared("acts at any moment of a backup are in force after its restore exactly 
   const source = ensureDataDirectory(home.join("data"));
   const ids: string[] = [];
   const keys: Record<string, string> = {};
+  const random = new Seeded(SEED);
   await withParts(source, async (parts) => {
     for (const name of ["a", "b", "c"]) ids.push((await operator(parts).createWorkspace(name)).workspace.id);
     for (let round = 0; round < ROUNDS; round++) {
@@ -252,7 +256,7 @@ compared("acts at any moment of a backup are in force after its restore exactly 
           const { apiKey, record } = await operator(parts).createKey(key(id));
           keys[record.id] = apiKey;
           revocable.push(record.id);
-          const old = revocable[Math.floor(Math.random() * revocable.length)] as string;
+          const old = random.pick(revocable);
           await operator(parts).revokeKey(old);
         }
       };

@@ -16,7 +16,7 @@ setDefaultTimeout(PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
 /** Building for every platform fetches each one's runtime, so that is done only when asked for. */
-const ALL_TARGETS = process.env.GOVERND_TEST_TARGETS === "all";
+const ALL_TARGETS = process.env.TEST_TARGETS === "all";
 /** What the build made for all tests of this run. */
 const { TESTED_BINARY } = process.env;
 

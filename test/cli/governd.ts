@@ -25,15 +25,11 @@ export async function governd(words: readonly string[], { released = true } = {}
     said[stream] += text;
   };
   const umask = process.umask();
-  const { GOVERND_TEST_LONG: long } = process.env;
-  // It is no setting, and the command refuses variables of this name that are none.
-  delete process.env.GOVERND_TEST_LONG;
   try {
     const code = await run(words, { out: say("out"), err: say("err"), interactive: false });
     return { code, ...said, json: () => JSON.parse(said.out) };
   } finally {
     process.umask(umask);
-    if (long !== undefined) process.env.GOVERND_TEST_LONG = long;
     if (released) await filesReleased();
   }
 }

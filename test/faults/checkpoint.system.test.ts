@@ -8,7 +8,7 @@ import { CAN_FAIL, FailingLibrary } from "./failing-disk.ts";
 
 const CHILD = join(import.meta.dir, "checkpoint-child.ts");
 const KEY = "5a".repeat(32);
-const ROUNDS = Number(process.env.GOVERND_TEST_CHECKPOINT_ROUNDS ?? 60);
+const ROUNDS = Number(process.env.TEST_CHECKPOINT_ROUNDS ?? 60);
 
 const CASES = [
   ["every read of the log", "all", ""],

@@ -5,6 +5,8 @@ import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";
 import { GOVERND, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
@@ -83,6 +85,7 @@ test.each([
   const keyFile = directory.join("key");
   writeFileSync(keyFile, "ab".repeat(32));
   const key = flags.flatMap((flag) => [flag, keyFile]);
+  const random = new Seeded(SEED);
   const clients: Client[] = [];
   for (let i = 0; i < WORKSPACES; i++) {
     clients.push(new Client(await makeWorkspace(data, `${i}`, key)));
@@ -90,11 +93,12 @@ test.each([
   for (let round = 0; round < KILLS; round++) {
     await using daemon = await startGovernd(data, ["--seal-interval", "1s", ...key]);
     for (const client of clients) await client.check(daemon);
-    const enough = total(clients) + CHANGES_BEFORE + Math.floor(Math.random() * CHANGES_SPREAD);
+    const enough = total(clients) + CHANGES_BEFORE + random.below(CHANGES_SPREAD);
     const running = clients.map((client) => client.run(daemon));
     // A command that changes every workspace, and dies at any moment as well.
     const words = round % 2 === 0 ? ["rotate-seal-key"] : ["key-info"];
     const beside = Bun.spawn([...GOVERND, ...words, "--data-dir", data, ...key], {
+      env: {},
       stdout: "ignore",
       stderr: "ignore",
     });

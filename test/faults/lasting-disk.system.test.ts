@@ -1,7 +1,7 @@
 /** The disk fails under a running daemon for a while in which nobody asks: it recovers by itself. */
 import { afterAll, setDefaultTimeout, test } from "bun:test";
 import { effort } from "../effort.ts";
-import { anySeed } from "../seeded.ts";
+import { SEED } from "../seed.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import {
   expectRecovery,
@@ -21,7 +21,7 @@ afterAll(() => library[Symbol.dispose]());
 
 /** One in so many of the failures, others in each run: disk.system.test.ts has all of them for a shorter time. */
 const EVERY = effort({ usual: 3, long: 1 });
-const FIRST = anySeed() % EVERY;
+const FIRST = SEED % EVERY;
 
 test.skipIf(!CAN_FAIL).each(FAILURES.filter((_, index) => index % EVERY === FIRST))(
   "%s: writes are refused, nothing acknowledged is lost, and they resume by themselves",

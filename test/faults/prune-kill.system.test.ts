@@ -82,7 +82,7 @@ test("a pruning that is killed is done or not begun, and can be done again", asy
   const doing = [...words, "--yes", "--export", exported];
   for (let round = 0; round < KILLS; round++) {
     const load = new Load(write, `new-${round}-`);
-    const child = Bun.spawn([...GOVERND, ...doing], { stdout: "ignore", stderr: "ignore" });
+    const child = Bun.spawn([...GOVERND, ...doing], { env: {}, stdout: "ignore", stderr: "ignore" });
     // From before it has begun until after it is done.
     await Bun.sleep((takesMs * (round + 1)) / (KILLS / 2));
     child.kill("SIGKILL");

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -51,7 +53,8 @@ test("cut off anywhere", async () => {
   const whole = await check(source, log, "whole");
   expect(whole).toBeGreaterThan(WRITES);
   // What is longer holds as much or more.
-  const lengths = Array.from({ length: CUTS }, () => Math.floor(Math.random() * log.length)).sort((a, b) => a - b);
+  const random = new Seeded(SEED);
+  const lengths = Array.from({ length: CUTS }, () => random.below(log.length)).sort((a, b) => a - b);
   let before = 0;
   for (const length of lengths) {
     const events = await check(source, log.subarray(0, length), `cut-${length}`).catch((error) => {
@@ -66,14 +69,15 @@ test("cut off anywhere", async () => {
 test("with a last part that was never written, or only in part", async () => {
   const source = await unfinished();
   const log = readFileSync(`${source}-wal`);
+  const random = new Seeded(SEED);
   for (let i = 0; i < CUTS / 3; i++) {
-    const from = Math.floor(Math.random() * log.length);
+    const from = random.below(log.length);
     const zeros = Buffer.from(log).fill(0, from);
     expect(await check(source, zeros, `zeros-${i}`)).toBeLessThanOrEqual(WRITES * 2);
     const garbled = Buffer.from(log);
-    crypto.getRandomValues(garbled.subarray(from, Math.min(log.length, from + 500)));
+    random.fill(garbled.subarray(from, Math.min(log.length, from + 500)));
     expect(await check(source, garbled, `garbled-${i}`)).toBeLessThanOrEqual(WRITES * 2);
-    const longer = Buffer.concat([log, crypto.getRandomValues(new Uint8Array(from % 9_000))]);
+    const longer = Buffer.concat([log, random.bytes(from % 9_000)]);
     expect(await check(source, longer, `longer-${i}`)).toBeGreaterThan(WRITES);
   }
 });

@@ -5,7 +5,7 @@ import { exampleOf } from "../../src/http/example.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { effort } from "../effort.ts";
-import { anySeed } from "../seeded.ts";
+import { SEED } from "../seed.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { requestOf } from "../support/route-requests.ts";
 import { exchangeRaw } from "./support/raw.ts";
@@ -99,7 +99,7 @@ async function statusOf({ method, path, headers, body }: Target): Promise<number
 
 /** Each path is tried with one in so many of them, the next path with others, and in each run with others. */
 const EVERY = effort({ usual: 3, long: 1 });
-const FIRST = anySeed() % EVERY;
+const FIRST = SEED % EVERY;
 
 describe("a parameter of any path that is hostile", () => {
   for (const [number, { method, path, with: which, body }] of TARGETS.entries()) {

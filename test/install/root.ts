@@ -13,7 +13,7 @@ import type { TemporaryDirectory } from "../temporary.ts";
 const ROOT = join(import.meta.dir, "../..");
 
 /** The built binary that these tests install; without it they are left out. */
-export const BINARY = process.env.GOVERND_TEST_BINARY;
+export const BINARY = process.env.TEST_BINARY;
 const NEEDED = ["unshare", "chroot", "busybox"];
 
 /** Whether throw-away systems can be made here, and there is something to put into them. */

@@ -102,6 +102,7 @@ test(
   async () => {
     const command = (...words: string[]) => {
       const child = Bun.spawn([...GOVERND, ...words, "--data-dir", daemon.dataDir, "--json"], {
+        env: {},
         stdout: "pipe",
         stderr: "pipe",
       });

@@ -3,6 +3,8 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GOVERND } from "../cli/governd-process.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
@@ -33,7 +35,7 @@ async function serve(dataDir: string): Promise<Running> {
     "--log-level",
     "warn",
   ];
-  const child = Bun.spawn([...GOVERND, ...words], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...GOVERND, ...words], { env: {}, stdout: "pipe", stderr: "inherit" });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;
@@ -102,6 +104,7 @@ test(
     const acknowledged = new Map<string, string>();
     const batched = new Map<string, string | null>();
     const count = { acknowledged: 0 };
+    const random = new Seeded(SEED);
     for (let round = 0; round < KILLS; round++) {
       const daemon = await serve(dataDir);
       const client = new Client(daemon.url, readFileSync(join(dataDir, "tls", "ca.crt"), "utf8"), apiKey);
@@ -110,7 +113,7 @@ test(
         expect((await client.read(agent, key)).json).toEqual({ agent_id: agent, key, value });
       }
       for (const [agent, value] of batched) await expectWhole(client, agent, value);
-      const enough = count.acknowledged + WRITES_BEFORE + Math.floor(Math.random() * WRITES_SPREAD);
+      const enough = count.acknowledged + WRITES_BEFORE + random.below(WRITES_SPREAD);
       const reached = Promise.withResolvers<void>();
       const onWrite = () => {
         if (++count.acknowledged >= enough) reached.resolve();

@@ -33,7 +33,7 @@ test("a restart changes no answer, and what is past its retention is not found",
 
 async function serve(dataDir: string): Promise<{ url: string; kill(): Promise<void> }> {
   const words = ["serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json"];
-  const child = Bun.spawn([...GOVERND, ...words], { stdout: "pipe", stderr: "ignore" });
+  const child = Bun.spawn([...GOVERND, ...words], { env: {}, stdout: "pipe", stderr: "ignore" });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;

@@ -12,14 +12,14 @@ import { PartThreads } from "../../src/verify/threads.ts";
 import { effort } from "../effort.ts";
 import { SealedLog } from "../log/sealed.ts";
 import type { MemoryTiles } from "../log/tree.ts";
-import { anySeed } from "../seeded.ts";
+import { SEED } from "../seed.ts";
 import { inMemory } from "../temporary.ts";
 
 const EVENTS = 2_400;
 const PART_BYTES = 120_000;
 const FORMS = ["json", "ndjson"] as const;
 /** Where a sample begins: at another form in each run. */
-const FIRST = anySeed() % FORMS.length;
+const FIRST = SEED % FORMS.length;
 let directory: string;
 let log: SealedLog;
 let tiles: MemoryTiles;

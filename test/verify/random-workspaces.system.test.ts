@@ -13,7 +13,7 @@ import { pruneTiles } from "./pruning.ts";
 import { Driver } from "./sample-workspace.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
-const RUNS = Number(process.env.GOVERND_TEST_RUNS ?? effort({ usual: 7, long: 100 }));
+const RUNS = Number(process.env.TEST_RUNS ?? effort({ usual: 7, long: 100 }));
 const HOUR_MS = 3_600_000;
 const AGENTS = ["a", "b"];
 const KEYS = ["k", "k/1", "k/2", "m/1"];

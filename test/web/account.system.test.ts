@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { Secret, TOTP } from "otpauth";
 import type { BrowserContext, Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { OWNER, settled, signIn, signUp } from "./support/people.ts";
 
@@ -62,11 +63,11 @@ describe.skipIf(!hasChromium)("an account", () => {
     await fresh.getByLabel("New password").fill("another long password");
     await fresh.getByRole("button", { name: "Change the password" }).click();
     await fresh.getByRole("heading", { name: "Sign in" }).waitFor();
-    expect(fresh.url()).not.toContain("token");
+    await soon(async () => expect(fresh.url()).not.toContain("token"));
     await signIn(fresh, { ...OWNER, password: "another long password" });
     await page.reload();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    expect(new URL(page.url()).searchParams.get("next")).toBe("/settings");
+    await soon(async () => expect(new URL(page.url()).searchParams.get("next")).toBe("/settings"));
     page = fresh;
   });
 

@@ -1,6 +1,7 @@
 /** The data of an agent with more entries than a page of them. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
 
@@ -43,31 +44,36 @@ describe.skipIf(!hasChromium)("the keys of an agent", () => {
 
   test("are in all their folders, each with all its entries", async () => {
     await open("bot");
-    expect(await rows("Folders")).toEqual(["a/ 131", ...["b", "c", "d", "e", "f", "g"].map((name) => `${name}/ 130`)]);
-    expect((await rows("Entries")).map((row) => row.split(" ")[0])).toEqual(["ends/", "plain"]);
+    await soon(async () =>
+      expect(await rows("Folders")).toEqual([
+        "a/ 131",
+        ...["b", "c", "d", "e", "f", "g"].map((name) => `${name}/ 130`),
+      ]),
+    );
+    await soon(async () => expect((await rows("Entries")).map((row) => row.split(" ")[0])).toEqual(["ends/", "plain"]));
     await page.getByRole("link", { name: /^a\// }).click();
     await page.getByText("deep/", { exact: true }).waitFor();
-    expect([await rows("Folders"), (await rows("Entries")).length]).toEqual([["deep/ 1"], 130]);
+    await soon(async () => expect([await rows("Folders"), (await rows("Entries")).length]).toEqual([["deep/ 1"], 130]));
   });
 
   test("are divided at colons where nothing is divided at slashes", async () => {
     await open("colons");
-    expect(await rows("Folders")).toEqual(["user: 3"]);
+    await soon(async () => expect(await rows("Folders")).toEqual(["user: 3"]));
     await page.getByRole("link", { name: /^user:/ }).click();
     await page.getByText("2:", { exact: true }).waitFor();
-    expect(await rows("Folders")).toEqual(["1: 2", "2: 1"]);
+    await soon(async () => expect(await rows("Folders")).toEqual(["1: 2", "2: 1"]));
   });
 
   test("can be in more folders than fit on a page", async () => {
     await open("crowd");
-    expect((await rows("Folders")).length).toBe(200);
+    await soon(async () => expect((await rows("Folders")).length).toBe(200));
     await page.getByRole("button", { name: "Show more folders" }).click();
-    expect((await rows("Folders")).length).toBe(400);
+    await soon(async () => expect((await rows("Folders")).length).toBe(400));
   });
 
   test("come and go in the folder that is shown", async () => {
     await open("colons", "?prefix=user:1:");
-    expect((await rows("Entries")).length).toBe(2);
+    await soon(async () => expect((await rows("Entries")).length).toBe(2));
     await write("colons", ["user:1:town"]);
     await page.getByText("town", { exact: true }).waitFor();
   });

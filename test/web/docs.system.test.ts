@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 
 setDefaultTimeout(BROWSER_TEST_MS);
@@ -30,13 +31,15 @@ describe.skipIf(!hasChromium)("the page of the API's documentation", () => {
     await page.locator(".close-modal").click();
     await page.reload();
     const operation = page.locator("#operations-Config-configUpdate");
-    expect(await operation.locator('tr[data-param-name="agent_id"] input').inputValue()).toBe("support-bot");
+    await soon(async () =>
+      expect(await operation.locator('tr[data-param-name="agent_id"] input').inputValue()).toBe("support-bot"),
+    );
     const ifMatch = operation.locator('tr[data-param-name="If-Match"]');
-    expect(await ifMatch.locator("input").inputValue()).toBe("");
-    expect(await ifMatch.textContent()).toContain('Example: "v3"');
+    await soon(async () => expect(await ifMatch.locator("input").inputValue()).toBe(""));
+    await soon(async () => expect(await ifMatch.textContent()).toContain('Example: "v3"'));
     await operation.locator("button.execute").click();
     const status = operation.locator(".live-responses-table tbody .response-col_status").first();
-    expect(await status.textContent()).toContain("200");
+    await soon(async () => expect(await status.textContent()).toContain("200"));
     const command = (await operation.locator(".curl-command pre").first().textContent()) ?? "";
     expect(command).toContain("--cacert");
     expect(command).toContain(apiKey);

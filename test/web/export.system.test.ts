@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
+import { soon } from "../eventually.ts";
 import { Client } from "../support/client.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
@@ -67,7 +68,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     await page.getByLabel("Agent").fill("nobody");
     await page.getByRole("button", { name: "Export" }).click();
     await page.getByRole("alert").filter({ hasText: "does not exist" }).waitFor();
-    expect(new URL(page.url()).pathname).toEndWith("/proof");
+    await soon(async () => expect(new URL(page.url()).pathname).toEndWith("/proof"));
   });
 
   test("is for a page of this server and a session of the workspace alone", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { governd } from "../cli/governd.ts";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
 
@@ -42,7 +43,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
   test("the one-time link leads to an account, a workspace and a key that works", async () => {
     kept = await signUp(page, stage.daemon.ready.sign_up_url as string);
     expect(kept.apiKey).toMatch(/^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/);
-    expect(new URL(page.url()).pathname).toBe(room());
+    await soon(async () => expect(new URL(page.url()).pathname).toBe(room()));
     await page.getByText("Live", { exact: true }).waitFor();
     await page.getByText("No agent yet").waitFor();
   });
@@ -78,7 +79,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     const sides = conflict.getByRole("region", { name: "v2, in force and Yours side by side" });
     await sides.getByText('"model": "theirs"').waitFor();
     await sides.getByText('"model": "mine"').waitFor();
-    expect(await page.getByLabel("Model").inputValue()).toBe("mine");
+    await soon(async () => expect(await page.getByLabel("Model").inputValue()).toBe("mine"));
     await page.getByRole("button", { name: "Save mine over v2" }).click();
     await page.getByText("Saved as v3.").waitFor();
   });
@@ -101,10 +102,10 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     expect((await write("customers/1", "Write to jane@example.com today.")).allowed).toBe(false);
     await page.getByRole("link", { name: /^blocked/ }).click();
     await page.getByText("email in the value, characters 10 to 25").waitFor();
-    expect(page.url()).toContain("event=aud_");
+    await soon(async () => expect(page.url()).toContain("event=aud_"));
     await page.reload();
     await page.getByText("email in the value, characters 10 to 25").waitFor();
-    expect(await page.content()).not.toContain("jane@example.com");
+    await soon(async () => expect(await page.content()).not.toContain("jane@example.com"));
   });
 
   test("one's own blocked write is marked in what was typed", async () => {
@@ -171,10 +172,12 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await dialog.getByRole("button", { name: "Write" }).click();
     await dialog.getByText("Nothing was overwritten").waitFor();
     const sides = dialog.getByRole("region", { name: "Stored value and Your value side by side" });
-    expect(await sides.getByRole("row").allInnerTexts()).toEqual([
-      expect.stringMatching(/Stored value\s+Your value/),
-      expect.stringMatching(/The report is lost\.\s+added:\s+The report is done\./),
-    ]);
+    await soon(async () =>
+      expect(await sides.getByRole("row").allInnerTexts()).toEqual([
+        expect.stringMatching(/Stored value\s+Your value/),
+        expect.stringMatching(/The report is lost\.\s+added:\s+The report is done\./),
+      ]),
+    );
     const stored = async () => {
       const answered = await stage.daemon.ask("/v1/data/read-full?agent_id=bot&key=notes/1", { apiKey: kept.apiKey });
       return (await answered.json()) as { value: string; expires_at: string | null };

@@ -1,6 +1,7 @@
 /** Policies in a real browser: of the workspace and of agents, tried before they are saved. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
 
@@ -111,14 +112,18 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await page.getByLabel("Block personal data").check();
     await region.getByRole("button", { name: "Replay" }).click();
     await region.getByText("Would be blocked").waitFor();
-    expect(await region.locator("dt").allTextContents()).toEqual([
-      "Examined",
-      "Unchanged",
-      "Would be blocked",
-      "Would be redacted",
-      "Would be reported",
-    ]);
-    expect(await region.locator("dd").allTextContents()).toEqual(["3 entries", "2", "1", "0", "0"]);
+    await soon(async () =>
+      expect(await region.locator("dt").allTextContents()).toEqual([
+        "Examined",
+        "Unchanged",
+        "Would be blocked",
+        "Would be redacted",
+        "Would be reported",
+      ]),
+    );
+    await soon(async () =>
+      expect(await region.locator("dd").allTextContents()).toEqual(["3 entries", "2", "1", "0", "0"]),
+    );
     await region.getByText("The entries").click();
     await region.getByRole("link", { name: "notes/3" }).waitFor();
     await region.getByText("crawler").waitFor();
@@ -141,7 +146,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     const sides = alert.getByRole("region", { name: "p2, in force and Yours side by side" });
     await sides.getByText('"require_config": true').waitFor();
     await sides.getByText('"retention_days": 30').waitFor();
-    expect(await page.getByLabel("Keep data for (days)").inputValue()).toBe("30");
+    await soon(async () => expect(await page.getByLabel("Keep data for (days)").inputValue()).toBe("30"));
     await alert.getByRole("button", { name: "Save mine over p2" }).click();
     await page.getByText("Saved as p3.").waitFor();
     expect(await beside("/v1/policies")).toMatchObject({ version: "p3", policies: { retention_days: 30 } });
@@ -172,7 +177,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
       version: "v1",
       config: { policies: { block_pii: true } },
     });
-    expect(await page.getByLabel("Model").inputValue()).toBe("mine");
+    await soon(async () => expect(await page.getByLabel("Model").inputValue()).toBe("mine"));
     await page.getByLabel("Block personal data").check();
     await page.getByRole("button", { name: "Save mine over v1" }).click();
     await page.getByText("Saved as v2.").waitFor();
@@ -193,7 +198,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await page.getByRole("button", { name: "Apply …" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Block personal data: off").waitFor();
-    expect(await dialog.getByLabel("Block secrets: on").isChecked()).toBe(true);
+    await soon(async () => expect(await dialog.getByLabel("Block secrets: on").isChecked()).toBe(true));
     await dialog.getByPlaceholder("Id begins with").fill("nobody");
     await dialog.getByText("No such agent").waitFor();
     await dialog.getByPlaceholder("Id begins with").fill("");

@@ -1,6 +1,7 @@
 /** What a thief, another site and an auditor come to. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { BrowserContext, Page } from "playwright-core";
+import { soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { inhabit } from "./support/inhabit.ts";
 import { type Kept, OWNER, settled, signIn, signUp } from "./support/people.ts";
@@ -110,7 +111,7 @@ describe.skipIf(!hasChromium)("secure", () => {
       try { document.body.insertAdjacentHTML("beforeend", "<img src=x onerror='window.broken = true'>"); } catch {}
     }`);
       await page.waitForTimeout(200);
-      expect(await page.evaluate("window.broken")).toBeUndefined();
+      await soon(async () => expect(await page.evaluate("window.broken")).toBeUndefined());
       expect([...new Set(asked)]).toEqual([stage.url]);
     });
   });
@@ -159,10 +160,10 @@ describe.skipIf(!hasChromium)("secure", () => {
       await other.goto(`http://127.0.0.1:${evil.port}/`);
       await other.waitForTimeout(300);
       const framed = other.frames().find((frame) => frame.url().startsWith(stage.url));
-      expect(framed === undefined ? "" : await framed.content()).not.toContain('id="app"');
+      await soon(async () => expect(framed === undefined ? "" : await framed.content()).not.toContain('id="app"'));
       await other.getByRole("button", { name: "go" }).click();
       await other.waitForURL(`${stage.url}/account/sign-out`);
-      expect(await other.content()).toContain("request_id");
+      await soon(async () => expect(await other.content()).toContain("request_id"));
       await other.close();
       await evil.stop(true);
       await page.goto("/settings");
@@ -180,7 +181,7 @@ describe.skipIf(!hasChromium)("secure", () => {
           await visitor.getByRole("button", { name: "Sign in" }).click();
         }
         await visitor.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
-        expect(new URL(visitor.url()).origin).toBe(stage.url);
+        await soon(async () => expect(new URL(visitor.url()).origin).toBe(stage.url));
       }
       await fresh.close();
     });
@@ -236,18 +237,19 @@ describe.skipIf(!hasChromium)("secure", () => {
 
     test("sees the log and no stored value, and is offered no change", async () => {
       const agent = `/workspaces/${kept.workspaceId}/agents/support-bot`;
-      const buttons = async (path: string) => {
+      const expectButtons = async (path: string, expected: readonly string[]) => {
         await seen.goto(path);
         await settled(seen);
-        return seen.locator("main").getByRole("button").allInnerTexts();
+        const buttons = seen.locator("main").getByRole("button");
+        await soon(async () => expect(await buttons.allInnerTexts()).toEqual([...expected]));
       };
-      expect(await buttons(agent)).toEqual([]);
-      expect(await buttons(`${agent}/data`)).toEqual([]);
-      expect(await seen.getByText("Auditors see no stored values").isVisible()).toBe(true);
-      expect(await buttons(`${agent}/versions`)).toEqual([]);
-      expect(await buttons(`${agent}/checkpoints`)).toEqual([]);
-      expect(await buttons(`/workspaces/${kept.workspaceId}/keys`)).toEqual([]);
-      expect(await buttons(`/workspaces/${kept.workspaceId}/members`)).toEqual(["Leave"]);
+      await expectButtons(agent, []);
+      await expectButtons(`${agent}/data`, []);
+      await seen.getByText("Auditors see no stored values").waitFor();
+      await expectButtons(`${agent}/versions`, []);
+      await expectButtons(`${agent}/checkpoints`, []);
+      await expectButtons(`/workspaces/${kept.workspaceId}/keys`, []);
+      await expectButtons(`/workspaces/${kept.workspaceId}/members`, ["Leave"]);
       await seen.goto(`${agent}/audit?result=blocked`);
       await seen.getByText("block_secrets").first().waitFor();
     });

@@ -1,7 +1,7 @@
 /** The trail of an agent while much happens. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { eventually } from "../eventually.ts";
+import { eventually, soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
 
@@ -44,12 +44,12 @@ describe.skipIf(!hasChromium)("the trail of an agent", () => {
     const shown = await rows().count();
     await write(1);
     await newest().waitFor();
-    expect(await rows().count()).toBe(shown + 1);
+    await soon(async () => expect(await rows().count()).toBe(shown + 1));
     for (let times = 0; times < 3; times++) {
       await write(180);
       await newest().waitFor();
     }
-    expect(await rows().count()).toBeLessThanOrEqual(shown + 200);
+    await soon(async () => expect(await rows().count()).toBeLessThanOrEqual(shown + 200));
   });
 
   test("keeps every row where it is while somebody reads further down, and says how much is new", async () => {
@@ -60,10 +60,10 @@ describe.skipIf(!hasChromium)("the trail of an agent", () => {
     const seen = written - 1;
     await write(3);
     await page.getByRole("button", { name: "3 new" }).waitFor();
-    expect([await row.boundingBox(), await newest(seen).count()]).toEqual([before, 1]);
+    await soon(async () => expect([await row.boundingBox(), await newest(seen).count()]).toEqual([before, 1]));
     await page.getByRole("button", { name: "3 new" }).click();
     await newest().waitFor();
-    expect(await page.getByRole("button", { name: /new$/ }).count()).toBe(0);
+    await soon(async () => expect(await page.getByRole("button", { name: /new$/ }).count()).toBe(0));
   });
 
   test("can be paused", async () => {
@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("the trail of an agent", () => {
     const seen = written - 1;
     await write(2);
     await page.getByRole("button", { name: "2 new" }).waitFor();
-    expect(await newest(seen).count()).toBe(1);
+    await soon(async () => expect(await newest(seen).count()).toBe(1));
     await page.getByRole("button", { name: "Follow" }).click();
     await newest().waitFor();
   });
@@ -82,6 +82,6 @@ describe.skipIf(!hasChromium)("the trail of an agent", () => {
     await page.getByRole("heading", { name: "The event of this link" }).waitFor();
     const details = page.locator(".event-details");
     await eventually("its details are open", async () => (await details.count()) === 1);
-    expect(await details.getByRole("link", { name: first }).count()).toBe(1);
+    await soon(async () => expect(await details.getByRole("link", { name: first }).count()).toBe(1));
   });
 });

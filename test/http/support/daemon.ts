@@ -30,6 +30,7 @@ export class DaemonProcess implements AsyncDisposable {
     const directory = mkdtempSync(join(inMemory(), "governd-http-"));
     const dataDir = ["--data-dir", join(directory, "data")];
     const daemon = Bun.spawn([...GOVERND, "serve", ...dataDir, "--listen", "127.0.0.1:0"], {
+      env: {},
       stdin: "ignore",
       stdout: "pipe",
       // The request log; what a test needs to know is in the answers.
@@ -98,7 +99,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 async function command(...args: string[]): Promise<Record<string, unknown>> {
-  const child = Bun.spawn([...GOVERND, ...args, "--json"], { stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...GOVERND, ...args, "--json"], { env: {}, stdout: "pipe", stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`${args.join(" ")} failed`);
   return JSON.parse(text) as Record<string, unknown>;
