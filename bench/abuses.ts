@@ -1,5 +1,7 @@
-/** What one workspace does to disturb another: each abuse, and the thread that does it. See neighbours.ts. */
-import { isMainThread, parentPort, workerData } from "node:worker_threads";
+/**
+ * What one workspace does to disturb another: each abuse, and the program that does it, which neighbours.ts starts with
+ * an {@link AbuseOrder} as JSON.
+ */
 import { type Ask, asking, type Server } from "./daemon.ts";
 
 const MIB = 1024 * 1024;
@@ -69,7 +71,7 @@ export const ABUSES: readonly Abuse[] = [
   },
 ];
 
-/** What the thread is told. */
+/** What the program is told. */
 export interface AbuseOrder {
   name: string;
   server: Server;
@@ -95,4 +97,4 @@ async function abuse({ name, server, apiKey, checkpointId, seconds }: AbuseOrder
   return rounds;
 }
 
-if (!isMainThread) parentPort?.postMessage(await abuse(workerData as AbuseOrder));
+if (import.meta.main) console.log(await abuse(JSON.parse(process.argv[2] as string) as AbuseOrder));

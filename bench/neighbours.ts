@@ -4,7 +4,6 @@
  * figures of the same run. `--seconds N` of each abuse (default 5), `--only TEXT` for the abuses whose names have it.
  */
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { ABUSES, type AbuseOrder } from "./abuses.ts";
 import { type Ask, asking, type Daemon, startDaemon } from "./daemon.ts";
 import { option, percentile, text } from "./figures.ts";
@@ -70,13 +69,17 @@ async function probe(ask: Ask, untilMs: number): Promise<number[]> {
   return durations.sort((a, b) => a - b);
 }
 
-/** The abuse runs on another thread, so that it does not slow the clients that measure. Returns how often it was done. */
-function abuse(order: AbuseOrder): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const worker = new Worker(new URL("abuses.ts", import.meta.url), { workerData: order });
-  worker.on("message", resolve);
-  worker.on("error", reject);
-  return promise;
+/**
+ * The abuse is another process, so that its answers do not pass through the client that measures: the runtime has one
+ * thread for all requests of a process. It gives way to that client, as if it were on a machine of its own. Returns how
+ * often the abuse was done.
+ */
+async function abuse(order: AbuseOrder): Promise<number> {
+  const command = ["nice", "-n", "5", process.execPath, join(import.meta.dir, "abuses.ts"), JSON.stringify(order)];
+  const child = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  const rounds = Number(await new Response(child.stdout).text());
+  if ((await child.exited) !== 0) throw new Error(`the client of "${order.name}" failed`);
+  return rounds;
 }
 
 /** What the neighbour saw: durations of its writes in ascending order, ms, and how often the abuse was done. */

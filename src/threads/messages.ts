@@ -48,8 +48,8 @@ export interface ThreadOptions {
   heads: SharedArrayBuffer;
   /** The memory of the {@link DiskSpace} of all threads. */
   space: SharedArrayBuffer;
-  /** Whether the thread runs when the others leave the processor to it. */
-  background?: boolean;
+  /** How far the thread is behind those that answer requests ({@link BEHIND}). */
+  behind: number;
 }
 
 /** Those that may change while a thread runs. */

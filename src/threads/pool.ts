@@ -8,6 +8,7 @@ import { isInquiry, isInspection, looksAhead, whatGrows } from "../operations.ts
 import type { ProblemCode } from "../problem.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { DISK_IS_FULL, DiskSpace } from "../store/disk-space.ts";
+import { BEHIND } from "../thread-priority.ts";
 import {
   type Answer,
   type Bytes,
@@ -42,7 +43,7 @@ export interface UnavailableWorkspace {
 const MAX_DOWN = 1_000;
 
 export interface PoolOptions
-  extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "background">,
+  extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">,
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed" | "onNoSpace"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
@@ -284,19 +285,20 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
 
   #screeningOptions(): ThreadOptions {
     const own = { gauges: new ThreadGauges().memory, heads: new KnownHeads().memory };
-    return { ...this.#threadOptions("readers", 0), ...own, background: true };
+    return { ...this.#threadOptions("readers", 0), ...own, behind: BEHIND.screening };
   }
 
   /** What a thread is told: no functions, which cannot be passed on. */
   #threadOptions(kind: "writers" | "readers", index: number): ThreadOptions {
     const plain = Object.entries(this.options).filter(([, value]) => typeof value !== "function");
     return {
-      ...(Object.fromEntries(plain) as Omit<ThreadOptions, "gauges" | "heads" | "space">),
+      ...(Object.fromEntries(plain) as Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">),
       // Each workspace has its reader thread, and no two threads can hold one's index.
       searchMemoryBytes: Math.floor(this.options.searchMemoryBytes / this.#heads.length),
       gauges: (this.gauges[kind][index] as ThreadGauges).memory,
       heads: (this.#heads[index] as KnownHeads).memory,
       space: this.space.memory,
+      behind: kind === "readers" ? BEHIND.reading : 0,
     };
   }
 }

@@ -19,7 +19,7 @@ import { limitUnreleased, releaseClosed } from "../store/closing.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
 import { hasTable } from "../store/transaction.ts";
-import { runInBackground } from "../thread-priority.ts";
+import { runBehind } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
 import { problem, type Reply, type Retry, refusal, type StreamPlan, unrecorded } from "../workspace/contract.ts";
 import { openWorkspaceReader } from "../workspace/file.ts";
@@ -252,6 +252,6 @@ function shutDown(): void {
 }
 
 limitUnreleased(options.open.unreleased);
-if (options.background) runInBackground();
+runBehind(options.behind);
 collectWhenIdle();
 post({ kind: "ready" });

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
 import { EncryptionKey } from "../store/encryption.ts";
-import { runInBackground } from "../thread-priority.ts";
+import { BEHIND, runBehind } from "../thread-priority.ts";
 import { ExportPart, type PartOptions } from "./events/export-lines.ts";
 import { type FileRange, linesOf } from "./events/lines.ts";
 import { type LogRange, verifyLogPart } from "./log-part.ts";
@@ -56,7 +56,7 @@ const database = open(workerData as ThreadData);
 function open(data: ThreadData): Connection | null {
   if (data === null) return null;
   const { path, immutable, encryptionKey, patient } = data;
-  if (patient) runInBackground();
+  if (patient) runBehind(BEHIND.verifying);
   // The asking thread has the file open, so the key was checked. Another open and close would drop its locks.
   return openConnection(path, {
     ...(immutable ? { immutable } : { readOnly: true }),

@@ -192,6 +192,7 @@ class Simulation {
       gauges: new ThreadGauges().memory,
       heads: new KnownHeads().memory,
       space: this.#space.memory,
+      behind: 0,
     };
   }
 

@@ -1,10 +1,13 @@
 /** Workspaces that share a thread: what one of them does for long does not keep the others waiting. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { constants, getPriority } from "node:os";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { BEHIND } from "../../src/thread-priority.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
@@ -65,6 +68,32 @@ async function writesDuring(long: Promise<unknown>): Promise<number> {
   // The last one may have been done after it.
   return writes - 1;
 }
+
+/** The threads of this process whose priority is so many steps below its own, by their ids. */
+function threadsBehind(steps: number): Set<string> {
+  const priority = Math.min(constants.priority.PRIORITY_LOW, getPriority(process.pid) + steps);
+  const stats = readdirSync("/proc/self/task").map((id) => [id, statOf(`/proc/self/task/${id}/stat`)] as const);
+  // The fields after the name: the 17th is the nice value.
+  return new Set(stats.filter(([, stat]) => Number(stat.split(" ")[16]) === priority).map(([id]) => id));
+}
+
+function statOf(path: string): string {
+  try {
+    const stat = readFileSync(path, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2);
+  } catch {
+    return ""; // the thread has ended
+  }
+}
+
+test.skipIf(process.platform !== "linux")("threads that read and screen let the others go before them", async () => {
+  const [readers, screening] = [threadsBehind(BEHIND.reading), threadsBehind(BEHIND.screening)];
+  const query = { scope: { agentId: "a" }, window: {}, filters: {}, page: { limit: 1, offset: 0 } };
+  await bodyOf(ask(busy, "audit.query", query as never));
+  expect(threadsBehind(BEHIND.reading).difference(readers).size).toBeGreaterThan(0);
+  await write(busy, "large", "A note. ".repeat(2_000));
+  expect(threadsBehind(BEHIND.screening).difference(screening).size).toBeGreaterThan(0);
+});
 
 test(
   "texts that are costly to screen",
