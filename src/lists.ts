@@ -52,7 +52,7 @@ export function encodeCursor(filters: JsonObject, position: CursorPosition): str
 }
 
 /** The items of one page of a list, and its last item if more follow. */
-export interface Listed<Item> {
+interface Listed<Item> {
   items: Item[];
   last: Item | null;
 }

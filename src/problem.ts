@@ -57,7 +57,7 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** What a problem may carry besides its code and its detail. */
-export interface ProblemOptions {
+interface ProblemOptions {
   /** The offending field: a body member (`policies.block_pii`), a query parameter, a header. */
   param?: string;
   headers?: Record<string, string>;

@@ -229,3 +229,56 @@ test("files hold one idea", () => {
   const long = SOURCES.filter(({ text }) => text.split("\n").length > MAX_LINES);
   expect(paths(long).filter((path) => !MAY_BE_LONG.includes(path))).toEqual([]);
 });
+
+/** Loaded by `require` in the compiled binary alone. */
+const REQUIRED = "search/embedded.ts";
+
+/** The text of each file that may import something of src, by its path. */
+const TEXTS = new Map(
+  ["src", "test", "scripts", "bench"]
+    .map((folder) => join(SOURCE, "..", folder))
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => join(folder, path)))
+    .filter((path) => /\.(tsx?|mjs)$/.test(path) && !path.endsWith(".d.ts"))
+    .map((path) => [path, readFileSync(path, "utf8")]),
+);
+
+const DECLARED =
+  /^export\s+(?:abstract\s+|async\s+)*(?:interface|type|class|function\*?|const|let|enum)\s+([A-Za-z_$][\w$]*)/gm;
+const PASSED_ON = /^export\s+(?:type\s+)?\{([^}]*)\}/gm;
+const STATIC = /^(?:import|export)\s+(?:type\s+)?([^;"']*?)\s*from\s*"(\.[^"]+)"/gm;
+const DYNAMIC = /\bimport\(\s*"(\.[^"]+)"\s*\)/g;
+
+/** The names between the braces of an import or an export: as they are called there, and here. */
+const namesIn = (list: string): [there: string, here: string][] =>
+  list
+    .split(",")
+    .map((one) => one.trim().replace(/^type\s+/, ""))
+    .filter((one) => one !== "")
+    .map((one) => one.split(/\s+as\s+/))
+    .map(([there, here = there]) => [there as string, here as string]);
+
+/** What a file takes of others, as `path name`. Of a whole module it takes every name that it mentions. */
+function* takenBy(path: string, text: string): Generator<string> {
+  const pathOf = (specifier: string) => join(dirname(path), specifier);
+  const words = new Set(text.match(/[\w$]+/g));
+  for (const [, clause, specifier] of text.matchAll(STATIC)) {
+    const target = pathOf(specifier as string);
+    const [, braces] = /\{([^}]*)\}/.exec(clause as string) ?? [];
+    for (const [name] of namesIn(braces ?? "")) yield `${target} ${name}`;
+    if (clause?.includes("*")) for (const word of words) yield `${target} ${word}`;
+  }
+  for (const [, specifier] of text.matchAll(DYNAMIC))
+    for (const word of words) yield `${pathOf(specifier as string)} ${word}`;
+}
+
+test("what is exported is imported somewhere: what only its own file uses is not", () => {
+  const taken = new Set([...TEXTS].flatMap(([path, text]) => [...takenBy(path, text)]));
+  const unused = SOURCES.filter(({ path }) => path !== REQUIRED).flatMap(({ path, text }) => {
+    const declared = Array.from(text.matchAll(DECLARED), ([, name]) => name as string);
+    const passedOn = Array.from(text.matchAll(PASSED_ON), ([, list]) => namesIn(list as string)).flat();
+    // A name that is a text is looked up in the whole module.
+    const exported = [...declared, ...passedOn.map(([, here]) => here).filter((here) => !here.startsWith('"'))];
+    return exported.filter((name) => !taken.has(`${join(SOURCE, path)} ${name}`)).map((name) => `${path}: ${name}`);
+  });
+  expect(unused).toEqual([]);
+});

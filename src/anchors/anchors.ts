@@ -6,14 +6,14 @@ import { type AnchoredSeal, type AnchorKind, type AnchorSink, commandSink, webho
 import { parseWitness, type WitnessDeps, witnessSink } from "./witness.ts";
 
 /** The settings of sinks. */
-export interface AnchorSettings {
+interface AnchorSettings {
   anchor_command: string | null;
   anchor_url: string | null;
   witnesses: readonly string[];
 }
 
 /** What is known about one workspace's anchors at one sink. */
-export interface AnchorState {
+interface AnchorState {
   kind: AnchorKind;
   place: string | null;
   /** The newest seal that the sink accepted; null when none is known. */

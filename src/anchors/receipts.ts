@@ -19,7 +19,7 @@ export interface AnchorReceipt {
 }
 
 /** Receipts by the name of the sink. */
-export type AnchorReceiptsOf = Readonly<Record<string, AnchorReceipt>>;
+type AnchorReceiptsOf = Readonly<Record<string, AnchorReceipt>>;
 
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -5,7 +5,7 @@ import { addCheckpointBody, withCosignatures } from "../log/witness.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
 /** A witness that a setting names. */
-export interface Witness {
+interface Witness {
   key: VerifierKey;
   /** The submission prefix. */
   url: string;

@@ -59,7 +59,7 @@ export function epochNumber(nowMs: number, random: RandomPool): number {
 }
 
 /** A new epoch: the key under its new name, and the other members of `log.restore` that state the epoch. */
-export interface EpochPlan {
+interface EpochPlan {
   key: VerifierKey;
   details: Omit<NewEpoch, "origin" | "signing_key">;
 }

@@ -25,7 +25,7 @@ import { PreviousBackup } from "./previous.ts";
 import { damagedControl, readControlCopy } from "./verify-copy.ts";
 import { type CopyParts, copyWorkspace, workspacePath } from "./workspace-copy.ts";
 
-export interface BackupWish {
+interface BackupWish {
   source: DataDirectory;
   /** The directory that holds the backups. */
   destination: string;

@@ -19,7 +19,7 @@ export interface CopyParts {
   onVerified?: (checked: number, total: number) => void | Promise<void>;
 }
 
-export type WorkspaceOutcome =
+type WorkspaceOutcome =
   | { left: null; files: ManifestFile[]; linked: number; workspace: ManifestWorkspace }
   | { left: string };
 

@@ -30,7 +30,7 @@ export interface AdministrationOptions extends ActParts {
 }
 
 /** What a new key should be. */
-export interface KeyWish {
+interface KeyWish {
   workspaceId: string;
   label: string | null;
   scope: KeyScope;

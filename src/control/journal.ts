@@ -54,7 +54,7 @@ export function threadJournal(
 }
 
 /** What a journal needs besides the directory. */
-export interface JournalOptions {
+interface JournalOptions {
   key: SealKeySource;
   hostnames: readonly string[];
   /** Called when a recorded event could not be sealed. The daemon seals it later. */

@@ -14,7 +14,7 @@ const CODE_GROUP_LENGTH = 4;
 const CODE_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
 /** A secret for a cookie, and the digest that is stored. */
-export interface Secret {
+interface Secret {
   text: string;
   digest: Uint8Array;
 }

@@ -4,7 +4,7 @@ import type { Connection } from "../store/connection.ts";
 import { countOf, Table } from "./table.ts";
 
 /** The longest name of a workspace or label of a key, in code points. */
-export const NAME_MAX_CHARACTERS = 256;
+const NAME_MAX_CHARACTERS = 256;
 
 /** U+0000 to U+001F and U+007F to U+009F, which would garble a terminal or a log. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose

@@ -9,7 +9,7 @@ import type { Settings } from "../settings/definitions.ts";
 import { atMost } from "../timer.ts";
 
 export type LogLevel = Settings["log_level"];
-export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const FLUSH_INTERVAL_MS = 100;
 /** Pending text beyond this is dropped. */

@@ -12,7 +12,7 @@ const PROGRAM = import.meta.path.endsWith(".ts")
   : [process.execPath];
 
 /** What a command printed with `--json`, or why it printed nothing. */
-export type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
+type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
 
 /** Returns the words of a command on the daemon's data directory that prints JSON. */
 export function wordsOf(

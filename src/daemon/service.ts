@@ -59,7 +59,7 @@ interface ServiceParts {
 }
 
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
-export interface Service extends Applies, AsyncDisposable {
+interface Service extends Applies, AsyncDisposable {
   /**
    * Opens a port; a null certificate means plain HTTP. `shared`: a server before this one has the port and will leave it.
    * @throws the system's error when that is not possible

@@ -16,7 +16,7 @@ export interface CompactRequest {
   state: string | null;
 }
 
-export interface CompactAnswer {
+interface CompactAnswer {
   id: string;
   compacted: Compacted;
 }

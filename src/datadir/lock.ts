@@ -22,7 +22,7 @@ export const lockDataDirectory = (directory: DataDirectory): Disposable =>
   holdLock(directory.lock, inUse(directory), CHECK_PATIENCE_MS);
 
 /** A data directory whose files belong to this process until it is disposed of. */
-export interface OwnDirectory extends Disposable {
+interface OwnDirectory extends Disposable {
   /** The same directory for connections that copy write-ahead logs back. */
   directory: DataDirectory;
 }

@@ -28,8 +28,6 @@ import type { Exchange } from "./pipeline/exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
 import type { Route } from "./route.ts";
 
-export type { AppDeps } from "./pipeline/pipeline.ts";
-
 /** Every operation's route. */
 export const routes: readonly Route[] = [
   agentRoutes,

@@ -12,7 +12,7 @@ const CHECK_EVERY_MS = 1_000;
 const ROOM_PART = 0.9;
 
 /** A port that can be closed for a while. Accepted requests still get their responses. */
-export interface Gate {
+interface Gate {
   readonly port: number;
   close(): void;
   /** @throws what opening a port throws */

@@ -11,17 +11,17 @@ import { component } from "./shapes.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
 /** Most characters (code points) of a data key and of a prefix. */
-export const MAX_KEY_LENGTH = 512;
+const MAX_KEY_LENGTH = 512;
 /** Most characters (code points) of a checkpoint's label. */
-export const MAX_LABEL_LENGTH = 256;
+const MAX_LABEL_LENGTH = 256;
 /** Most bytes of a stored value, as UTF-8. */
-export const MAX_VALUE_BYTES = 1024 * 1024;
+const MAX_VALUE_BYTES = 1024 * 1024;
 /** Most bytes of metadata, as canonical JSON (RFC 8785). */
-export const MAX_METADATA_BYTES = 64 * 1024;
+const MAX_METADATA_BYTES = 64 * 1024;
 /** Most bytes of a config, as canonical JSON (RFC 8785). */
 export const MAX_CONFIG_BYTES = 256 * 1024;
 /** Most and default items of one page of a list. */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
 const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;

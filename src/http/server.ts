@@ -25,7 +25,7 @@ const PARTING_MS = 500;
 const RUNTIME_BODY_LIMIT_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** PEM texts of the server's certificate, and of the authorities of client certificates. */
-export interface ServerTls {
+interface ServerTls {
   key: string;
   cert: string;
   /** Every client needs a certificate of one of these authorities; absent or null for none. */

@@ -54,7 +54,7 @@ export interface NoteSigner {
 }
 
 /** The key id: the first four bytes of SHA-256(name ‖ "\n" ‖ type ‖ public key), big-endian. */
-export function keyId(name: string, type: number, publicKey: Uint8Array): number {
+function keyId(name: string, type: number, publicKey: Uint8Array): number {
   const hash = new SHA256().update(`${name}\n`).update(Uint8Array.of(type)).update(publicKey).digest() as Uint8Array;
   return new DataView(hash.buffer, hash.byteOffset).getUint32(0);
 }

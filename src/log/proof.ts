@@ -95,7 +95,7 @@ export async function consistencyProof(oldSize: number, newSize: number, reader:
 }
 
 /** The hashes of a tree around its leaves `start` to `end` (exclusive). */
-export interface RangeProof {
+interface RangeProof {
   /** The complete subtrees before `start`, the largest first. */
   before: Uint8Array[];
   /** The complete subtrees from `end` to the tree's end, from left to right. */

@@ -68,7 +68,7 @@ export function parseSeal(text: string): Seal {
 }
 
 /** An origin taken apart. `base` is the origin of the first epoch, `<host>/<workspace id>`, which has no number. */
-export interface Origin {
+interface Origin {
   base: string;
   workspaceId: string;
   epoch: number;

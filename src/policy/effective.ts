@@ -8,7 +8,7 @@ import type { ExceptionSetting } from "./screening.ts";
 
 type Origin = "floor" | "config";
 
-export interface InForce {
+interface InForce {
   /** As a config has them, without those that are off. */
   policies: JsonObject;
   /** By path: `screening.pii.mode`, `screening.patterns[0]`. What both demand is from the floor, which nobody can weaken. */

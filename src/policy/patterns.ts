@@ -6,7 +6,7 @@ import type { PatternSetting } from "./screening.ts";
 export type OwnPattern = PatternSetting & { layer: number };
 
 /** One match. Offsets are UTF-16 code units, `end` exclusive. */
-export interface PatternMatch {
+interface PatternMatch {
   pattern: OwnPattern;
   start: number;
   end: number;
@@ -34,7 +34,7 @@ const FREE_MS = 50;
 const MS_PER_KIBI = 0.5;
 
 /** How the work on a text is measured, ms. */
-export interface WorkClock {
+interface WorkClock {
   /** Costs nothing, but goes on while other programs have the processor. */
   elapsed(): number;
   /** What this thread has worked. */

@@ -6,7 +6,7 @@ const MAX_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 
 /** Days that an entry lives after its last write; null keeps it for ever. */
-export type RetentionDays = number | null;
+type RetentionDays = number | null;
 
 export const retention: OtherPolicy<RetentionDays> = {
   decide: null,

@@ -14,7 +14,7 @@ import {
 } from "./screening.ts";
 
 /** An exception, with the moment from which it no longer holds, ms; infinite for never. */
-export type Exception = ExceptionSetting & { untilMs: number };
+type Exception = ExceptionSetting & { untilMs: number };
 
 /** A policy that decides by a function of its own, with its setting. */
 interface OwnRule {

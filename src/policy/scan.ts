@@ -49,7 +49,7 @@ const LONGEST_NAME = 64;
 const MOST_NAMES = 1_000;
 
 /** Texts in which nothing was found: an agent's metadata has the same few names in most writes. */
-export class CleanNames {
+class CleanNames {
   readonly #names = new Set<string>();
 
   has(name: string): boolean {

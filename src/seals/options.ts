@@ -16,7 +16,7 @@ export interface SealingOptions {
  * The host in the origin of seals when no setting names one. The origin is fixed when the workspace is created, so
  * renaming the machine does not change the identity of the log.
  */
-export const DEFAULT_SEAL_HOST = "localhost";
+const DEFAULT_SEAL_HOST = "localhost";
 
 export function sealingOptions(
   directory: DataDirectory,

@@ -28,7 +28,7 @@ export class SealRefused extends Error {
   override readonly name = "SealRefused";
 }
 
-export interface SealerOptions {
+interface SealerOptions {
   keyring: SealKeyring;
   /** The workspace's seal file. */
   file: string;

@@ -32,9 +32,7 @@ export interface Sources {
 /** Where each value came from, as text for messages. */
 export type Origins = Readonly<Record<SettingName, string>>;
 
-export type Resolution =
-  | { ok: true; settings: Settings; origins: Origins }
-  | { ok: false; mistakes: readonly string[] };
+type Resolution = { ok: true; settings: Settings; origins: Origins } | { ok: false; mistakes: readonly string[] };
 
 interface Candidate {
   raw: unknown;

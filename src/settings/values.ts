@@ -86,7 +86,7 @@ export function formatDuration(ms: number): string {
 }
 
 /** Parses `host:port` or `[ipv6]:port`. Returns undefined for other text. */
-export function parseAddress(raw: string): Address | undefined {
+function parseAddress(raw: string): Address | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(raw.trim());
   if (!match) return undefined;
   const [, six, other, digits] = match;

@@ -33,7 +33,7 @@ export interface ActivityWindow {
   endMs: number;
 }
 
-export interface IntervalActivity {
+interface IntervalActivity {
   startMs: number;
   events: number;
   /** Writes that were allowed; null where there is too much to count. */

@@ -5,7 +5,7 @@
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** How long an answer is stored, ms. */
-export const ANSWERS_KEPT_MS = 24 * 60 * 60 * 1_000;
+const ANSWERS_KEPT_MS = 24 * 60 * 60 * 1_000;
 
 /** About what a row takes besides its texts, with its index, bytes. */
 const ROW_BYTES = 128;

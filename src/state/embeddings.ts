@@ -21,7 +21,7 @@ const EVENTS_AT_ONCE = 1_000;
 const VECTORS_AT_ONCE = 500;
 
 /** An entry whose vectors are to be made. */
-export interface ToEmbed {
+interface ToEmbed {
   id: number;
   agent: number;
   writtenSeq: number;

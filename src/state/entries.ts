@@ -83,7 +83,7 @@ const VERSIONED_COLUMNS = `${ENTRY_COLUMNS}, expires_at, ${VERSION}`;
 type VersionedTuple = [...EntryTuple, expiresAt: number | null, version: string | null];
 
 /** A present entry. */
-export interface VersionedRow extends EntryRow {
+interface VersionedRow extends EntryRow {
   /** When it ends by itself, ms; null for never. */
   expiresAt: number | null;
   /** The id of the event that wrote it. */

@@ -11,7 +11,7 @@ import type { SearchIndexes } from "./search-indexes.ts";
 
 export type { QueryEmbedder } from "../search/vectors/query-embedder.ts";
 
-export interface AgentSearch {
+interface AgentSearch {
   workspaceId: string;
   agent: AgentState;
   query: string;

@@ -18,12 +18,12 @@ import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } fro
 const PATIENCE_MS = 100;
 
 /** A connection that runs a checkpoint. It has no transaction open. */
-export interface Checkpointer {
+interface Checkpointer {
   get<R extends Row>(sql: string): R | undefined;
 }
 
 /** A connection whose transaction keeps the log from being started over. It prepares no statement. */
-export interface LogGuard {
+interface LogGuard {
   exec(sql: string): void;
   close(): void;
 }

@@ -48,13 +48,13 @@ export interface Compacted {
 }
 
 /** A copy that can replace its original as long as the original is in this state ({@link fileState}). */
-export interface Draft {
+interface Draft {
   path: string;
   state: string;
 }
 
 /** Returns the path of the copy of a database while it is being compacted. */
-export const draftOf = (path: string): string => `${path}.compact.tmp`;
+const draftOf = (path: string): string => `${path}.compact.tmp`;
 
 /** A draft that nobody has written to for so long is of a process that was killed, ms. */
 const STALE_MS = 60 * 60_000;

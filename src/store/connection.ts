@@ -47,7 +47,7 @@ export interface OpenOptions {
 }
 
 /** How a connection opened its file, so that another thread can open it the same way. */
-export interface OpenFile {
+interface OpenFile {
   path: string;
   options: Pick<OpenOptions, "readOnly" | "immutable" | "encryptionKey">;
 }
@@ -280,7 +280,7 @@ export function checked<T extends { close(): void }>(opened: T, check: (opened: 
 }
 
 /** The file cannot be opened. The driver's own error has no code. */
-export class CannotOpen extends Error {
+class CannotOpen extends Error {
   override readonly name = "CannotOpen";
   readonly code = "SQLITE_CANTOPEN";
 }

@@ -31,7 +31,7 @@ export function sqliteCode(error: unknown): string {
 export const isDriverError = (error: unknown): boolean => sqliteCode(error) !== "";
 
 /** `not_a_database`: the header is not valid; `corrupt`: something after it. */
-export type Damage = "not_a_database" | "corrupt";
+type Damage = "not_a_database" | "corrupt";
 
 /**
  * Returns how a file is damaged, from an error of SQLite or its driver; null when the error says nothing of the file. A

@@ -56,7 +56,7 @@ export class EncryptionKey {
 }
 
 /** The kind of a file, judged by its first bytes. */
-export type DatabaseKind = "absent" | "empty" | "plain" | "encrypted" | "foreign";
+type DatabaseKind = "absent" | "empty" | "plain" | "encrypted" | "foreign";
 
 /** The first bytes of every plain database (https://www.sqlite.org/fileformat.html, 1.3). */
 const PLAIN_MAGIC = Buffer.from("SQLite format 3\u0000", "latin1");

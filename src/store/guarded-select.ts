@@ -5,7 +5,7 @@
  */
 
 /** The file holds text that is not UTF-8, or text in a column that cannot have any. */
-export class DamagedText extends Error {
+class DamagedText extends Error {
   override readonly name = "DamagedText";
   /** The code that SQLite itself gives for a damaged file. */
   readonly code = "SQLITE_CORRUPT";
@@ -32,7 +32,7 @@ export interface GuardedSelect {
 export const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
 
 /** Returns the guarded form of a query whose columns have these types. */
-export function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSelect {
+function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSelect {
   const names = types.map((_, index) => `c${index}`);
   const values = names.map((name) => `CASE typeof(${name}) WHEN 'text' THEN CAST(${name} AS BLOB) ELSE ${name} END`);
   const flags: string[] = [];

@@ -16,7 +16,7 @@ export class FileInUse extends Error {
 }
 
 /** The new file differs from the old one. It was removed, and the old one is unchanged. */
-export class RekeyFailed extends Error {
+class RekeyFailed extends Error {
   override readonly name = "RekeyFailed";
 }
 

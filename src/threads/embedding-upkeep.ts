@@ -13,7 +13,7 @@ const GATHER_MS = 50;
 const AWAY_PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
 const REFUSED_PAUSES: Pauses = { firstMs: 60_000, longestMs: 600_000 };
 
-export interface EmbeddingUpkeepOptions {
+interface EmbeddingUpkeepOptions {
   embedder: () => Promise<Embedder>;
   /** Runs work on a workspace in a transaction, after what is waiting already. */
   run: <T>(workspaceId: string, work: (connection: Connection) => Promise<T>) => Promise<T>;

@@ -56,7 +56,7 @@ export interface ThreadOptions {
 export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing">;
 
 /** One operation on its way to the thread that owns its workspace. */
-export interface OperationMessage {
+interface OperationMessage {
   id: number;
   workspaceId: string;
   name: OperationName;
@@ -69,7 +69,7 @@ export interface OperationMessage {
 }
 
 /** An event of the workspace itself on its way to the thread that appends it. */
-export interface EventMessage {
+interface EventMessage {
   id: number;
   workspaceId: string;
   event: WorkspaceEvent;

@@ -30,7 +30,7 @@ import { ScreeningThread } from "./screening-thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 /** A workspace whose file cannot be used. The other workspaces are not affected. */
-export interface UnavailableWorkspace {
+interface UnavailableWorkspace {
   workspaceId: string;
   /** The class and code of the error; holds no data. */
   reason: string;
@@ -73,7 +73,7 @@ const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
 const GROUP_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** The pool's present load. */
-export interface PoolLoad extends ReaderLoad {
+interface PoolLoad extends ReaderLoad {
   /** Operations taken and not yet answered. */
   operations: number;
 }

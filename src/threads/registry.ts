@@ -67,7 +67,7 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
 }
 
 /** What refuses operations that make the data grow; none of it where workspaces may hold what they like. */
-export interface Limits {
+interface Limits {
   quota?: Quota | null;
   space?: DiskSpace;
 }

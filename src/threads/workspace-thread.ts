@@ -56,7 +56,7 @@ const TURN_MS = 10;
 const PROBE_INTERVAL_MS = 1_000;
 
 /** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
-export interface Surroundings {
+interface Surroundings {
   clock: Clock;
   /** Time that is never set back, ms. */
   monotonicMs(): number;

@@ -23,7 +23,7 @@ async function library() {
 }
 
 /** A certificate and its private key (PKCS #8), both in PEM. */
-export interface Issued {
+interface Issued {
   cert: string;
   key: string;
 }

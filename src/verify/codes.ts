@@ -135,7 +135,7 @@ const BY_CONCERN = {
 } as const satisfies Record<string, Record<string, Words>>;
 
 /** Which part of the evidence a code is about. Consequences are told from causes by it (causes.ts). */
-export type Concern = keyof typeof BY_CONCERN;
+type Concern = keyof typeof BY_CONCERN;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 /** A sign of tampering. */
 export type ProblemCode = KeysOf<(typeof BY_CONCERN)[Concern]>;

@@ -16,7 +16,7 @@ export type Completeness =
   | { is: "unknown"; why: string };
 
 /** The last event under a seal that was checked with a given key, or by comparing it with a given seal. */
-export function provedThrough({ seals }: Pick<VerificationReport, "seals">): number | null {
+function provedThrough({ seals }: Pick<VerificationReport, "seals">): number | null {
   const given = [seals?.keyGiven ? seals.sealedThrough : null, seals?.anchoredThrough ?? null];
   const known = given.filter((through) => through !== null);
   return known.length === 0 ? null : Math.max(...known);

@@ -16,7 +16,7 @@ export interface LogRange {
 }
 
 /** An event on which stored rows depend, besides packed writes. */
-export interface NotedEvent {
+interface NotedEvent {
   /** How many of the packed writes are before it. */
   after: number;
   /** Canonical text. */

@@ -116,7 +116,7 @@ const PARTS_OF_THREAD = 8;
 const WRITES_AT_ONCE = 2_048;
 
 /** What the parts are put together in. */
-export interface LogWhole extends WorkspaceCheck {
+interface LogWhole extends WorkspaceCheck {
   seals: SealFeed;
   /** Sizes of seals that were kept elsewhere. */
   anchored: readonly number[];

@@ -19,7 +19,7 @@ const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 export const breaksChain = (code: ProblemCode): boolean => CHAIN_CODES.has(code);
 
 /** What a report says of an event, beside its place and id. */
-export interface NamedEvent {
+interface NamedEvent {
   agent_id: string | null;
   agent_seq: number;
   operation: string;

@@ -14,7 +14,7 @@ import type { ReportedProblem, ReportedRestore, SourceReport } from "./report-sc
 /** Exit codes of the verdicts. */
 export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tampered: 1, undetermined: 2 };
 
-export type SourceKind = SourceReport["kind"];
+type SourceKind = SourceReport["kind"];
 
 /** Returns a cause as it is reported. */
 export function reported({ problem, rows, keys, consequences }: Cause): ReportedProblem {

@@ -225,7 +225,7 @@ export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown)
 }
 
 /** What is asked of an export. */
-export interface ExportWish extends PartWish {
+interface ExportWish extends PartWish {
   /** How the file is named to the person. */
   path: string;
   /** The agent whose chain must be in it. */
@@ -235,7 +235,7 @@ export interface ExportWish extends PartWish {
 }
 
 /** Verifies an export from its bytes. */
-export async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wish: ExportWish) {
+async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, wish: ExportWish) {
   const verifier = new ExportVerifier(wish.trust);
   let read = 0;
   for await (const piece of bytes) {

@@ -15,7 +15,7 @@ import type { MaybePromise, Reader } from "../store/transaction.ts";
 export type Bar = Omit<Refused, "allowed" | "findings">;
 
 /** An agent that is about to write, with what its limits need to know of it, and what keeps it from writing. */
-export interface Admission {
+interface Admission {
   agent: AgentState;
   /** Null for nothing. */
   bar: Bar | null;

@@ -38,7 +38,7 @@ interface Decided {
 }
 
 /** What runs composite operations: that of their workspace's writer. */
-export interface Surroundings {
+interface Surroundings {
   log: Transactions;
   recorder: Recorder;
   slice: TimeSlice;

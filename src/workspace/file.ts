@@ -32,7 +32,7 @@ export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
 ];
 
 /** What the genesis event binds. */
-export interface Genesis {
+interface Genesis {
   workspaceId: string;
   name: string;
   actor: string;

@@ -13,7 +13,7 @@ import { DamagedWorkspace, isStorageFailure, mayReappear } from "./storage-failu
 import type { TimeSlice } from "./time-slice.ts";
 
 /** What a workspace's transactions need of the rest. `WriterOptions` says what each is. */
-export interface TransactionOptions {
+interface TransactionOptions {
   clock: Clock;
   slice: TimeSlice;
   sealer: WorkspaceSealer | undefined;

@@ -1,7 +1,7 @@
 /** The findings of `governd check`. */
 
 /** `problem`: it does not work, or will not work after an upgrade. `warning`: it will stop working. */
-export type Severity = "ok" | "warning" | "problem";
+type Severity = "ok" | "warning" | "problem";
 
 /** The names of the checks. They are stable, since scripts read them. */
 type CheckName =

@@ -14,7 +14,7 @@ const PAUSE_MS = 1_000;
 /** The problems that pass by themselves. */
 const PASSING = new Set(["unavailable", "outcome_unknown", "rate_limited", "idempotency_in_progress"]);
 
-export interface ApiRequest {
+interface ApiRequest {
   method?: "POST";
   /** With its query. */
   path: string;
@@ -23,7 +23,7 @@ export interface ApiRequest {
   idempotencyKey?: string;
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   status: number;
   body: JsonObject;
 }

@@ -27,13 +27,13 @@ interface ImportWish {
 }
 
 /** A line that was not written, counted from 1, and why, without its text. */
-export interface Refusal {
+interface Refusal {
   line: number;
   reason: string;
 }
 
 /** What became of the lines. */
-export interface Imported {
+interface Imported {
   written: number;
   /** Entries that existed and were to stay. */
   kept: number;

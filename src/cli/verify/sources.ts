@@ -22,7 +22,7 @@ import { type EvidenceFile, openEvidenceFile } from "./evidence-file.ts";
 const MAX_ATTEMPTS = 5;
 
 /** Options for every piece of evidence. */
-export interface Asked {
+interface Asked {
   agentId: string | undefined;
   trust: Trust;
   encryptionKey: KeySource;
@@ -30,10 +30,10 @@ export interface Asked {
 }
 
 /** Returns the key of encrypted databases, or null. It is read when it is first needed. */
-export type KeySource = () => EncryptionKey | null;
+type KeySource = () => EncryptionKey | null;
 
 /** One piece of evidence. */
-export interface Source {
+interface Source {
   path: string;
   /** The workspace that its file name names. */
   workspaceId?: string;

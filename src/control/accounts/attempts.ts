@@ -32,7 +32,7 @@ const SIGN_UP: Rate = { burst: 10, intervalMs: 10 * MINUTE_MS };
 const MAX_REMEMBERED = 50_000;
 
 /** An attempt that may be made. */
-export interface Attempt {
+interface Attempt {
   /** The secret was correct, so the attempt does not count. */
   succeeded(): void;
 }

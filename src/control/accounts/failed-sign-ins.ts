@@ -72,7 +72,7 @@ class Window {
   }
 }
 
-export interface FailedSignInsOptions {
+interface FailedSignInsOptions {
   record(event: Omit<WorkspaceEvent, "id">): Promise<void>;
   clock: Clock;
   timer: Timer;

@@ -11,7 +11,7 @@ import { requireOwner } from "./members.ts";
 import type { Passwords } from "./passwords.ts";
 
 /** Who may create an account: people with an invitation, anybody, or nobody. */
-export type SignupMode = "invite" | "open" | "closed";
+type SignupMode = "invite" | "open" | "closed";
 
 export interface AccountParts extends ActParts {
   random: RandomPool;

@@ -141,7 +141,7 @@ const generator = (secret: Secret, label: string): TOTP =>
  * Returns the time step of a code, or null when the code is wrong. To accept each code only once, the caller stores
  * the step and refuses codes whose step is not newer.
  */
-export function totpStep(secret: string, code: string, nowMs: number): number | null {
+function totpStep(secret: string, code: string, nowMs: number): number | null {
   const digits = code.replace(/\s/g, "");
   if (!CODE.test(digits)) return null;
   const delta = generator(Secret.fromBase32(secret), "").validate({ token: digits, timestamp: nowMs, window: WINDOW });

@@ -4,7 +4,7 @@ import { Table } from "../table.ts";
 
 const HOUR_MS = 3_600_000;
 /** A session ends when it is not used for this long. */
-export const SESSION_IDLE_MS = 12 * HOUR_MS;
+const SESSION_IDLE_MS = 12 * HOUR_MS;
 /** A session ends this long after it began, even when it is used. */
 export const SESSION_LIFETIME_MS = 7 * 24 * HOUR_MS;
 /** Sessions of one account. A further one ends the one that was unused for longest. */

@@ -12,7 +12,7 @@ import { beginSession, knownDevice } from "./session-keeper.ts";
 import { listSessions, type SessionRecord } from "./sessions.ts";
 import { linkNotFound } from "./sign-up.ts";
 
-export interface Credentials {
+interface Credentials {
   email: string;
   password: string;
   code: string | null;

@@ -12,7 +12,7 @@ import { FOUNDER, findMembership, type Membership, type Role } from "./members.t
 import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
 import { type BegunSession, beginSession } from "./session-keeper.ts";
 
-export interface SignUpWish {
+interface SignUpWish {
   email: string;
   password: string;
   name: string | null;
@@ -21,7 +21,7 @@ export interface SignUpWish {
 }
 
 /** A new, signed-in account with the workspace that it owns or joined. */
-export interface SignedUp {
+interface SignedUp {
   account: AccountRecord;
   begun: BegunSession;
   workspace: Membership;

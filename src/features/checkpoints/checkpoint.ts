@@ -63,7 +63,7 @@ const ENTRIES_AT_ONCE = 16;
 const PIECE_CHARACTERS = 64 * 1024;
 
 /** The checkpoint was deleted while its state was being read. The response is cut off. */
-export class CheckpointVanished extends Error {
+class CheckpointVanished extends Error {
   override readonly name = "CheckpointVanished";
 }
 

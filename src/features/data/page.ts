@@ -21,7 +21,7 @@ const MAX_BELOW = 10_000;
 const MAX_BELOW_CHARACTERS = 16 * 1024 * 1024;
 
 /** The list of which a page is asked for. */
-export interface ListInput extends Wanted {
+interface ListInput extends Wanted {
   page: Page;
   includeValues: boolean;
   count?: true | undefined;

@@ -12,7 +12,7 @@ import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/sessio
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
 
-export type RoutedAction = Pick<RoutedRequest, "request" | "queryText" | "params" | "exchange">;
+type RoutedAction = Pick<RoutedRequest, "request" | "queryText" | "params" | "exchange">;
 
 /** Runs an action and returns the response. @throws {Problem} when the request is refused */
 export async function handleAction(action: Action, routed: RoutedAction, deps: AppDeps): Promise<Response> {

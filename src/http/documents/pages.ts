@@ -9,7 +9,7 @@ import { filePage, type PublicPage, page } from "./public-page.ts";
 const JSON_TYPE = "application/json";
 
 /** Whether the daemon is ready. The names of workspaces that are down are not public. */
-export interface ReadinessAnswer {
+interface ReadinessAnswer {
   ready: boolean;
   /** How many workspaces have unusable files. The others work, so the daemon is still ready. */
   workspacesDown: number;

@@ -19,7 +19,7 @@ const KEPT = 1_024;
 const STATE = /^(\d{1,16})\.(\d{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
 /** What a confirmation is of. */
-export interface Asked {
+interface Asked {
   /** The API key or the person. */
   actor: string;
   tool: string;

@@ -35,7 +35,7 @@ const INSTRUCTIONS =
   "A memory that policies govern. A write that a policy blocks stores nothing and says what was found where: leave that out and write again. Everything is recorded.";
 
 /** What the endpoints need of the rest of the program. */
-export interface McpDeps extends HandleDeps {
+interface McpDeps extends HandleDeps {
   randomBytes(length: number): Uint8Array;
   /** The names of this server; absent when requests may name any host. */
   ownHosts?: OwnHosts;

@@ -29,7 +29,7 @@ export class RpcError extends Error {
   }
 }
 
-export type MessageId = string | number;
+type MessageId = string | number;
 
 /** A request, or a notification, which has no id. */
 export interface Message {

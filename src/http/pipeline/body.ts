@@ -6,7 +6,7 @@ import { parseLargeJson } from "./large-json.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
 /** The default time for receiving a large body, ms. */
-export const DEFAULT_BODY_TIMEOUT_MS = 120_000;
+const DEFAULT_BODY_TIMEOUT_MS = 120_000;
 
 /**
  * A declared body up to this size has no timer, which would cost time for every request. The runtime closes a

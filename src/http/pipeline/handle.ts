@@ -158,7 +158,7 @@ async function performLong(deps: HandleDeps, request: Request, asked: OperationR
 }
 
 /** The parts of a route that describe its requests. */
-export type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
+type RequestForm = Pick<Route, "query" | "body" | "bodyOptional" | "explain" | "unfindable">;
 
 /** Returns the validated body of a request. @throws {Problem} */
 export async function takeBody(form: RequestForm, request: Request, limits: BodyLimits): Promise<unknown> {

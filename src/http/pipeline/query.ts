@@ -5,7 +5,7 @@
 import { invalid } from "../../problem.ts";
 
 /** The parameters of a request by name, decoded. */
-export type Query = ReadonlyMap<string, string>;
+type Query = ReadonlyMap<string, string>;
 
 const NO_LISTS: ReadonlySet<string> = new Set();
 const NO_PARAMETERS: Query = new Map();

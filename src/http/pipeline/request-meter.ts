@@ -20,7 +20,7 @@ const FAILED_AUTHENTICATION: ReadonlySet<string> = new Set([
 ]);
 
 /** The requests of one method for one route. */
-export interface MeteredRoute {
+interface MeteredRoute {
   readonly method: string;
   /** The route's pattern, or `none`. */
   readonly route: string;
@@ -30,7 +30,7 @@ export interface MeteredRoute {
 }
 
 /** A result of an operation, and how often it occurred. */
-export interface MeteredDecision {
+interface MeteredDecision {
   operation: string;
   /** `ok`, `allowed`, `blocked`, … */
   result: string;

@@ -17,7 +17,7 @@ export interface LoneForm {
 }
 
 /** A form of digits in groups: how it begins. */
-export interface SeparatedForm extends LoneForm {
+interface SeparatedForm extends LoneForm {
   /** The length of the first run of digits with the separator after it, or the length of a run without one. */
   leads: readonly string[];
 }

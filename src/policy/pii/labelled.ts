@@ -12,7 +12,7 @@ import { type Section, sectionsOf, spelledOut } from "../words/lists.ts";
 import { endOfWord, luhn, mayBeJoined, readNumber, skipGlue, type Written } from "./number.ts";
 
 /** How a labelled value is written. */
-export interface LabelledForm {
+interface LabelledForm {
   detector: DetectorName;
   words: readonly string[];
   /** What must follow the words, as in "Icelandic ID"; null for nothing. */

@@ -74,7 +74,7 @@ export function letterPair(text: string, start: number, end: number): Hit | null
 }
 
 /** An IBAN (ISO 13616) whose country code begins at `at`, with or without spaces. */
-export function iban(text: string, at: number): Hit | null {
+function iban(text: string, at: number): Hit | null {
   const digitsAt = text[at + 2] === " " ? at + 3 : at + 2;
   if (!isDigit(text.charCodeAt(digitsAt)) || !isDigit(text.charCodeAt(digitsAt + 1))) return null;
   const length = countrySpecs[text.slice(at, at + 2).toUpperCase()]?.chars ?? 0;

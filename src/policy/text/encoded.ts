@@ -16,7 +16,7 @@ const sextet = (text: string, at: number): number => SEXTETS[text.charCodeAt(at)
 const SHORTEST_ENCODED = 16;
 
 /** An encoded run and its text. */
-export interface Decoded {
+interface Decoded {
   start: number;
   end: number;
   text: string;

@@ -1,6 +1,6 @@
 /** Tables in text: lines whose cells are separated by the same sign (CSV, Markdown, text copied from a sheet). */
 
-export interface Cell {
+interface Cell {
   start: number;
   end: number;
 }

@@ -7,7 +7,7 @@ export interface Range {
 }
 
 /** What a slot holds of its entry. */
-export interface SlotContent {
+interface SlotContent {
   id: number;
   key: string;
   passages: Range;

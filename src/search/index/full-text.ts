@@ -45,7 +45,7 @@ export interface Candidate {
  * best `CANDIDATES` by BM25 suffice. They are letters and digits with punctuation inside, never empty, and
  * must be quoted for the full-text search.
  */
-export const searchTerms = (query: string): string[] =>
+const searchTerms = (query: string): string[] =>
   [...new Set(contentTokens(queryTokens(query)))].slice(0, MAX_QUERY_TERMS);
 
 /**

@@ -37,7 +37,7 @@ export interface QueryTerm {
 }
 
 /** What a query is matched against. */
-export interface QueryContext {
+interface QueryContext {
   vocabulary: Vocabulary;
   words: WordTable;
   related: RelatedWords;

@@ -53,7 +53,7 @@ function similarity(found: number): number {
 }
 
 /** The scores of each entry, by slot. */
-export interface Scores {
+interface Scores {
   /** BM25. */
   lexical: Float32Array;
   /** The cosine of its part that is nearest to the query. */

@@ -26,7 +26,7 @@ const responseBody = TypeCompiler.Compile(
   }),
 );
 
-export interface OpenAiSettings {
+interface OpenAiSettings {
   /** The API's base (`http://127.0.0.1:11434/v1`) or the full address of its `embeddings`. */
   url: string;
   /** The model's name as the server knows it. */

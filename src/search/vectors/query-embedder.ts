@@ -15,7 +15,7 @@ export interface QueryVector {
 }
 
 /** What is logged: the first failure of an outage, and its end with the number of failures. */
-export interface OutageEvents {
+interface OutageEvents {
   onFailure(error: unknown): void;
   onRecovery(failures: number): void;
 }

@@ -8,9 +8,9 @@ import { type ActivityWindow, blockedEvents, eventsIn, INTERVALS, MAX_SCANNED } 
 import { sqlNames } from "../entry-changes.ts";
 
 /** Numbers of operations, by detector; those that were blocked without one by the policy. */
-export type ByDetector = Record<string, number>;
+type ByDetector = Record<string, number>;
 
-export interface ScreenedInterval {
+interface ScreenedInterval {
   startMs: number;
   blocked: ByDetector;
   /** Null, as the next, where there are too many events to look through. */

@@ -6,7 +6,7 @@ import { compareTexts } from "./order.ts";
 import { type ListMoment, partsOf, visible, type Where } from "./parts.ts";
 
 /** Keys that begin the same up to a delimiter, and how many. */
-export interface Group {
+interface Group {
   /** Ends with the delimiter. */
   prefix: string;
   entries: number;

@@ -8,7 +8,7 @@ import { compareTexts } from "./order.ts";
 import { visible, type Where } from "./parts.ts";
 
 /** The keys with a prefix, ascending or descending, behind the key `after`; the first `limit` of them. */
-export interface KeyRange {
+interface KeyRange {
   order: Sorting["order"];
   prefix: string;
   after: string | null;

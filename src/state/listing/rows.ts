@@ -28,7 +28,7 @@ export interface ListedEntry {
 }
 
 /** An entry, or null in place of one that changed while the list was made; and where it stands. */
-export interface Listed {
+interface Listed {
   entry: ListedEntry | null;
   position: Position;
 }
@@ -73,7 +73,7 @@ function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
 }
 
 /** Which page of a list. */
-export interface WantedPage extends Wanted {
+interface WantedPage extends Wanted {
   after: Position | null;
   offset: number;
   limit: number;

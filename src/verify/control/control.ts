@@ -19,7 +19,7 @@ import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** What no event records, so that changes of it cannot be found. */
-export const NOT_COVERED = [
+const NOT_COVERED = [
   "accounts: names, mail addresses, passwords and second factors",
   "sessions, recovery_codes, devices",
   "links that create an account or set a password, and invitations that the operator made",
@@ -28,13 +28,13 @@ export const NOT_COVERED = [
 ] as const;
 
 /** What is known of one workspace of the data directory. */
-export interface KnownLog {
+interface KnownLog {
   workspaceId: string;
   /** Null when the log could not be read or is not intact: nothing is compared with it then. */
   log: ControlLog | null;
 }
 
-export interface ControlWish {
+interface ControlWish {
   /** How the file is named to the person. */
   path: string;
   logs: readonly KnownLog[];
@@ -49,7 +49,7 @@ export interface ControlWish {
 const PREFIXES = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;
 
 /** The result for the rows of one workspace in the control database. */
-export interface OwnRows {
+interface OwnRows {
   verdict: SourceResult["verdict"];
   /** How many rows agree with the log. */
   rows: number;

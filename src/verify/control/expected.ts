@@ -51,7 +51,7 @@ export function rowName(table: ControlTable, id: string, workspaceId: string): s
 }
 
 /** The events that were recorded while a backup was made, which its copy of the control database need not have seen. */
-export interface Window {
+interface Window {
   /** When the backup began to be made, RFC 3339. Empty when the restore does not say. */
   since: string;
   /** When the backup was restored by a version that did not reapply the log; null in the backup itself. */

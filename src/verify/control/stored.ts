@@ -66,7 +66,7 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "tex
 const NO_TEXT = "\u0000";
 
 /** The rows of one workspace, and those with these ids wherever they are. */
-export interface RowsOfOne {
+interface RowsOfOne {
   workspaceId: string;
   ids: readonly string[];
 }

@@ -8,9 +8,9 @@ import type { AgentReport, ChainEnd, ChainState, EventReference, Segment } from 
 
 /** Reports what is wrong with an event. */
 // `since`: the position of the event before it in its chain, when the two do not fit.
-export type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
+type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
 
-export interface ChainOptions {
+interface ChainOptions {
   /** Whether there is one agent's chain alone. */
   single: boolean;
   /** Whether each chain must begin with its first event. */

@@ -74,7 +74,7 @@ export interface BlankCounts {
 }
 
 /** What the erasures say of the blanks. */
-export interface BlankReport {
+interface BlankReport {
   problems: BlankProblem[];
   counts: BlankCounts;
 }

@@ -31,7 +31,7 @@ type PageRow = [lastSeq: number | null, count: number, typed: number | null, byt
 const SQLITE_TOOBIG = 18;
 
 /** What is done before and after each page. */
-export interface FeedSteps {
+interface FeedSteps {
   /** Before the events up to number `lastSeq` are fed. */
   before?(lastSeq: number): Promise<void>;
   /** After they were. */

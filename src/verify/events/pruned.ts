@@ -22,7 +22,7 @@ import { namedKey } from "./sealed-tree.ts";
 import { type ChainState, plainRange, type Segment } from "./segment.ts";
 
 /** What the checks of a pruned log work with. */
-export interface PrunedParts {
+interface PrunedParts {
   reader: Reader;
   verifier: LogVerifier;
   seals: SealFeed;

@@ -9,7 +9,7 @@ import type { AgentHistory } from "./expected/history.ts";
 import { NEVER, type StoredWrite } from "./expected/writes.ts";
 
 /** What is known of the agent before its entries are read. */
-export interface EntryFacts {
+interface EntryFacts {
   checkpoints: ConstructorParameters<typeof Visibility>[0];
   history: AgentHistory;
   census: Census;

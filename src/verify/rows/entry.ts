@@ -21,7 +21,7 @@ export const ENTRY = new RowForm("e", {
   updated_at: "integer",
   expires_at: "integer?",
 });
-export type StoredRow = RowOf<typeof ENTRY>;
+type StoredRow = RowOf<typeof ENTRY>;
 
 /** The columns that say of which key a row is, and from when to when. */
 export type StoredLife = Omit<StoredRow, "value" | "metadata">;
@@ -94,7 +94,7 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
 
 /** The digest of what a row holds, hex; null when its key has none. */
 // The hashed text is put together from the columns as they stand, so each byte of them counts.
-export const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
+const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
   orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
 
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>

@@ -18,7 +18,7 @@ import type { Replay } from "./expected/replay.ts";
 import { type KeyPlace, NEVER, type StoredWrite } from "./expected/writes.ts";
 
 /** A range of present entries. `entries` is null when nothing was read ahead, or the plain path has to. */
-export interface EntryChunk {
+interface EntryChunk {
   range: EntryRange;
   entries: PackedEntries | null;
 }
@@ -55,7 +55,7 @@ export async function* chunksOfAgent(reader: Reader, agent: number): EntryChunks
 const MANY_ROWS = 500;
 
 /** What present entries are compared with, and who checks those that differ. */
-export interface PresentSink {
+interface PresentSink {
   replay: Replay;
   /** By `agents.first_seq`. Rows of no agent are left out here; the count of all rows finds them. */
   checks: ReadonlyMap<number, EntryCheck>;

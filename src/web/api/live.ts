@@ -14,7 +14,7 @@ const SILENCE_MS = 40_000;
 
 export type LiveState = "connecting" | "live" | "waiting";
 
-export interface LiveOptions {
+interface LiveOptions {
   workspace: string;
   onEvent(event: AuditEvent): void;
   onState(state: LiveState): void;

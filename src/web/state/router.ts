@@ -24,7 +24,7 @@ export const path = computed(() => place.value.path);
 export const isCurrent = (to: string, exact = false): boolean =>
   path.value === to || (!exact && path.value.startsWith(`${to}/`));
 
-export interface GoOptions {
+interface GoOptions {
   /** Replaces the entry of the history instead of adding one. */
   replace?: boolean;
 }

@@ -6,7 +6,7 @@ import { ask, isCode, WorkspaceApi, whenSignedOut } from "../api/client.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
 import type { SignedIn } from "../api/types.ts";
 
-export type SessionState =
+type SessionState =
   | { kind: "unknown" }
   | { kind: "out" }
   | { kind: "failed"; problem: ApiProblem }

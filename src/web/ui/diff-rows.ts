@@ -1,7 +1,7 @@
 /** Two texts as rows of lines beside each other. */
 import { diffLines } from "diff";
 
-export interface Row {
+interface Row {
   before: string | null;
   after: string | null;
   same: boolean;

@@ -15,7 +15,7 @@ export const TIME_CHARS = 24;
 
 /** The members that make a shape. */
 const SHAPED = ["actor", "agent_id", "blocked_by", "config_version", "operation", "result", "workspace_id"] as const;
-export type Shaped = Pick<AuditEventBody, (typeof SHAPED)[number]>;
+type Shaped = Pick<AuditEventBody, (typeof SHAPED)[number]>;
 
 /** Pieces of text that stand between the parts that differ from event to event. */
 class Pieces {

@@ -11,7 +11,7 @@ import { type FloorVersion, Retention, retentionOf } from "./retention.ts";
 const ROWS_AT_ONCE = 2_000;
 
 /** One agent, or all of them. */
-export type Wanted = { agentId: string } | { scope: "workspace" };
+type Wanted = { agentId: string } | { scope: "workspace" };
 
 /** The histories of all agents, before any event is taken. @param prunedBefore @param start see {@link Histories} */
 export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {

@@ -6,7 +6,7 @@ import type { ExceptionSetting, PatternSetting } from "../../../policy/screening
 import type { JsonObject } from "../../api/types.ts";
 import { detectorName, exceptionWords } from "./words.ts";
 
-export interface PartInForce {
+interface PartInForce {
   name: string;
   /** What else is to say of it, null for nothing. */
   note: string | null;

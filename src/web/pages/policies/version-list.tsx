@@ -11,7 +11,7 @@ import { sortedJson } from "../../ui/json-text.ts";
 import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
 
 /** A version in a list. */
-export interface VersionItem {
+interface VersionItem {
   version: string;
   policies: Policies;
   created_at: string;
