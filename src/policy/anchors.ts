@@ -16,8 +16,10 @@ import { type PolicyName, screeningPolicies } from "./policies.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
+import { passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/file.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { accountSecret, announcedSecret } from "./secrets/keyed.ts";
+import { pin, recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
 import { SECRET_WORDS } from "./secrets/secret-words.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
@@ -54,7 +56,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   keyed_token: () => SECRET_WORDS.services.map((word) => ({ word, check: serviceKey })),
   // A password near a server and a user is a connection string.
   generic_credential: () => {
-    const { passwords, accounts, keys, ...others } = SECRET_WORDS;
+    const { passwords, accounts, keys, pins, ...others } = SECRET_WORDS;
     const whole = new Set(others["whole parts"]);
     const named = (kind: "password" | "key") => (word: string) => ({
       word,
@@ -65,7 +67,17 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...passwords.map(named("password")),
       ...keys.map(named("key")),
       ...accounts.map(account),
+      ...worded(pins, pin(true)),
+      ...worded(others["codes that open"], pin(false)),
+      ...worded(others["wallet words"], seedPhrase),
+      ...worded(others["recovery codes"], recoveryCodes),
       ...commandAnchors(),
+      ...[":5432:", ":5433:", ":6432:", ":*:"].map((word) => ({ word, check: pgpassLine })),
+      ...["$1$", "$5$", "$6$", "$8$", "$9$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$", "$argon2", "$krb5"].map(
+        (word) => ({ word, check: passwordHash }),
+      ),
+      ...["cookie", "cookies"].map((word) => ({ word, check: asWord(word, sessionCookie) })),
+      { word: "stringdata", check: stringData },
       { word: "key", check: bareKey },
       { word: "kind: secret", check: manifestSecret },
       { word: 'kind": "secret', check: manifestSecret },

@@ -10,7 +10,7 @@ import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
-import { ACCEPTS, Automaton } from "./text/automaton.ts";
+import { Automaton } from "./text/automaton.ts";
 
 /** The most findings in one text that block. The rest is not screened: the write is blocked already. */
 const MOST_BLOCKING = 64;
@@ -128,7 +128,7 @@ export class EncodedCandidates {
  */
 export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
   const { automaton, anchors, first, last, readsTokens, looking } = dictionary;
-  const { classOf, next, classes, output, lengths } = automaton;
+  const { classOf, next, classes, output, lengths, firstAccepting } = automaton;
   const hits: Hit[] = [];
   let state = 0;
   let tokenStart = -1;
@@ -157,9 +157,8 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       }
       tokenStart = -1;
     }
-    const transition = next[state * classes + (classOf[code] as number)] as number;
-    state = transition & ~ACCEPTS;
-    if (transition < ACCEPTS) continue;
+    state = next[state * classes + (classOf[code] as number)] as number;
+    if (state < firstAccepting) continue;
     for (const id of output[state] as readonly number[]) {
       const end = at + 1;
       const start = end - (lengths[id] as number);

@@ -68,7 +68,7 @@ test("labels are of known detectors, and their lengths can be", () => {
 test("every table's rows have the columns of their section, without duplicates", () => {
   const columns = {
     ...{ separated: 5, tokens: 4, infixes: 5, webhooks: 2, places: 3 },
-    ...{ behind: 2, "in front": 2, calls: 1 },
+    ...{ behind: 2, "behind, any word": 2, "in front": 2, calls: 1, "places in calls": 2 },
   };
   const sections = ["forms.txt", "patterns.txt", "places.txt", "commands.txt"].flatMap((name) =>
     sectionsOf(read(name)),

@@ -72,13 +72,20 @@ function around(text: string, start: number, end: number): { before: string; aft
   return { before: text.slice(Math.max(0, start - BEFORE), start), after: text.slice(end, end + AFTER) };
 }
 
+const FOUNDATION = /Foundation,?\s{1,3}Inc\.,\s{1,3}(?:51 Franklin|59 Temple)/;
+const FOUNDATION_REACH = 40;
+
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 function streetAddress(weak: boolean): Check {
   return (text, start, end) => {
     if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
     const { before, after } = around(text, start, end);
     // In the notice of every GNU licence.
-    if (/Software\s+Foundation/.test(before)) return null;
+    if (
+      /Software[\s#*;/%-]+Foundation/.test(before) ||
+      FOUNDATION.test(text.slice(Math.max(0, start - FOUNDATION_REACH), end))
+    )
+      return null;
     const house = HOUSE_BEFORE.exec(before);
     if (
       !house ||
@@ -183,7 +190,7 @@ const NAME_FIRST_HOME = new RegExp(
 );
 /** Numbers of rooms and ports are no houses. */
 const NO_HOME =
-  /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
+  /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release|python|node|java|jdk|windows|linux|ubuntu|debian|vue|react|angular|kubernetes|postgres\w*|mysql|php|ruby|rails|django|swift|kotlin|typescript|webpack|vite|qt|ios|android|macos|http|tls|api|stage|phase|step|tier|sprint|option|plan)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
 /** "lives in Madrid since 2012": a year, unless the name of a street stands right before it. */
 const YEAR_AT_END = /\s\p{Ll}{1,12}\s(?:19|20)\d{2}$/u;
 const REACH_DATE = 32;

@@ -54,7 +54,7 @@ export function dateOfBirth(isBirthday: boolean): Check {
 
 const MOST_SENTENCE_ENDS = 3;
 /** A rule about dates: `birth_date < '2026-01-01'`. */
-const COMPARISON = /\s[<>]=?\s/;
+const COMPARISON = /\s[<>]=?\s|\b(?:before|after|between|earlier|later|older|younger)\b|\bon or\b/;
 
 function inColumn(text: string, start: number, end: number): Hit | null {
   for (const cell of cellsBelow(text, start, end)) {

@@ -160,6 +160,8 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   if (!isDigit(code) && !isLetter(code)) return null;
   if (at > 0 && isJoined(text, at)) return null;
   const written = readNumber(text, at);
+  // A name in a program, or a UUID, is no number.
+  if (written && matchEnd(NO_NUMBER, text, at) >= 0) return null;
   if (!written || matchEnd(AMOUNT, text, at) >= 0 || (form.detector === "vehicle_id" && hasLongWord(text, written)))
     return null;
   if (fits(form, written)) return written;
@@ -171,6 +173,8 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   }
   return null;
 }
+
+const NO_NUMBER = /[a-z]{1,12}[A-Z][a-z]{2}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
 
 /** Money. */
 const AMOUNT =

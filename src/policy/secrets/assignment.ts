@@ -29,7 +29,7 @@ const TYPE =
 const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
 /** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
 const PAIR =
-  /["']?[\s,;]{0,24}(?:\/?>\s{0,24}<)?["'<]?(?:value|val|default|content|contents|stringvalue)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
+  /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
   String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|jetzt|nun|ahora|agora|ora|maintenant|nu|teraz|nyní|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}`,

@@ -23,18 +23,24 @@ function isPassword(written: string): boolean {
   return !/^[\d:.,/]+$/.test(value) && (looksLikePassword(value) || value !== written);
 }
 
-const sections = listsOf(commands, ["behind", "in front", "calls"]);
-const rows = (section: "behind" | "in front", flags: string): [string, RegExp][] =>
+const sections = listsOf(commands, ["behind", "behind, any word", "in front", "calls", "places in calls"]);
+const rows = (section: "behind" | "behind, any word" | "in front", flags: string): [string, RegExp][] =>
   sections[section].map((row) => {
     const [command = "", pattern = ""] = columnsOf(row);
     return [command, new RegExp(pattern.slice(1, -1), flags)];
   });
 
-function behind(pattern: RegExp): Check {
+/** What is no variable, and no number. */
+const isWord = (written: string): boolean => {
+  const value = bare(written);
+  return value.length >= SHORTEST && !isReference(value) && !isPlaceholder(value) && !/^[\d:.,/]+$|\($/.test(value);
+};
+
+function behind(pattern: RegExp, isOne: (written: string) => boolean = isPassword): Check {
   return (text, _start, end) => {
     spend(COMMAND_UNITS);
     const password = matchAt(pattern, text, end)?.[1];
-    if (password === undefined || !isPassword(password)) return null;
+    if (password === undefined || !isOne(password)) return null;
     return hitOf("generic_credential", pattern.lastIndex - password.length, pattern.lastIndex);
   };
 }
@@ -82,6 +88,26 @@ function argument(isClear: boolean): Check {
   };
 }
 
+/** The text that stands at one of these places among the arguments, `"1"` for the second. */
+function placed(places: string): Check {
+  return (text, _start, end) => {
+    spend(CALL_UNITS);
+    let at = end;
+    for (let index = 0; index < MOST_ARGUMENTS; index++) {
+      const match = matchAt(ARGUMENT, text, at);
+      if (match === null) return null;
+      const value = match[1] ?? match[2];
+      if (places.includes(String(index)) && value !== undefined && isWord(value) && !/\s|[/\\]|\w@\w/.test(value)) {
+        const from = text.indexOf(value, at);
+        return hitOf("generic_credential", from, from + value.length);
+      }
+      if (match[3] === ")") return null;
+      at = ARGUMENT.lastIndex;
+    }
+    return null;
+  };
+}
+
 /** An anchor for each command and call of words/commands.txt. */
 export function commandAnchors(): Anchor[] {
   return [
@@ -89,7 +115,15 @@ export function commandAnchors(): Anchor[] {
       word,
       check: word.endsWith(":") ? behindColon(pattern) : asWord(word, behind(pattern)),
     })),
-    ...rows("in front", "").map(([word, pattern]) => ({ word, check: asWord(word, inFront(pattern)) })),
+    ...rows("behind, any word", "y").map(([word, pattern]) => ({ word, check: asWord(word, behind(pattern, isWord)) })),
+    ...sections["places in calls"].map((row) => {
+      const [word = "", places = ""] = columnsOf(row);
+      return { word, check: placed(places) };
+    }),
+    ...rows("in front", "").map(([word, pattern]) => ({
+      word,
+      check: word.startsWith("@") ? inFront(pattern) : asWord(word, inFront(pattern)),
+    })),
     ...sections.calls.map((word) => ({ word, check: argument(/cred|basic|entry|authenticator/.test(word)) })),
   ];
 }

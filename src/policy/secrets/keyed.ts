@@ -4,6 +4,7 @@ import { matchAt } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
+import { isLogin, isMeant } from "./meant.ts";
 import {
   distinct,
   isGibberish,
@@ -12,9 +13,10 @@ import {
   isUuid,
   looksLikePassword,
   looksRandom,
+  mentionsPassword,
   wordShare,
 } from "./plausible.ts";
-import { isClear, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
+import { isClear, looksChosen, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -23,7 +25,7 @@ const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
 /** Endings that turn a secret's name into the name of something else. */
 const HARMLESS_REST =
-  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
+  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
@@ -75,8 +77,9 @@ export function announcedSecret(word: SecretWord): Check {
 /** `"token": null`: there is no value, so there is nothing more to look at. */
 const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
   link === "assigned" &&
-  end - start <= LONGEST_NOTHING &&
-  /^(?:null|none|nil|true|false)$/i.test(text.slice(start, end));
+  ((end - start <= LONGEST_NOTHING && /^(?:null|none|nil|true|false)$/i.test(text.slice(start, end))) ||
+    // `${NAME:?message}` of a shell.
+    /:[?+]$/.test(text.slice(start - 1, start + 1)));
 const LONGEST_NOTHING = 5;
 
 /** The check for words that come with a user's name: a password may follow somewhere behind them. */
@@ -88,23 +91,53 @@ export function accountSecret(text: string, start: number, end: number): Hit | n
 
 function tied(text: string, word: SecretWord, start: number, end: number, value: Assigned): Hit | null {
   const secret = text.slice(value.start, value.end);
-  if (value.link === "beside" && end - start <= 4 && /^[A-Za-z]+$/.test(secret)) return null;
+  if (value.link === "beside" && end - start <= 4 && isArgument(secret, text[value.end])) return null;
+  if (isInList(text, start, end, value)) return null;
   // A member of its own inside a call: the id of a secret that is stored elsewhere.
   if (/id["']?\s{0,3}[:=]\s{0,3}["']?$/i.test(text.slice(Math.max(0, value.start - 12), value.start))) return null;
   spend(VALUE_UNITS + 5 * secret.length);
   if (word === "password" && isLogin(text, start, secret, value)) {
     return hitOf("connection_string", value.start, value.end);
   }
-  const isMeant = isCompared(text, end, value) || (word === "password" && isNetrc(text, start));
-  if (
-    isMeant &&
-    secret.length >= SHORTEST_PASSWORD &&
-    !/\s/.test(secret) &&
-    !isPlaceholder(secret) &&
-    !/^[A-Z_]+$/.test(secret)
-  )
+  if (word === "password" && isMeant(text, start, end, value))
+    return hitOf("generic_credential", value.start, value.end);
+  if (word === "key" && isMeantAsSecret(text, start, end, value))
     return hitOf("generic_credential", value.start, value.end);
   return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
+}
+
+/** "pass zip64", "pass `v2: true`": a short word is a verb more often, and this is what it is said of. */
+const isArgument = (value: string, next: string | undefined): boolean =>
+  /^[A-Za-z]+$|^[a-z]+(?:_[a-z\d]*)*\d*$|[\s(]|\*$/.test(value) || next === "`";
+
+/** `'password' | 'one-time-code'`, `"md5", "password", "scram-sha-256"`: names of a list, of which the word is one. */
+function isInList(text: string, start: number, end: number, { start: at, end: last, link }: Assigned): boolean {
+  if (link !== "assigned") return false;
+  const sign = /^["'`]?\s{0,4}([,|])\s{0,12}(["'`]?)$/.exec(text.slice(end, at));
+  if (sign === null || !/^[A-Za-z][a-z]*(?:[-_][a-z\d]+)*\d?$/.test(text.slice(at, last))) return false;
+  if (sign[1] === "," && !/["'`]/.test(text[start - 1] ?? "")) return true;
+  return !/[({=]\s{0,2}["'`]?$/.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start)) || sign[1] === "|";
+}
+
+/** Names whose value is a secret of one's own making, and of all names of secrets. */
+const OWN_SECRET =
+  /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.-]{0,12}secret|secret[-_ ]?key/i;
+const SECRET = /secret|geheim|segre[dt]o/i;
+const PHRASE = /^[a-z]{1,12}(?:[ -][a-z]{1,12}|[ -]\d{1,4}){2,7}$/;
+
+/** `JWT_SECRET_KEY = "nachtigall-lied-44"`, `secret: Rotschenkel-31`: made up by a person. */
+function isMeantAsSecret(
+  text: string,
+  start: number,
+  end: number,
+  { start: at, end: last, link, quoted }: Assigned,
+): boolean {
+  if (link !== "assigned" || last - at < SHORTEST_KEY || last - at > LONGEST_PASSWORD) return false;
+  const name = text.slice(Math.max(0, start - LONGEST_BEFORE), end + LONGEST_BEFORE);
+  const value = text.slice(at, last);
+  if (!SECRET.test(name) || isPlaceholder(value) || mentionsPassword(value)) return false;
+  if (/[A-Z]/.test(value) && /\d/.test(value) && looksChosen(value)) return true;
+  return quoted && OWN_SECRET.test(name) && PHRASE.test(value) && /\d/.test(value);
 }
 
 const SECOND = /["'`]?\s{0,2}[/|,;]\s{0,2}["'`]?([^\s"'`,;]{6,64})/y;
@@ -116,14 +149,6 @@ function second(text: string, { end }: Assigned): Hit | null {
   const at = text.indexOf(value, end);
   return hitOf("generic_credential", at, at + value.length);
 }
-
-/** `password == "logmein"`: a program that compares with a literal knows the secret. */
-const isCompared = (text: string, nameEnd: number, { start, quoted }: Assigned): boolean =>
-  quoted && /^["'`]?\)?\s{0,3}[!=]=/.test(text.slice(nameEnd, start)) && text.slice(start - 1, start) !== "=";
-
-/** `machine … login … password …`, the form of netrc. */
-const isNetrc = (text: string, start: number): boolean =>
-  /\bmachine\s+\S+\s+login\s+\S+\s+$/.test(text.slice(Math.max(0, start - LOGIN_REACH), start));
 
 /** The words in an element of XML: `<secret>{name AQAA 4AYm3wz7nfnX7Bqt}</secret>`. */
 function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | null {
@@ -143,7 +168,7 @@ function inColumn(text: string, start: number, end: number, word: SecretWord): H
   for (const cell of cellsBelow(text, start, end)) {
     const value = text.slice(cell.start, cell.end);
     if (
-      !/\s/.test(value) &&
+      !/\s|^[a-z]+(?:[-_][a-z]+)*$/.test(value) &&
       isSecret(value, word, {
         ...cell,
         link: "assigned",
@@ -154,23 +179,6 @@ function inColumn(text: string, start: number, end: number, word: SecretWord): H
       return hitOf("generic_credential", cell.start, cell.end);
   }
   return null;
-}
-
-const LOGIN_REACH = 320;
-const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
-const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
-
-/** Whether a password of any kind is near its server and its user: the settings of a connection. */
-function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
-  if (
-    link !== "assigned" ||
-    value.length < 4 ||
-    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
-  )
-    return false;
-  if (!quoted && (/\.|->/.test(value) || isPlaceholder(value))) return false;
-  const before = text.slice(Math.max(0, start - LOGIN_REACH), start);
-  return SERVER_NAME.test(before) && USER_NAME.test(before);
 }
 
 function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
@@ -190,6 +198,11 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
     return false;
   // The name of a variable: of the environment, or the next of a list.
   if (NAME_OF_ONE.test(value) || (!quoted && /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/.test(value))) return false;
+  // `!!passThrough`, `**self.conn_kw`: of a program.
+  if (!quoted && /^(?:!{1,2}|\*{1,2}|&)[A-Za-z_$][\w$.]*$/.test(value) && wordShare(value) > 0.5) return false;
+  if (/^\w+:\/\//.test(value) || /^[a-z]{2}_[A-Z]{2}\./.test(value)) return false;
+  // The name of a type.
+  if (!quoted && /^(?:[A-Z][a-z]+\d?){3,}$/.test(value)) return false;
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
@@ -229,6 +242,7 @@ const STATE =
 
 /** In a sentence a password must show a digit or a sign, or be no word at all. */
 function strongPassword(value: string): boolean {
+  if (/^[a-z\d_-]+(?:\/[a-z\d_-]+)+$/.test(value)) return false;
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;
   // Three-letter sequences are those of a few languages, but every language has vowels.
   if (/^[A-Za-z]+$/.test(value)) return value.length >= 8 && isGibberish(value) && !hasVowels(value);

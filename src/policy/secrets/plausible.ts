@@ -52,9 +52,15 @@ const PASSWORD_WORDS: ReadonlySet<string> = new Set(
   SECRET_WORDS.passwords.filter((word) => word.length > SHORTEST_PASSWORD_WORD),
 );
 
+/** Whether a word for a password is in a value: then it is a name or a label of one. */
+export function mentionsPassword(value: string): boolean {
+  const said = value.toLowerCase();
+  return PASSWORD_WORDS.values().some((word) => said.includes(word));
+}
+
 /** "kirjoita_salasana": words of which one says what should be there, and nothing else. */
 function namesPassword(value: string): boolean {
-  if (value.length > LONGEST_NAMED || !/^\p{L}+(?:[_-]\p{L}+)+$/u.test(value)) return false;
+  if (value.length > LONGEST_NAMED || !/^\p{L}+(?:[_-][\p{L}\d]+)+$/u.test(value)) return false;
   return value.split(/[_-]/).some((part) => PASSWORD_WORDS.has(part.toLowerCase()));
 }
 
@@ -143,12 +149,14 @@ export function looksLikePassword(value: string): boolean {
   return letters && value.length >= 6 && isGibberish(value);
 }
 
+/** Members of a pattern, a call of a method, a type. */
+const OF_A_PROGRAM = /^[\w$]{1,24},[\w$]+[:,}]|^[)}\]]+\)?\.\w+\(|^<\w+>|=>/;
 const SIGNS = /[{}()[\]<>$#@!%^&*?~|;:'"`\\]/g;
 const FEWEST_SIGNS = 5;
 
 /** Many different signs and brackets that do not pair: neither code nor a sentence, but typed by a generator. */
 export function isMangled(value: string): boolean {
-  if (value.length < 12 || /\s/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  if (value.length < 12 || /\s/.test(value) || !/[A-Za-z]/.test(value) || OF_A_PROGRAM.test(value)) return false;
   return new Set(value.match(SIGNS)).size >= FEWEST_SIGNS && !hasPairedBrackets(value);
 }
 

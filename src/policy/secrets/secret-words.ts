@@ -2,4 +2,14 @@
 import { wordsOf } from "../words/lists.ts";
 import secretWords from "../words/secrets.txt" with { type: "text" };
 
-export const SECRET_WORDS = wordsOf(secretWords, ["passwords", "accounts", "keys", "whole parts", "services"]);
+export const SECRET_WORDS = wordsOf(secretWords, [
+  "passwords",
+  "pins",
+  "codes that open",
+  "wallet words",
+  "recovery codes",
+  "accounts",
+  "keys",
+  "whole parts",
+  "services",
+]);

@@ -24,6 +24,9 @@ const NAME_PART =
   /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const NAMED_DIGEST = /^(?:h1|sha\d{1,3}|md5)[:-]/;
+/** `EC2::VPC`, `utils_js_1.getUuid`, `IPv4Address.__lt__`, `scram-sha-256`; an address of IPv6. */
+const NAME_IN_PROGRAM =
+  /::|__|^(?:s?cram|ntlm|x?oauth)[-_\d]|^[a-z]\w*\.[a-z]+[A-Z]\w*$|^(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}$/i;
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
@@ -97,7 +100,14 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
   const value = run.slice(cut).replace(/[.:!]+$/, "");
   const said = gap + run.slice(0, cut);
   if (gap.includes("<") && !gap.includes(">")) return null;
-  if (NAMED_DIGEST.test(run) || !isKey(value, said) || ADDRESS.test(value) || isPlaceholder(value)) return null;
+  if (
+    NAME_IN_PROGRAM.test(value) ||
+    NAMED_DIGEST.test(run) ||
+    !isKey(value, said) ||
+    ADDRESS.test(value) ||
+    isPlaceholder(value)
+  )
+    return null;
   return { offset: cut, length: value.length };
 }
 

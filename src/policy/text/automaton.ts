@@ -6,9 +6,7 @@ import { FOLD, foldWord } from "./fold.ts";
 
 /** Class of every code unit that no word contains. */
 const OTHER = 0;
-const MAX_STATES = 0x7fff;
-/** Set in a transition whose target is the end of a word. */
-export const ACCEPTS = 0x8000;
+const MAX_STATES = 0xffff;
 /**
  * Letters of other scripts share a few classes, or the table would be ten times as large. What is found
  * by such letters is compared once more.
@@ -21,9 +19,11 @@ const NOT_LATIN = /[^\x20-\x7e]/;
 export class Automaton {
   /** Class of each raw code unit (folding included). */
   readonly classOf: Uint8Array;
-  /** Next state, at `state * classes + class`; with {@link ACCEPTS} when words end there. */
+  /** Next state, at `state * classes + class`. */
   readonly next: Uint16Array;
   readonly classes: number;
+  /** Words end in this state and in those with higher numbers. */
+  readonly firstAccepting: number;
   /** Ids of the words that end in each state, longest first; undefined for most states. */
   readonly output: readonly (readonly number[] | undefined)[];
   private readonly words: readonly (string | null)[];
@@ -43,7 +43,10 @@ export class Automaton {
     }
     this.classOf = new Uint8Array(0x10000);
     for (let code = 0; code < 0x10000; code++) this.classOf[code] = classFor[FOLD[code] as number] as number;
-    ({ next: this.next, output: this.output } = buildTransitions(new Trie(folded, classFor), this.classes));
+    const { next, output, firstAccepting } = buildTransitions(new Trie(folded, classFor), this.classes);
+    this.next = next;
+    this.output = output;
+    this.firstAccepting = firstAccepting;
   }
 
   /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
@@ -94,7 +97,7 @@ class Trie {
     while (child !== 0 && classInto[child] !== group) child = nextSibling[child] as number;
     if (child !== 0) return child;
     const added = ids.length;
-    if (added >= MAX_STATES) throw new Error("The anchor dictionary has more than 32,767 states.");
+    if (added >= MAX_STATES) throw new Error("The anchor dictionary has more than 65,535 states.");
     ids.push(undefined);
     classInto[added] = group;
     nextSibling[added] = firstChild[state] as number;
@@ -105,31 +108,37 @@ class Trie {
 
 /**
  * Returns the transitions, and the ids of each state. Numbers the states breadth first, so that the rows of the first
- * letters, which nearly every text stays in, lie together in the cache.
+ * letters, which nearly every text stays in, lie together in the cache; those in which words end from the highest number
+ * down, so that a comparison tells them apart.
  */
 function buildTransitions({ firstChild, nextSibling, classInto, ids, states }: Trie, classes: number) {
   const next = new Uint16Array(states * classes);
-  const output: (readonly number[] | undefined)[] = [undefined];
-  /** Of each state: its state in the trie, and the state of its longest proper suffix. */
+  const output: (readonly number[] | undefined)[] = Array.from({ length: states });
+  /** The states in the order in which they are met. Of each: its state in the trie, that of its longest proper suffix. */
   const order = new Uint16Array(states);
+  const inTrie = new Uint16Array(states);
   const suffixOf = new Uint16Array(states);
-  let met = 1;
-  for (let state = 0; state < met; state++) {
+  let nextPlain = 1;
+  let firstAccepting = states;
+  for (let turn = 0, met = 1; turn < met; turn++) {
+    const state = order[turn] as number;
     const row = state * classes;
     const suffixRow = (suffixOf[state] as number) * classes;
     // A missing edge goes where the longest proper suffix would go; its row is complete, since it is shorter.
     if (state !== 0) next.copyWithin(row, suffixRow, suffixRow + classes);
-    for (let child = firstChild[order[state] as number] as number; child !== 0; child = nextSibling[child] as number) {
+    for (let child = firstChild[inTrie[state] as number] as number; child !== 0; child = nextSibling[child] as number) {
       const slot = row + (classInto[child] as number);
-      const suffix = (next[slot] as number) & ~ACCEPTS;
+      const suffix = next[slot] as number;
       const own = ids[child];
       const inherited = output[suffix];
-      output[met] = own && inherited ? [...own, ...inherited] : (own ?? inherited);
-      order[met] = child;
-      suffixOf[met] = suffix;
-      next[slot] = output[met] ? met | ACCEPTS : met;
-      met++;
+      const words = own && inherited ? [...own, ...inherited] : (own ?? inherited);
+      const number = words ? --firstAccepting : nextPlain++;
+      output[number] = words;
+      inTrie[number] = child;
+      suffixOf[number] = suffix;
+      next[slot] = number;
+      order[met++] = number;
     }
   }
-  return { next, output };
+  return { next, output, firstAccepting };
 }

@@ -1,0 +1,111 @@
+/** Places where any word is a password: what stands there is a secret, whatever it looks like. */
+import { matchEnd } from "../text/ascii.ts";
+import type { Assigned } from "./assignment.ts";
+import { isPlaceholder, mentionsPassword } from "./plausible.ts";
+
+const SHORTEST = 5;
+/** How far before the name a statement, a user or a server is looked for. */
+const REACH = 320;
+const USER_REACH = 200;
+
+const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|dbname|initial catalog)\b\W{0,12}[=:]/i;
+const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
+/** The same as the last part of a longer name: `spring.datasource.username`, `POSTGRES_USER`. */
+const USER_MEMBER =
+  /(?:^|[\s.,;{("'_-])(?:user(?:[-_ ]?name|[-_ ]?id)?|login|uid|account|benutzer|usuario|utente)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?[^\s"',;]{1,64}/i;
+
+/** Whether a password of any kind is near its server and its user: the settings of a connection. */
+export function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {
+  if (
+    link !== "assigned" ||
+    value.length < 4 ||
+    /\s|[$<{(%*[]|^pass(?:word|wd)?$|^(?:null|none|true|false|string)$|xxx/i.test(value)
+  )
+    return false;
+  if (!quoted && (/\.|->/.test(value) || isPlaceholder(value))) return false;
+  const before = text.slice(Math.max(0, start - REACH), start);
+  return SERVER_NAME.test(before) && USER_NAME.test(before);
+}
+
+/** A statement of SQL that sets a password. */
+const STATEMENT = /\b(?:(?:create|alter)\s+(?:user|role|login)\b[^;]{0,120}|set\s+)$/i;
+/** The lookup of a variable, whose default is behind it. */
+const LOOKUP =
+  /(?:getenv|environ(?:\.get)?|ENV(?:\.fetch)?|fetch|env|getProperty|lookup|config)\s{0,2}[([]\s{0,2}["'`]\w{0,40}$/;
+const DEFAULT = /^\w{0,24}["'`]\s{0,2}[)\]]?\s{0,3}(?:\|\||\?\?|\?:|,|\bor\b)\s{0,3}["'`]$/;
+/** How a program declares a variable or a member. */
+const DECLARATION =
+  /(?:^|[\s;{(,])(?:(?:private|public|protected|internal|static|final|const|constexpr|readonly|let|var|val|my|our|local|auto|export|char|string|String|wchar_t|NSString|std::string|#define|self\.|this\.|\$(?:this->)?)[\s*&]{0,3}){1,5}[\w.$]{0,24}$/;
+/** What a password of this name is for, right before the name. */
+const SERVICE =
+  /(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?:smtp|e?mail|imap|pop3?|s?ftp|ssh|ssl|db|database|datasource|jdbc|mysql|maria(?:db)?|postgres(?:ql)?|pg|mssql|sql|oracle|mongo(?:db)?|redis|cassandra|elastic\w*|kibana|grafana|rabbit(?:mq)?|amqp|mqtt|broker|kafka|ldap|bind|http|proxy|admin\w*|root|master|sudo|become|ansible|(?:key|trust)[-_]?store|wifi|wlan|vpn|router|jenkins|nexus|sonar|registry|docker|svn|git|sa|superuser|service|svc|backup|replication|camera|nas)[-_.]?$/i;
+
+/** One word, perhaps of several parts, or with a number. */
+const WORD = /^\p{L}[\p{L}\d_.-]{4,39}!?$/u;
+const NO_VALUE =
+  /^(?:required|optional|invalid|incorrect|wrong|weak|expired|missing|correct|strong|visible|changed|reset|blank|encrypted|hashed|secure|unsafe|plain|plaintext|text|needed|provided|prompt|interactive|enabled|disabled|varchar|bytes|boolean|object|optional|secretstr|credential\w*|value|config\w*|settings|options|params|input|props|data|self|this|request|response|env|environment|keychain|keyring|vault|external|inherit|auto|random|generated?|manual|show|toggle|submit|current|confirm\w*|repeat|enter|type|field|label|name|login|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane|anzeigen|ändern|vergessen|zurücksetzen|modifier|oublié|cambiar|olvidad[ao]|alterar|esquecid[ao]|modifica|dimenticat[ao]|wijzigen|zmień|změnit|ändra|skift|endre|vaihda)$/i;
+
+/** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */
+export function isMeant(text: string, start: number, nameEnd: number, value: Assigned): boolean {
+  const said = text.slice(value.start, value.end);
+  if (said.length < SHORTEST || /\s/.test(said) || isPlaceholder(said) || /^[A-Z_]+$/.test(said)) return false;
+  const before = text.slice(Math.max(0, start - REACH), start);
+  if (value.quoted && isCompared(text, nameEnd, value)) return true;
+  if (isNetrc(before)) return true;
+  if (
+    value.quoted &&
+    (STATEMENT.test(before) ||
+      (/identified by$/i.test(text.slice(start, nameEnd)) && /^\s{1,8}["'`]$/.test(text.slice(nameEnd, value.start))))
+  )
+    return true;
+  if (!WORD.test(said) || NO_VALUE.test(said) || mentionsPassword(said)) return false;
+  if (value.link === "beside") return value.quoted && (BEHIND_QUOTED.test(before) || DEFINED.test(before));
+  if (value.link !== "assigned" || !/[:=>]/.test(text.slice(nameEnd, value.start))) return false;
+  if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
+  if (!value.quoted && !isSetting(text, nameEnd, value)) return false;
+  if (SERVICE.test(before)) return true;
+  if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
+  return USER_MEMBER.test(before.slice(-USER_REACH));
+}
+
+/** `network "Fuchsbau", password "dreibirken"`: of two names in quotes, the second. */
+const BEHIND_QUOTED = /["'”“»][\s,;]{1,3}(?:(?:and|with|und|et|y|e|i|og|och|en)\s)?(?:the\s)?$/;
+
+/** `#define WIFI_PASS "dreibirken"`. */
+const DEFINED = /(?:^|\n|: )[ \t]{0,8}#[ \t]{0,4}define[ \t]{1,4}\w{0,40}$/;
+
+/** `password == "logmein"`: a program that compares with a literal knows the secret. */
+const isCompared = (text: string, nameEnd: number, { start }: Assigned): boolean =>
+  /^["'`]?\)?\s{0,3}[!=]=/.test(text.slice(nameEnd, start)) && text.slice(start - 1, start) !== "=";
+
+/** `machine … login … password …`, the form of netrc. */
+const isNetrc = (before: string): boolean => /\bmachine\s+\S+\s+login\s+\S+\s+$/.test(before);
+
+/** `String password = "…"`. */
+const isDeclared = (text: string, before: string, nameEnd: number, { start }: Assigned): boolean =>
+  /^\s{0,3}(?:\[\d{0,4}\]\s{0,2})?(?::\s?[&*]?\w{1,12}\s{0,2})?(?::?=|\s)\s{0,3}[("'`@u8LR]{1,4}$/.test(
+    text.slice(nameEnd, start),
+  ) && DECLARATION.test(before.slice(before.lastIndexOf("\n") + 1));
+
+const LINE_END = /[ \t]*(?:[#;][^\n]*)?(?:\r?\n|$)/y;
+
+/** Whether an unquoted value is a setting, the rest of its line, and no variable of a program. */
+function isSetting(text: string, nameEnd: number, { start, end }: Assigned): boolean {
+  if (matchEnd(LINE_END, text, end) < 0) return false;
+  const said = text.slice(start, end);
+  if (/[a-z][A-Z]|\.[A-Za-z]/.test(said)) return false;
+  const lineStart = text.lastIndexOf("\n", nameEnd - 1) + 1;
+  const name = text.slice(Math.max(lineStart, nameEnd - REACH), nameEnd);
+  const operator = text.slice(nameEnd, start);
+  // What stands before the text in a scan ends with a colon.
+  const written = lineStart === 0 ? name.slice(name.indexOf(": ") < 0 ? 0 : name.lastIndexOf(": ") + 2) : name;
+  if (!/^\s{0,24}(?:export\s|-\s)?["']?[\w.-]+$/.test(written)) return false;
+  const previous = text.slice(Math.max(0, lineStart - 2), lineStart);
+  if (/[,{([]\s?$/.test(previous)) return false;
+  return (
+    operator.includes(":") ||
+    /^\s{0,24}(?:-\s)?[A-Z]|export |\./.test(written) ||
+    operator === "=" ||
+    /^\[/m.test(text.slice(0, REACH))
+  );
+}
