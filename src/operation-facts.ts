@@ -44,8 +44,16 @@ export type ActivityInterval = (typeof ACTIVITY_INTERVALS)[number];
 /** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 
+/** Whose events a query shows: one chain, or all events of the log. */
+export type TrailScope = AuditScope | { scope: "all" };
+
 /** The formats of `POST /v1/audit/export`. */
 export type ExportFormat = "json" | "ndjson" | "csv" | "cloudevents" | "ocsf";
+
+/** The formats whose events stand alone: views for other systems and for people, which prove nothing. */
+export type ViewFormat = Exclude<ExportFormat, "json" | "ndjson">;
+
+export const isView = (format: ExportFormat): format is ViewFormat => format !== "json" && format !== "ndjson";
 
 /** An export that was interrupted, and how many of its events the client has. */
 export interface ExportResumption {

@@ -21,8 +21,10 @@ import {
   type Scope,
   type Sorting,
   type TimeWindow,
+  type TrailScope,
   takes,
 } from "./operation-facts.ts";
+import type { TrailFilter } from "./trail-filter.ts";
 
 /** Reads of an agent's configuration. */
 const CONFIG_READ = {
@@ -385,13 +387,7 @@ export const OPERATIONS = {
   "audit.query": {
     ...TRAIL_READ,
     kind: "inquiry",
-    input: takes<{
-      scope: AuditScope;
-      operations?: readonly string[];
-      results?: readonly string[];
-      window: TimeWindow;
-      page: Page;
-    }>(),
+    input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & TrailFilter>(),
     did: "looked at the audit log",
     tried: "look at the audit log",
   },
@@ -420,7 +416,14 @@ export const OPERATIONS = {
   "audit.export": {
     ...TRAIL_READ,
     kind: "inquired_stream",
-    input: takes<{ scope: AuditScope; format: ExportFormat; window: TimeWindow; resume?: ExportResumption }>(),
+    input: takes<{
+      scope: AuditScope;
+      format: ExportFormat;
+      window: TimeWindow;
+      resume?: ExportResumption;
+      /** Only the events that fit; such an export is a view. */
+      filter?: TrailFilter;
+    }>(),
     group: "proofs",
     did: "exported the log",
     tried: "export the log",
@@ -428,7 +431,7 @@ export const OPERATIONS = {
   "audit.stream": {
     ...TRAIL_READ,
     kind: "stream",
-    input: takes<{ scope: AuditScope; after?: string }>(),
+    input: takes<{ scope: AuditScope; after?: string; filter?: TrailFilter }>(),
     did: "watched the log",
     tried: "watch the log",
   },

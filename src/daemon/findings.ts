@@ -5,7 +5,7 @@ import type { JsonObject } from "../json.ts";
 import { wholeText } from "../long-text.ts";
 import type { ActivityInterval } from "../operation-facts.ts";
 import { Problem } from "../problem.ts";
-import { INTERVALS } from "../state/activity.ts";
+import { INTERVALS } from "../state/counts/activity.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 
 /** How many intervals of each length are counted, the one that goes on included. */

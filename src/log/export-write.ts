@@ -1,4 +1,5 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
+import type { ViewFormat } from "../operation-facts.ts";
 import { parseEvent } from "./event.ts";
 import { EXPORT_FORMAT, OLDER_EXPORT_FORMAT } from "./export-format.ts";
 import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-schema.ts";
@@ -38,7 +39,7 @@ interface Format {
 const nothing = (): string => "";
 
 /** One line per event and nothing else. */
-const lines = (line: (stored: StoredEvent) => string): Format => ({
+const lines = (line: (stored: StoredEvent) => string) => ({
   contentType: "application/x-ndjson",
   begin: nothing,
   event: line,
@@ -132,6 +133,18 @@ export function exportWriter(
     end(erasures?: ExportErasures): string {
       if (left !== 0) throw new RangeError(`${left} events are missing from the export`);
       return form.end(header, head, erasures);
+    },
+  };
+}
+
+/** Returns a writer of a view, whose events stand alone. */
+export function viewWriter(format: ViewFormat) {
+  const form = FORMATS[format];
+  return {
+    begin: (): string => form.begin(),
+    event(stored: StoredEvent): string {
+      const canonical = canonicalText(stored);
+      return form.event({ ...stored, canonical }, eventHash(canonical));
     },
   };
 }

@@ -1,18 +1,16 @@
-/** Reading the audit log: single events, pages of them, and long stretches in order. */
+/** Reading the audit log: single events, and long stretches in order. */
 import { showTime } from "../ids.ts";
-import { pageOf } from "../lists.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
-import type { OperationInputs } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 
-const SELECT = "SELECT seq, body, hash, details, details_salt";
-type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
+export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
+export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
 
 /** Returns the event of a row, whose further columns are left out. */
-const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
+export const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
   seq,
   canonical,
   hash,
@@ -22,7 +20,9 @@ const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, 
 
 /** One event by its id. `json`: as the API shows it. */
 export async function readEvent(reader: Reader, id: string) {
-  const row = await reader.get<[...EventRow, string | null]>(`${SELECT}, agent_id FROM events WHERE id = ?`, [id]);
+  const row = await reader.get<[...EventRow, string | null]>(`${SELECT_EVENT}, agent_id FROM events WHERE id = ?`, [
+    id,
+  ]);
   if (row === undefined) return undefined;
   const stored = toStored(row);
   return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
@@ -33,35 +33,6 @@ export async function findPosition(reader: Reader, id: string) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
   const row = await reader.get<[number, string | null, number]>(sql, [id]);
   return row && { seq: row[0], agentId: row[1], agentSeq: row[2] };
-}
-
-/**
- * Returns a page of one chain's events as the API shows them, newest first: those before the number `after`, or all. The
- * filters are answered by the index alone.
- * @param agentId null for the workspace's own events
- */
-export async function listEvents(
-  reader: Reader,
-  agentId: string | null,
-  { operations, results, window, page }: Omit<OperationInputs["audit.query"], "scope">,
-) {
-  const conditions = ["agent_id IS ?"];
-  const parameters: SqlValue[] = [agentId];
-  const where = (condition: string, ...values: SqlValue[]) => {
-    conditions.push(condition);
-    parameters.push(...values);
-  };
-  if (page.after !== undefined) where("agent_seq < ?", Number(page.after));
-  if (operations !== undefined) where("operation IN (SELECT value FROM json_each(?))", JSON.stringify(operations));
-  if (results !== undefined) where("result IN (SELECT value FROM json_each(?))", JSON.stringify(results));
-  if (window.startMs !== undefined) where("timestamp >= ?", showTime(window.startMs));
-  if (window.endMs !== undefined) where("timestamp < ?", showTime(window.endMs));
-  const rows = await reader.all<[...EventRow, number]>(
-    `${SELECT}, agent_seq FROM events WHERE ${conditions.join(" AND ")} ORDER BY agent_seq DESC LIMIT ? OFFSET ?`,
-    [...parameters, page.limit + 1, page.offset],
-  );
-  const { items, last } = pageOf(rows, page.limit);
-  return { events: items.map((row) => presentEventJson(toStored(row))), next: last?.[5] ?? null };
 }
 
 /**
@@ -109,9 +80,9 @@ export async function scanEvents(
 ): Promise<StoredEvent[]> {
   const [sql, named] =
     agentId === null
-      ? [`${SELECT} FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
+      ? [`${SELECT_EVENT} FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
       : [
-          `${SELECT} FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
+          `${SELECT_EVENT} FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
           [agentId],
         ];
   return (await reader.all<EventRow>(sql, [...named, from, to, limit])).map(toStored);
@@ -130,7 +101,7 @@ export async function erasuresOf(
   { first, last }: { first: number; last: number },
 ): Promise<StoredEvent[]> {
   const rows = await reader.all<EventRow>(
-    `${SELECT} FROM events
+    `${SELECT_EVENT} FROM events
      WHERE seq > ?1 AND operation = 'data.erase' AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
        AND (details -> '$.erased' IS NULL OR EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
          WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3))

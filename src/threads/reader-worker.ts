@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { streamExport } from "../features/audit/export.ts";
+import { streamExtract } from "../features/audit/extract.ts";
 import { streamTail } from "../features/audit/live.ts";
 import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
 import { streamReplay } from "../features/policies/replay.ts";
@@ -194,6 +195,8 @@ function piecesOf(connection: Connection, workspaceId: string, plan: StreamPlan)
       return streamExport(connection, plan, workspaceId);
     case "checkpoint":
       return streamCheckpoint(connection, plan);
+    case "extract":
+      return streamExtract(connection, plan);
     case "tail":
       return streamTail(connection, plan);
     case "replay":

@@ -5,8 +5,8 @@ import { LIMITS, type LimitName, type LimitsSetting } from "../policy/limits.ts"
 import type { PolicySettings } from "../policy/policies.ts";
 import type { Content } from "../policy/policy.ts";
 import { freshAt } from "../policy/retention.ts";
-import { loadRecentWrites } from "../state/activity.ts";
 import type { AgentState } from "../state/agents.ts";
+import { loadRecentWrites } from "../state/counts/activity.ts";
 import { hasEntry } from "../state/entries.ts";
 import { countExpired } from "../state/expiry.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";

@@ -5,11 +5,12 @@
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { LongText } from "../long-text.ts";
-import type { AuditScope, ExportFormat, Scope, TimeWindow } from "../operation-facts.ts";
+import type { AuditScope, ExportFormat, Scope, TimeWindow, ViewFormat } from "../operation-facts.ts";
 import type { AccountEventName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { RetryId } from "../state/answers.ts";
+import type { TrailFilter } from "../trail-filter.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
@@ -83,12 +84,24 @@ export type StreamPlan =
       received: number;
     }
   | {
+      /** The events that fit a filter, as a view. */
+      kind: "extract";
+      agentId: string | null;
+      filter: TrailFilter;
+      format: ViewFormat;
+      window: TimeWindow;
+      /** The position of the event of the export; those before it are looked through. */
+      eventSeq: number;
+    }
+  | {
       /** New events as they are committed. */
       kind: "tail";
       /** Null for everything in the workspace. */
       agentId: string | null;
       /** The last position that is not sent: `agent_seq` of an agent, else `seq`. */
       after: number;
+      /** Only the events that fit. */
+      filter?: TrailFilter;
     }
   | {
       kind: "checkpoint";

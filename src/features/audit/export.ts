@@ -22,6 +22,7 @@ import type { Reader } from "../../store/transaction.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished, type Inquiry, noAgent } from "../../workspace/operation.ts";
 import { announcedKeys, epochRestores, shownRestores } from "./announced-keys.ts";
+import { extract, fileName } from "./extract.ts";
 import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
@@ -32,14 +33,6 @@ const EVENTS_AT_ONCE = 500;
 /** How long the end of an export waits for the seal over an erasure that came meanwhile, and how often it looks. */
 const SEAL_WAIT_MS = 15_000;
 const LOOK_EVERY_MS = 250;
-
-const EXTENSIONS = {
-  json: "json",
-  ndjson: "ndjson",
-  csv: "csv",
-  cloudevents: "cloudevents.ndjson",
-  ocsf: "ocsf.ndjson",
-} as const;
 
 /** What a reader thread found of the limits of an export, for the workspace's thread, which looks only at what came since. */
 interface FoundLimits extends JsonObject {
@@ -108,16 +101,17 @@ async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?:
 }
 
 export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
-  async query(reader, _context, { resume, ...wanted }) {
-    return resume === undefined ? findLimits(reader, wanted) : null;
+  async query(reader, _context, { resume, filter, ...wanted }) {
+    return resume === undefined && filter === undefined ? findLimits(reader, wanted) : null;
   },
   async record(reader, context, input, found) {
-    const { scope, format, window, resume } = input;
+    const { scope, format, window, resume, filter } = input;
     const { agent, asked } = await subjectOf(context, scope);
     if (agent === null && "agentId" in scope) {
       return noAgent(null, scope.agentId, { format });
     }
     const details = { ...asked, ...windowDetails(window), format };
+    if (filter !== undefined) return extract(context, input, filter, agent, details);
     const received = resume?.received ?? 0;
     const eventSeq = resume?.beforeSeq ?? context.seq;
     const plan: ExportPlan = { kind: "export", scope, format, window, eventSeq, received };
@@ -157,11 +151,10 @@ async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan
 const bodyOf = (stored: StoredEvent): AuditEventBody => parseEvent(canonicalText(stored));
 
 function headersOf(plan: ExportPlan, at: string, workspaceId: string): { contentType: string; filename: string } {
-  const name = (agentIdOf(plan.scope) ?? workspaceId).replaceAll(/[^A-Za-z0-9._-]/g, "_");
   return {
     // The second part of a JSON text is not JSON.
     contentType: plan.received > 0 && plan.format === "json" ? "application/octet-stream" : contentTypeOf(plan.format),
-    filename: `audit-${name}-${at.slice(0, 10)}.${EXTENSIONS[plan.format]}`,
+    filename: fileName(agentIdOf(plan.scope) ?? workspaceId, at, plan.format),
   };
 }
 

@@ -3,9 +3,10 @@ import { presentEvent, presentEventJson } from "../../log/present.ts";
 import type { StoredEvent } from "../../log/rows.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
+import { fits } from "../../trail-filter.ts";
 import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
 import { finished, notFound, type Operation } from "../../workspace/operation.ts";
-import { agentIdOf, subjectOf } from "./scope.ts";
+import { agentIdOf, filterDetails, subjectOf } from "./scope.ts";
 
 type TailPlan = Extract<StreamPlan, { kind: "tail" }>;
 
@@ -20,10 +21,10 @@ const EVENTS_AT_ONCE = 100;
 
 const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
 
-export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after }) => {
+export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after, filter }) => {
   const agentId = agentIdOf(scope);
   const { agent, asked } = await subjectOf(context, scope);
-  const details = after === undefined ? asked : { ...asked, after };
+  const details = { ...asked, ...filterDetails(filter ?? {}), ...(after !== undefined && { after }) };
   // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
@@ -38,7 +39,7 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
     kind: "stream",
     contentType: "text/event-stream",
     live: true,
-    body: { kind: "tail", agentId, after: position },
+    body: { kind: "tail", agentId, after: position, ...(filter && { filter }) },
   });
 };
 
@@ -57,11 +58,14 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
         const page = await scanEvents(reader, plan.agentId, { from: after + 1, limit: EVENTS_AT_ONCE });
         const last = page.at(-1);
         if (last === undefined) break;
-        silentMs = 0;
         // After pruning, positions have gaps.
         const { seq, agent_seq } = presentEvent(last);
         after = plan.agentId === null ? seq : agent_seq;
-        yield page.map(message).join("");
+        const fitting = page.filter((one) => plan.filter === undefined || fits(plan.filter, presentEvent(one)));
+        if (fitting.length > 0) {
+          silentMs = 0;
+          yield fitting.map(message).join("");
+        }
         if (page.length < EVENTS_AT_ONCE) break;
       }
     } else if (silentMs >= HEARTBEAT_MS) {

@@ -1,16 +1,16 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
-import { countActivity, INTERVALS } from "../../state/activity.ts";
 import { readAgent } from "../../state/agents.ts";
+import { countActivity, INTERVALS } from "../../state/counts/activity.ts";
 import { countScreened } from "../../state/counts/findings.ts";
-import { listEvents } from "../../state/events.ts";
 import { sealingKeys } from "../../state/seals.ts";
+import { listTrail } from "../../state/trail.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { answered, inquiry, noAgent, type OperationsOf, type QueryContext } from "../../workspace/operation.ts";
@@ -18,26 +18,24 @@ import { TimeSlice } from "../../workspace/time-slice.ts";
 import { exportAudit } from "./export.ts";
 import { streamAudit } from "./live.ts";
 import { giveReceipt, readAuditEvent } from "./proofs.ts";
-import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
+import { agentIdOf, filterDetails, subjectOf, windowDetails } from "./scope.ts";
+
+const monotonicMs = () => performance.now();
 
 const queryAudit = inquiry("audit.query", {
   /** Returns a page of events, each as JSON text. `next` is the last one's position if more events follow. */
-  query: (reader, _context, { scope, ...wanted }) => listEvents(reader, agentIdOf(scope), wanted),
+  async query(reader, _context, input) {
+    const slice = new TimeSlice(monotonicMs, nextTurn);
+    slice.begin();
+    return await listTrail(reader, input, { monotonicMs, pause: () => slice.pause() });
+  },
   async record(_reader, context, input, { events, next }) {
-    const { agent, asked } = await subjectOf(context, input.scope);
-    const filters: JsonObject = windowDetails(input.window);
-    if (input.operations !== undefined) filters.operations = [...input.operations];
-    if (input.results !== undefined) filters.result = recordedResults(input.results);
-    const details = { ...asked, ...filters, count: events.length };
+    const { scope, window, page: _page, ...filter } = input;
+    const { agent, asked } = await subjectOf(context, scope);
+    const details = { ...asked, ...windowDetails(window), ...filterDetails(filter), count: events.length };
     return answered(agent, details, listBody("audit.query", input, events, next));
   },
 });
-
-/** Returns the filter for an event: one result by itself, as it was always recorded. */
-function recordedResults(results: readonly string[]): JsonValue {
-  const [first, ...more] = results;
-  return more.length === 0 && first !== undefined ? first : [...results];
-}
 
 /** The most problems in an answer. */
 const MAX_PROBLEMS = 100;
@@ -150,7 +148,7 @@ async function queryActivity(
     );
   }
   const counted = { interval, startMs, endMs };
-  const slice = new TimeSlice(() => performance.now(), nextTurn);
+  const slice = new TimeSlice(monotonicMs, nextTurn);
   slice.begin();
   const counts = byDetector
     ? await countScreened(reader, counted, () => slice.pause())

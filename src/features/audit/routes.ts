@@ -1,60 +1,31 @@
 /** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, choice, flag, PAGE_PARAMETERS, Timestamp, wordsOf } from "../../http/fields.ts";
+import { AgentId, choice, flag, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
-import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
-import { parseTimestamp } from "../../http/timestamp.ts";
 import { isId } from "../../ids.ts";
 import { decodeExportCursor, type ExportFilters } from "../../lists.ts";
-import { ACTIVITY_INTERVALS, type AuditScope, type ExportResumption, type TimeWindow } from "../../operation-facts.ts";
-import { EVENT_NAMES } from "../../operations.ts";
-import { invalid, Problem } from "../../problem.ts";
-import type { Principal } from "../../workspace/contract.ts";
+import { ACTIVITY_INTERVALS, type ExportFormat, type ExportResumption, isView } from "../../operation-facts.ts";
+import { invalid } from "../../problem.ts";
 import * as schema from "./schema.ts";
+import {
+  agents,
+  filterOf,
+  filters,
+  narrowed,
+  scoped,
+  scopeOf,
+  several,
+  trailScopeOf,
+  wholeScopeOf,
+  window,
+  windowOf,
+} from "./trail-schema.ts";
 
 const EXPORT_FORMATS = ["json", "ndjson", "csv", "cloudevents", "ocsf"] as const;
 
-/** The scope of a request: exactly one of the two must be sent. */
-const scoped = { agent_id: t.Optional(AgentId), scope: choice(["workspace", "installation"], "Instead of agent_id") };
-
-const window = {
-  start_time: t.Optional(Timestamp),
-  end_time: t.Optional({ ...Timestamp, examples: ["2026-02-28T08:00:00Z"] }),
-};
-
 const treeSize = (description: string) => t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
-
-/** Returns the requested scope. @throws {Problem} unless the request has exactly one of `agent_id` and `scope` */
-function scopeOf(asked: { agent_id?: string; scope?: "workspace" | "installation" }, principal: Principal): AuditScope {
-  if (asked.agent_id !== undefined) {
-    if (asked.scope !== undefined) throw invalid('Send either "agent_id" or "scope", not both.', "scope");
-    return { agentId: asked.agent_id };
-  }
-  if (asked.scope === undefined) {
-    throw invalid('"agent_id" is missing. Send it, or scope=workspace for the workspace itself.', "agent_id");
-  }
-  checkWorkspaceWide(principal);
-  if (asked.scope === "installation" && principal.installation !== true) {
-    throw new Problem(
-      "forbidden",
-      "scope=installation needs the session of an operator, without X-Workspace-Id or with X-Workspace-Id: installation.",
-      { param: "scope" },
-    );
-  }
-  return { scope: "workspace" };
-}
-
-function windowOf(asked: { start_time?: string; end_time?: string }): TimeWindow {
-  return {
-    ...(asked.start_time === undefined ? {} : { startMs: parseTimestamp(asked.start_time) as number }),
-    ...(asked.end_time === undefined ? {} : { endMs: parseTimestamp(asked.end_time) as number }),
-  };
-}
-
-/** Returns the words of a filter, sorted and without repetition, so that a cursor does not depend on how they were sent. */
-const sorted = <W extends string>(words: readonly W[]): W[] => [...new Set(words)].sort();
 
 function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   const resume = decodeExportCursor(asked, cursor);
@@ -65,12 +36,27 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   );
 }
 
+/** @throws {Problem} for what only an export of everything in a stretch of the log can be */
+function requireView(format: ExportFormat, cursor: string | undefined): void {
+  if (!isView(format)) {
+    throw invalid(
+      `An export with filters leaves events out, so nothing could verify it as ${format}. Send format csv, cloudevents or ocsf, or leave the filters out.`,
+      "format",
+    );
+  }
+  if (cursor !== undefined) throw invalid('An export with filters cannot be continued. Leave "cursor" out.', "cursor");
+}
+
 export const exportTrail = route({
   operation: "audit.export",
   at: "POST /v1/audit/export",
   retryable: false,
   body: object({
-    ...scoped,
+    agent_id: t.Optional(
+      t.Union([AgentId, agents], { description: "An agent, or a list of several.", examples: ["support-bot"] }),
+    ),
+    scope: several.scope,
+    ...filters,
     format: choice(EXPORT_FORMATS, "The export's form", "json"),
     ...window,
     cursor: t.Optional(
@@ -82,12 +68,20 @@ export const exportTrail = route({
     ),
   }),
   input: ({ body, principal }) => {
-    const asked = { scope: scopeOf(body, principal), format: body.format ?? "json", window: windowOf(body) };
-    return body.cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, body.cursor) };
+    const { format = "json", cursor, agent_id: ids } = body;
+    const named = { ...body, agent_id: typeof ids === "string" ? [ids] : (ids ?? []) };
+    const asked = {
+      scope: wholeScopeOf(named, principal),
+      format,
+      window: windowOf(body),
+      ...narrowed(filterOf(named)),
+    };
+    if (asked.filter !== undefined) requireView(format, cursor);
+    return cursor === undefined ? asked : { ...asked, resume: resumptionOf(asked, cursor) };
   },
   summary: "Export the audit trail",
   description:
-    "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. An interrupted export can be continued with `cursor`: append the response to what was received.",
+    "The export, streamed as an attachment. `governd verify` checks a json or ndjson export without the database; cloudevents (CloudEvents 1.0) and ocsf (OCSF 1.3.0) are views for other systems. With filters, an export is a view. An interrupted export can be continued with `cursor`: append the response to what was received.",
   response: {
     description: "The export.",
     schema: schema.AuditExport,
@@ -113,11 +107,15 @@ export const auditRoutes = [
   route({
     operation: "audit.stream",
     at: "GET /v1/audit/stream",
-    query: object(scoped),
-    input: ({ query: asked, headers, principal }) => ({ scope: scopeOf(asked, principal), ...resumption(headers) }),
+    query: object({ ...several, ...filters }),
+    input: ({ query: asked, headers, principal }) => ({
+      scope: wholeScopeOf(asked, principal),
+      ...narrowed(filterOf(asked)),
+      ...resumption(headers),
+    }),
     summary: "Follow the audit trail live",
     description:
-      "Server-sent events, within a second of their commit: an agent's, or with `scope=workspace` all. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
+      "Server-sent events, within a second of their commit: those of agents, or with `scope=all` or `workspace` everything, filtered as in a query. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
     response: {
       description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
       schema: t.String({
@@ -152,28 +150,17 @@ export const auditRoutes = [
   route({
     operation: "audit.query",
     at: "GET /v1/audit",
-    query: object({
-      ...scoped,
-      operations: wordsOf(EVENT_NAMES, schema.EventName, "Only events of these operations"),
-      result: wordsOf(schema.AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
-      ...window,
-      ...PAGE_PARAMETERS,
-    }),
+    query: object({ ...several, ...filters, ...window, ...PAGE_PARAMETERS }),
     input: ({ query: asked, principal }) => {
       return listInput(
         "audit.query",
-        {
-          scope: scopeOf(asked, principal),
-          ...(asked.operations === undefined ? {} : { operations: sorted(asked.operations) }),
-          ...(asked.result === undefined ? {} : { results: sorted(asked.result) }),
-          window: windowOf(asked),
-        },
+        { scope: trailScopeOf(asked, principal), ...filterOf(asked), window: windowOf(asked) },
         asked,
       );
     },
     summary: "Query the audit trail",
     description:
-      "An agent's events, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, and with the session of an operator `scope=installation` the log of the installation. `start_time` is inclusive, `end_time` exclusive.",
+      "Events of agents, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and with the session of an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events returns what it found in a fraction of a second, which may be nothing: continue with `next_cursor` while `has_more` is true.",
     response: { description: "One page of events.", schema: schema.AuditEventList, compressed: true },
   }),
 

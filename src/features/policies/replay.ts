@@ -2,8 +2,8 @@
 import { type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
-import { countBlockedBy } from "../../state/activity.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
+import { countBlockedBy } from "../../state/counts/activity.ts";
 import { contentOf, VERSION } from "../../state/entries.ts";
 import { countExpired } from "../../state/expiry.ts";
 import { partsOf } from "../../state/listing/parts.ts";

@@ -72,11 +72,11 @@ const wordsOrText = (list: TSchema | undefined, description: string) =>
 
 const wordsIn = (words: JsonValue): JsonValue => (typeof words === "string" ? words.split(",") : words);
 
-function trailQuery({ operations, result, since, ...rest }: JsonObject): Call {
+function trailQuery({ agent_id: agentId, operations, result, since, ...rest }: JsonObject): Call {
   const route = routeOf("audit.query");
   const query = {
     ...rest,
-    ...(rest.agent_id === undefined ? { scope: "workspace" } : {}),
+    ...(agentId === undefined ? { scope: "workspace" } : { agent_id: [agentId] }),
     ...(since === undefined ? {} : { start_time: since }),
     ...(operations === undefined ? {} : { operations: wordsIn(operations) }),
     ...(result === undefined ? {} : { result: wordsIn(result) }),

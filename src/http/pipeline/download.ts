@@ -2,6 +2,7 @@
  * An export that the browser saves to a file. A form of the dashboard cannot set headers or send JSON, so it is
  * converted to a request to `POST /v1/audit/export`.
  */
+import type { JsonObject } from "../../json.ts";
 import { invalid } from "../../problem.ts";
 import type { AccountDeps } from "../account/action.ts";
 import { authenticateRequest } from "./authenticate.ts";
@@ -32,12 +33,16 @@ export function authenticateDownload(headers: Headers, sessions: AccountDeps["se
   return authenticateRequest({ method: "POST", headers, url: "" }, () => null, sessions);
 }
 
-/** Returns the request to `/v1` with the filled fields of the form. @throws {Problem} */
-export async function requestOfForm(request: Request, headers: Headers): Promise<Request> {
-  const fields: Record<string, string> = {};
+/** Returns the request to `/v1` with the filled fields of the form; commas separate the items of `lists`. @throws {Problem} */
+export async function requestOfForm(
+  request: Request,
+  headers: Headers,
+  lists: ReadonlySet<string> = new Set(),
+): Promise<Request> {
+  const fields: JsonObject = {};
   for (const [name, value] of await readForm(request, { maxBodyBytes: MAX_FORM_BYTES })) {
     if (name in fields) throw invalid("The form has a repeated field. Send each field once.");
-    if (value !== "") fields[name] = value;
+    if (value !== "") fields[name] = lists.has(name) ? value.split(",") : value;
   }
   return new Request(request.url, { method: "POST", headers, body: JSON.stringify(fields) });
 }

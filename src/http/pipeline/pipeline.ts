@@ -213,7 +213,7 @@ export class Pipeline {
     try {
       const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
       this.#enter(exchange, authenticateDownload(headers, this.deps.accounts?.sessions));
-      request = await requestOfForm(routed.request, headers);
+      request = await requestOfForm(routed.request, headers, route.body?.lists);
     } catch (error) {
       return this.fail(exchange, error);
     }

@@ -30,8 +30,8 @@ export type Explain = (value: JsonObject) => Problem | null;
 export class Validator<T extends TObject> {
   #check: TypeCheck<T> | null = null;
   readonly #members: Map<string, TSchema>;
-  /** The members that are lists. */
-  readonly #lists: ReadonlySet<string>;
+  /** The members that are lists, or can be. */
+  readonly lists: ReadonlySet<string>;
 
   /** `noun` names a member of the object in errors. */
   constructor(
@@ -39,7 +39,7 @@ export class Validator<T extends TObject> {
     private readonly noun: "member" | "query parameter" | "argument",
   ) {
     this.#members = new Map(Object.entries(schema.properties));
-    this.#lists = new Set([...this.#members].filter(([, { type }]) => type === "array").map(([name]) => name));
+    this.lists = new Set([...this.#members].filter(([, member]) => takesList(member)).map(([name]) => name));
   }
 
   /**
@@ -58,7 +58,7 @@ export class Validator<T extends TObject> {
   /** Returns the parameters of a query string, with words, integers and booleans converted from text. @throws {Problem} */
   parseQuery(queryText: string): Static<T> {
     const value: JsonObject = {};
-    for (const [name, text] of parseQuery(queryText, this.#lists)) {
+    for (const [name, text] of parseQuery(queryText, this.lists)) {
       const schema = this.#members.get(name);
       // Not assigned, since a parameter may be called __proto__.
       Object.defineProperty(value, name, { value: fromText(text, schema), enumerable: true });
@@ -102,6 +102,8 @@ export class Validator<T extends TObject> {
     return invalid("The request does not have the documented form.");
   }
 }
+
+const takesList = ({ type, anyOf = [] }: TSchema): boolean => type === "array" || anyOf.some(takesList);
 
 /** Returns what a field accepts: its description, which the documentation also shows, and the words of a list. */
 export function expectation({ description, items }: TSchema): string {

@@ -4,8 +4,8 @@
  */
 import type { Mode } from "../../policy/modes.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type ActivityWindow, blockedEvents, eventsIn, INTERVALS, MAX_SCANNED } from "../activity.ts";
 import { sqlNames } from "../entry-changes.ts";
+import { type ActivityWindow, blockedEvents, eventsIn, INTERVALS, MAX_SCANNED } from "./activity.ts";
 
 /** Numbers of operations, by detector; those that were blocked without one by the policy. */
 type ByDetector = Record<string, number>;

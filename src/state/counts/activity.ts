@@ -4,11 +4,12 @@
  * stepped back, an interval's border is one of those that it could be.
  */
 
-import type { ActivityInterval } from "../operation-facts.ts";
-import { RecentWrites, WINDOW_MS } from "../policy/recent-writes.ts";
-import type { Reader } from "../store/transaction.ts";
-import type { SqlValue } from "../store/values.ts";
-import { sqlNames } from "./entry-changes.ts";
+import { showTime } from "../../ids.ts";
+import type { ActivityInterval } from "../../operation-facts.ts";
+import { RecentWrites, WINDOW_MS } from "../../policy/recent-writes.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { SqlValue } from "../../store/values.ts";
+import { sqlNames } from "../entry-changes.ts";
 
 /** The most refused operations that are read. */
 const MAX_COUNTED = 1_000_000;
@@ -67,7 +68,10 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
 }
 
 /** The position of the first event of a window, and the one after its last. */
-export async function eventsIn(reader: Reader, window: ActivityWindow): Promise<[first: number, last: number]> {
+export async function eventsIn(
+  reader: Reader,
+  window: Omit<ActivityWindow, "interval">,
+): Promise<[first: number, last: number]> {
   const end = await endOf(reader, window.agentId);
   const first = await firstAt(reader, window, { low: 0, high: end, atMs: window.startMs });
   return [first, await firstAt(reader, window, { low: first, high: end, atMs: window.endMs })];
@@ -103,16 +107,19 @@ async function endOf(reader: Reader, agentId: string | null): Promise<number> {
 /** The first event from `low` on, before `high`, that is not before a moment; `high` if there is none. */
 async function firstAt(
   reader: Reader,
-  { agentId }: ActivityWindow,
+  { agentId }: Pick<ActivityWindow, "agentId">,
   range: { low: number; high: number; atMs: number },
 ): Promise<number> {
-  const at = new Date(range.atMs).toISOString();
+  const at = showTime(range.atMs);
   let { low, high } = range;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
+    // After a pruning some positions are empty: the next event that is there stands for them.
     const [condition, parameters] =
-      agentId === null ? ["seq = ?", [middle]] : ["agent_id = ? AND agent_seq = ?", [agentId, middle + 1]];
-    const timestamp = await reader.value<string>(`SELECT timestamp FROM events WHERE ${condition}`, parameters);
+      agentId === null
+        ? ["seq >= ? ORDER BY seq", [middle]]
+        : ["agent_id = ? AND agent_seq >= ? ORDER BY agent_seq", [agentId, middle + 1]];
+    const timestamp = await reader.value<string>(`SELECT timestamp FROM events WHERE ${condition} LIMIT 1`, parameters);
     if (timestamp === undefined) throw new Error("an event of the log is missing");
     if (timestamp < at) low = middle + 1;
     else high = middle;

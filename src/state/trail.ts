@@ -1,0 +1,211 @@
+/**
+ * Pages of the trail, newest first, of one chain or of the whole log. What an index answers is asked of it; for the rest
+ * the events are looked through part by part. A query that takes too long returns what it found so far, and where it
+ * stands: no index is made for filters that few people use, since every write would pay for it.
+ */
+import { showTime } from "../ids.ts";
+import { type PresentedEvent, presentEventJson } from "../log/present.ts";
+import type { TimeWindow } from "../operation-facts.ts";
+import type { OperationInputs } from "../operations.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { SqlValue } from "../store/values.ts";
+import { fits, type TrailFilter } from "../trail-filter.ts";
+import { eventsIn } from "./counts/activity.ts";
+import { type EventRow, SELECT_EVENT, toStored } from "./events.ts";
+
+/** How long a query looks through events before it returns what it has, ms. */
+const BUDGET_MS = 300;
+/** Events of the first part, and the most of one; parts grow while they take less than a moment. */
+const FIRST_PART = 1_000;
+const LARGEST_PART = 64_000;
+const MOMENT_MS = 15;
+
+/** How far the clock of the log may have been set back for a window of time to be complete, ms. */
+const CLOCK_MARGIN_MS = 3_600_000;
+/** The last moment whose text has a year of four digits. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+type Wanted = OperationInputs["audit.query"];
+type Row = [...EventRow, number: number];
+
+/** Conditions as SQL with their parameters. */
+type Conditions = readonly (readonly [sql: string, ...parameters: SqlValue[]])[];
+
+/** Where the events of a query are looked for, by a number that orders them. */
+interface Place {
+  /** One more than the number of the newest event. */
+  end: number;
+  /**
+   * Returns the events of the next part before a number that may fit, newest first, at most `limit`; and the number
+   * before which the next part is, null when there is none.
+   */
+  part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
+}
+
+/** The time of a query, and how it lets others have their turn. */
+interface Pace {
+  monotonicMs(): number;
+  pause(): Promise<void>;
+}
+
+/** Returns a page of events as the API shows them, each as JSON text, and the number before which the next page is. */
+export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
+  const { page, window, scope, ...filter } = wanted;
+  const place = await placeOf(reader, wanted);
+  const [from, to] = [showTime(window.startMs ?? 0), window.endMs === undefined ? "~" : showTime(window.endMs)];
+  const events: string[] = [];
+  const until = pace.monotonicMs() + BUDGET_MS;
+  let before = page.after === undefined ? place.end : Math.min(Number(page.after), place.end);
+  let toSkip = page.offset;
+  let size = FIRST_PART;
+  for (;;) {
+    const beganMs = pace.monotonicMs();
+    const { rows, next } = await place.part(before, size, toSkip + page.limit + 1 - events.length);
+    let last = before;
+    for (const row of rows) {
+      const json = presentEventJson(toStored(row));
+      const event = JSON.parse(json) as PresentedEvent;
+      if (event.timestamp < from || event.timestamp >= to || !fits(filter, event)) continue;
+      if (toSkip > 0) toSkip -= 1;
+      else if (events.length === page.limit) return { events, next: last };
+      else events.push(json);
+      last = row[5];
+    }
+    if (next === null) return { events, next: null };
+    before = next;
+    const nowMs = pace.monotonicMs();
+    // A cursor does not say how many events are still to be skipped.
+    if (nowMs > until && toSkip === 0) return { events, next: before };
+    if (nowMs - beganMs < MOMENT_MS) size = Math.min(size * 2, LARGEST_PART);
+    await pace.pause();
+  }
+}
+
+/** Results that have an index of their own. */
+const REFUSED: readonly string[] = ["blocked", "denied"];
+
+function placeOf(reader: Reader, { scope, page: _page, window, ...filter }: Wanted): Promise<Place> {
+  if (!("scope" in scope)) return chain(reader, scope.agentId, filter, window);
+  if (scope.scope === "workspace") return chain(reader, null, filter, window);
+  const { agentIds, results } = filter;
+  if (results?.every((result) => REFUSED.includes(result)) === true) {
+    // The words of the index itself, which SQLite compares with them.
+    const refused: Conditions = [
+      ["result IN ('blocked', 'denied')"],
+      ...times(window),
+      ...words({ agentIds, results }),
+    ];
+    return picked(reader, "events_refused", refused, filter);
+  }
+  if (agentIds !== undefined) {
+    const { operations } = filter;
+    const own: Conditions = [...words({ agentIds, operations, results }), ...times(window)];
+    return picked(reader, "events_by_agent", own, filter);
+  }
+  return wholeLog(reader, filter, window);
+}
+
+/** One chain, in the order of the index that has its words and times. */
+async function chain(reader: Reader, agentId: string | null, filter: TrailFilter, window: TimeWindow): Promise<Place> {
+  const conditions = [...words(filter), ...times(window), ...texts(filter)];
+  const end = await reader.value<number | null>("SELECT max(agent_seq) + 1 FROM events WHERE agent_id IS ?", [agentId]);
+  return stretch(reader, "agent_seq", end ?? 0, 0, [["agent_id IS ?", agentId], ...conditions]);
+}
+
+/** The log, or what of it is in a window of time: found by halving, with a margin, since clocks are set back. */
+async function wholeLog(reader: Reader, filter: TrailFilter, window: TimeWindow): Promise<Place> {
+  const startMs = Math.max((window.startMs ?? 0) - CLOCK_MARGIN_MS, 0);
+  const endMs = Math.min((window.endMs ?? LAST_MS) + CLOCK_MARGIN_MS, LAST_MS);
+  const [first, end] = await eventsIn(reader, { agentId: null, startMs, endMs });
+  return stretch(reader, "seq", end, first, [...words(filter), ...texts(filter)]);
+}
+
+/** The events with numbers from `first` to before `end`. */
+function stretch(
+  reader: Reader,
+  number: "seq" | "agent_seq",
+  end: number,
+  first: number,
+  conditions: Conditions,
+): Place {
+  return {
+    end,
+    async part(before, size, limit) {
+      const low = Math.max(before - size, first);
+      const range: Conditions = [
+        [`${number} < ?`, before],
+        [`${number} >= ?`, low],
+      ];
+      const rows = await select(reader, number, [...range, ...conditions], limit);
+      return { rows, next: rows.length === limit ? (rows.at(-1) as Row)[5] : low > first ? low : null };
+    },
+  };
+}
+
+/** The events that an index picks out of the whole log. */
+async function picked(reader: Reader, index: string, conditions: Conditions, filter: TrailFilter): Promise<Place> {
+  const end = await reader.value<number | null>("SELECT max(seq) + 1 FROM events");
+  return {
+    end: end ?? 0,
+    async part(before, size, limit) {
+      const [where, parameters] = joined([...conditions, ["seq < ?", before]]);
+      const sql = `SELECT seq FROM events INDEXED BY ${index} WHERE ${where} ORDER BY seq DESC LIMIT ?`;
+      const seqs = (await reader.all<[number]>(sql, [...parameters, size])).map(([seq]) => seq);
+      const among = ["seq IN (SELECT value FROM json_each(?))", JSON.stringify(seqs)] as const;
+      const rows = await select(reader, "seq", [among, ...texts(filter)], limit);
+      if (rows.length === limit) return { rows, next: (rows.at(-1) as Row)[5] };
+      return { rows, next: seqs.length < size ? null : (seqs.at(-1) as number) };
+    },
+  };
+}
+
+function select(reader: Reader, number: "seq" | "agent_seq", conditions: Conditions, limit: number) {
+  const [where, parameters] = joined(conditions);
+  const sql = `${SELECT_EVENT}, ${number} FROM events WHERE ${where} ORDER BY ${number} DESC LIMIT ?`;
+  return reader.all<Row>(sql, [...parameters, limit]);
+}
+
+function joined(conditions: Conditions): [where: string, parameters: SqlValue[]] {
+  const parameters = conditions.flatMap(([, ...values]) => values);
+  return [conditions.map(([sql]) => `(${sql})`).join(" AND "), parameters];
+}
+
+/** The conditions that indexes answer. */
+function words({ agentIds, operations, results }: TrailFilter): Conditions {
+  const columns = { agent_id: agentIds, operation: operations, result: results };
+  return Object.entries(columns).flatMap(([column, among]) =>
+    among === undefined ? [] : [[`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(among)] as const],
+  );
+}
+
+function times({ startMs, endMs }: TimeWindow): Conditions {
+  return [
+    ...(startMs === undefined ? [] : [["timestamp >= ?", showTime(startMs)] as const]),
+    ...(endMs === undefined ? [] : [["timestamp < ?", showTime(endMs)] as const]),
+  ];
+}
+
+/**
+ * Conditions that every event of a filter meets, and few others: both texts are canonical JSON, so a member stands there
+ * in one way only. Looking for that costs much less than reading the JSON.
+ */
+function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): Conditions {
+  const member = (name: string) => (value: string) => `"${name}":${JSON.stringify(value)}`;
+  const holds = (column: string, parts: readonly string[] | undefined): Conditions =>
+    parts === undefined ? [] : [[parts.map(() => `instr(${column}, ?) > 0`).join(" OR "), ...parts]];
+  const anyCase = text?.toLowerCase();
+  return [
+    ...holds("body", actors?.map(member("actor"))),
+    ...holds(
+      "body",
+      policies?.map((policy) => member("blocked_by")(`policy:${policy}`)),
+    ),
+    ...holds("details", key === undefined ? undefined : [member("key")(key)]),
+    ...holds("details", detectors?.map(member("detector"))),
+    // Older events have no mode: what they found was blocked.
+    ...holds("details", modes === undefined || modes.includes("block") ? undefined : modes.map(member("mode"))),
+    ...(anyCase === undefined
+      ? []
+      : [["instr(lower(body), ?) > 0 OR instr(lower(details), ?) > 0", anyCase, anyCase] as const]),
+  ];
+}
