@@ -32,8 +32,8 @@ const EVENT_CHANGES = effort({ usual: 9, long: 1 });
 /** One in so many of the changes that were made in another workspace's file. */
 const MADE_ELSEWHERE = effort({ usual: 3, long: 1 });
 /** Attacks on whole files of a kind. */
-const ATTACKS_ALIKE = effort({ usual: 5, long: 1_000 });
-const FLIPS = effort({ usual: 12, long: 5_000 });
+const ATTACKS_ALIKE = effort({ usual: 3, long: 1_000 });
+const FLIPS = effort({ usual: 8, long: 5_000 });
 const SEED = 20_261_122;
 const LEAST = 400;
 

@@ -13,7 +13,7 @@ import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "..
 
 setDefaultTimeout(2 * PROCESS_TEST_MS);
 
-const SEEDS = effort({ usual: 6, long: 800 });
+const SEEDS = effort({ usual: 2, long: 800 });
 const CHILD = join(import.meta.dir, "damage-child.ts");
 
 let directory: TemporaryDirectory;
