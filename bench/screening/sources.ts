@@ -19,7 +19,7 @@ import { gunzipSync } from "node:zlib";
 import type { Hit } from "../../src/policy/check.ts";
 import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
 import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/policy/pii/formats.ts";
-import { buildDictionary, type Dictionary } from "../../src/policy/scan.ts";
+import { type Dictionary, dictionaryFor } from "../../src/policy/scan.ts";
 import { screen } from "../../src/policy/screen.ts";
 
 interface Text {
@@ -58,7 +58,7 @@ const fired = new Map<string, Hit[]>();
 /** The dictionary of a policy, whose anchors note what they find. */
 function watched(policy: Policy): Dictionary {
   const names = (Object.keys(DETECTORS) as DetectorName[]).filter((name) => DETECTORS[name].policy === policy);
-  const dictionary = buildDictionary(new Set(names), new Set());
+  const dictionary = dictionaryFor(new Set(names), new Set());
   const anchors = dictionary.anchors.map((anchor) => ({
     ...anchor,
     check: (text: string, start: number, end: number) => {

@@ -99,14 +99,17 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   private_key: () => [{ word: "-BEGIN", check: privateKeyBlock }],
 };
 
-/** The anchors of these detectors, in the order of the table: first those of the last policy, which takes precedence. */
-export function anchorsOf(detectors: ReadonlySet<DetectorName>): Anchor[] {
-  const names = (Object.keys(ANCHORS) as DetectorName[]).filter((name) => detectors.has(name));
+/** The anchors of a detector. */
+export const anchorsOf = (detector: DetectorName): Anchor[] => ANCHORS[detector]();
+
+/** The anchors of every detector, in the order of the table: first those of the last policy, which takes precedence. */
+export function everyAnchor(): [DetectorName, Anchor][] {
+  const names = Object.keys(ANCHORS) as DetectorName[];
   const ofPolicy = (policy: PolicyName) => names.filter((name) => DETECTORS[name].policy === policy);
   return screeningPolicies()
     .reverse()
     .flatMap(ofPolicy)
-    .flatMap((name) => ANCHORS[name]());
+    .flatMap((name) => anchorsOf(name).map((anchor): [DetectorName, Anchor] => [name, anchor]));
 }
 
 const worded = (words: readonly string[], check: Check): Anchor[] =>

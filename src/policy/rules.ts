@@ -4,7 +4,7 @@ import { isStronger, type Kind, type Mode, strongerMode } from "./modes.ts";
 import { type OwnPattern, PatternSet } from "./patterns.ts";
 import { contentPolicies, type PolicyName, type PolicySettings } from "./policies.ts";
 import type { AnySetting, ContentPolicy } from "./policy.ts";
-import { buildDictionary, type Dictionary } from "./scan.ts";
+import { type Dictionary, dictionaryFor } from "./scan.ts";
 import {
   type ExceptionSetting,
   type KindModes,
@@ -122,12 +122,12 @@ const MOST_KEPT = 32;
 const dictionaries = new Map<string, Dictionary>();
 const patternSets = new Map<string, PatternSet>();
 
-/** Dictionaries depend on which detectors look and which of them block; building one takes 20 to 60 ms. */
+/** Dictionaries depend on which detectors look and which of them block, and remember what they found nothing in. */
 function dictionaryOf(modes: ReadonlyMap<string, Mode>): Dictionary {
   const name = [...modes].map(([detector, mode]) => `${detector} ${mode === "block"}`).join();
   return kept(dictionaries, name, () => {
     const looking = [...modes.keys()] as DetectorName[];
-    return buildDictionary(new Set(looking), new Set(looking.filter((one) => modes.get(one) === "block")));
+    return dictionaryFor(new Set(looking), new Set(looking.filter((one) => modes.get(one) === "block")));
   });
 }
 

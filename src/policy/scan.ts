@@ -4,7 +4,7 @@
  */
 
 import type { Anchor } from "./anchor.ts";
-import { anchorsOf } from "./anchors.ts";
+import { everyAnchor } from "./anchors.ts";
 import { type Hit, isExhausted, spend } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { digitRun } from "./pii/digits.ts";
@@ -28,13 +28,21 @@ const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? LETTER : 0;
 });
 
-/** What the detectors of some policies need for a scan. */
-export interface Dictionary {
+/** The anchors of all detectors, and what finds them. */
+interface AnchorTable {
   automaton: Automaton;
   anchors: readonly Anchor[];
+  /** The detector of each anchor. */
+  detectors: readonly DetectorName[];
   /** First and last code unit of the anchors that are meant letter for letter; 0 for the others. */
   first: Uint16Array;
   last: Uint16Array;
+}
+
+/** What the detectors of some policies need for a scan. */
+export interface Dictionary extends AnchorTable {
+  /** 1 for each anchor of a detector that looks, 0 for the others. */
+  isLooking: Uint8Array;
   /** Some of the detectors read tokens by their form alone. */
   readsTokens: boolean;
   /** The detectors that look, and those of them that block. A check may find what another detector is for. */
@@ -63,16 +71,33 @@ class CleanNames {
   }
 }
 
-/** Builds the dictionary of these detectors; this takes 20 to 60 ms. */
-export function buildDictionary(looking: ReadonlySet<DetectorName>, blocking: ReadonlySet<DetectorName>): Dictionary {
-  const anchors = anchorsOf(looking);
+let table: AnchorTable | null = null;
+
+/** Returns the table for all dictionaries. It has several megabytes, and building it takes 40 to 100 ms. */
+function anchorTable(): AnchorTable {
+  table ??= buildTable(everyAnchor());
+  return table;
+}
+
+function buildTable(named: readonly (readonly [DetectorName, Anchor])[]): AnchorTable {
+  const anchors = named.map(([, anchor]) => anchor);
   const unit = (at: number) =>
     Uint16Array.from(anchors, ({ word, exact }) => (exact ? word.charCodeAt(at < 0 ? word.length - 1 : at) : 0));
   return {
     automaton: new Automaton(anchors.map((anchor) => anchor.word)),
     anchors,
+    detectors: named.map(([detector]) => detector),
     first: unit(0),
     last: unit(-1),
+  };
+}
+
+/** Returns the dictionary of these detectors. The first one takes the time that {@link anchorTable} takes. */
+export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: ReadonlySet<DetectorName>): Dictionary {
+  const all = anchorTable();
+  return {
+    ...all,
+    isLooking: Uint8Array.from(all.detectors, (name) => (looking.has(name) ? 1 : 0)),
     readsTokens: [...looking].some((name) => DETECTORS[name].readsTokens),
     looking,
     blocking,
@@ -127,7 +152,7 @@ export class EncodedCandidates {
  * of the tokens that may be encoded text, when it is given.
  */
 export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
-  const { automaton, anchors, first, last, readsTokens, looking } = dictionary;
+  const { automaton, anchors, isLooking, first, last, readsTokens, looking } = dictionary;
   const { classOf, next, classes, output, lengths, firstAccepting } = automaton;
   const hits: Hit[] = [];
   let state = 0;
@@ -160,6 +185,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
     state = next[state * classes + (classOf[code] as number)] as number;
     if (state < firstAccepting) continue;
     for (const id of output[state] as readonly number[]) {
+      if (isLooking[id] === 0) continue;
       const end = at + 1;
       const start = end - (lengths[id] as number);
       const exact = first[id] as number;

@@ -26,8 +26,7 @@ parentPort?.on("message", (text: string) => thread.receive(text));
 collectWhenIdle();
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
-/** How long the tables wait that few agents have, so that a start does not compete with them. */
-const LATER_MS = 10_000;
-const later = () => new Promise((resolve) => setTimeout(resolve, LATER_MS).unref());
-// What waits on the thread has its turn between one table and the next.
-buildScreeningTables(nextTurn, later).catch((error) => post(failureOf("screening", error)));
+// What already waits on the thread has its turn before the tables, which take up to 100 ms.
+nextTurn()
+  .then(buildScreeningTables)
+  .catch((error) => post(failureOf("screening", error)));

@@ -4,7 +4,9 @@ import type { Anchor } from "../../src/policy/anchor.ts";
 import { anchorsOf } from "../../src/policy/anchors.ts";
 import { decide } from "../../src/policy/decide.ts";
 import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { examplePolicies, policiesOf } from "../../src/policy/policies.ts";
+import { rulesOf } from "../../src/policy/rules.ts";
+import type { Automaton } from "../../src/policy/text/automaton.ts";
 import { effort } from "../effort.ts";
 import { randomText } from "./random.ts";
 
@@ -88,7 +90,7 @@ const SHORT = SIZE >> 3;
 
 /** Texts of a few anchors of a detector, spread over all of its lists. */
 function* anchorTexts(detector: DetectorName): Generator<string> {
-  const anchors = anchorsOf(new Set([detector]));
+  const anchors = anchorsOf(detector);
   const step = Math.max(1, Math.ceil(anchors.length / WORDS_OF_EACH));
   for (let at = 0, filler = 0; at < anchors.length; at += step) {
     for (let count = 0; count < FILLERS_OF_EACH; count++, filler += 3) {
@@ -132,6 +134,14 @@ test("a text with more anchors than its budget allows is blocked, and the messag
   if (decision.allowed) throw new Error("allowed");
   expect(decision.findings[0]?.detector).toBe("budget");
   expect(decision.message).toContain("more suspicious places than can be checked");
+});
+
+test("the anchors of detectors that do not look cost a text nothing, although all policies share one table", () => {
+  const [pii, secrets] = [examplePolicies(["block_pii"]), examplePolicies(["block_secrets"])];
+  const value = repeat("password=", LARGEST);
+  expect(decide(secrets, { key: "k", value, metadata: {} }).allowed).toBe(false);
+  expect(decide(pii, { key: "k", value, metadata: {} })).toEqual({ allowed: true });
+  expect(rulesOf(pii).dictionary?.automaton).toBe(rulesOf(secrets).dictionary?.automaton as Automaton);
 });
 
 test("large honest texts pass", () => {
