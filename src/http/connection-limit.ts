@@ -87,8 +87,9 @@ export class AddressConnections implements Disposable {
     private readonly options: AddressLimitOptions,
   ) {}
 
-  isCrowded(peer: string): boolean {
-    return this.#crowded.size > 0 && this.#crowded.has(networkOf(peer));
+  /** `peer` is only called when there are any: asking the runtime for an address takes a microsecond. */
+  isCrowded(peer: () => string): boolean {
+    return this.#crowded.size > 0 && this.#crowded.has(networkOf(peer()));
   }
 
   /** Counts the connections. Runs every second. */

@@ -1,6 +1,6 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
+import { AddressConnections, canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
@@ -41,6 +41,14 @@ test.if(canCountConnections())("past the bound nothing is accepted until there i
   using again = await slowClient(port, { begin: `${ask}\r\n` });
   await eventually("it is answered", () => again.received.startsWith("HTTP/1.1 200"));
   for (const client of clients) client[Symbol.dispose]();
+});
+
+test("while no address has too many connections, nobody asks for that of a request", () => {
+  using addresses = new AddressConnections(() => 0, { most: MAX, isExempt: () => false, onCrowded: () => {} });
+  const peer = () => {
+    throw new Error("asked");
+  };
+  expect(addresses.isCrowded(peer)).toBe(false);
 });
 
 test.if(canCountConnections())("an address with too many connections loses them as they are used", async () => {

@@ -43,8 +43,8 @@ export interface AppDeps extends HandleDeps, PublicState {
   wrongKeysPerMinute?: number;
   /** The most requests per second from one address other than this machine's; absent or 0 for no limit. */
   addressRequestsPerSecond?: number;
-  /** Reports whether a peer has more connections than one address may have. */
-  isCrowded?(peer: string): boolean;
+  /** Reports whether a peer, which is only asked for when some address does, has more connections than it may have. */
+  isCrowded?(peer: () => string): boolean;
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
   /** With TLS off, the proxies that may send requests. */
@@ -117,7 +117,7 @@ export class Pipeline {
       const address = this.#addressOf(request);
       if (!isLoopback(address)) this.#addressRate.count(address, nowMs);
     }
-    if (isCrowded?.(peerOf?.(request) ?? "") !== true) return;
+    if (isCrowded?.(() => peerOf?.(request) ?? "") !== true) return;
     const headers = { connection: "close" };
     const detail =
       "Too many connections come from this address. This one is closed: use fewer, and send more requests on each.";
