@@ -179,6 +179,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
           if (looking.has(hit.detector)) hits.push(hit);
           if (isEnough(hits, dictionary, text.length)) return hits;
         }
+        if (isExhausted()) return exhausted(hits, text.length);
       }
       tokenStart = -1;
     }
@@ -192,11 +193,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact)
         continue;
       spend(ANCHOR_UNITS);
-      if (isExhausted()) {
-        // No ordinary text has so many anchors. It is blocked, since it cannot be screened in time.
-        hits.push({ detector: BUDGET, start: 0, end: text.length });
-        return hits;
-      }
+      if (isExhausted()) return exhausted(hits, text.length);
       const hit = (anchors[id] as Anchor).check(text, start, end);
       if (hit && looking.has(hit.detector)) {
         hits.push(hit);
@@ -204,6 +201,12 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       }
     }
   }
+  return hits;
+}
+
+/** No ordinary text has so many places to look at. It is blocked, since it cannot be screened in time. */
+function exhausted(hits: Hit[], length: number): Hit[] {
+  hits.push({ detector: BUDGET, start: 0, end: length });
   return hits;
 }
 

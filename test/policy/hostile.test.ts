@@ -83,9 +83,13 @@ const FILLERS: readonly string[] = [
   "/",
   `=${"Ab1".repeat(300)} `,
   ` ${"x.".repeat(200)}`,
+  "",
+  "1",
+  ": 0172 482936 ",
+  "|",
 ];
 const WORDS_OF_EACH = 6;
-const FILLERS_OF_EACH = 4;
+const FILLERS_OF_EACH = 5;
 const SHORT = SIZE >> 3;
 
 /** Texts of a few anchors of a detector, spread over all of its lists. */

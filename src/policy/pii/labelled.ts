@@ -103,6 +103,8 @@ const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
 /** The cost of searching after a label, and before it. */
 const LABEL_UNITS = 180;
 const FRONT_UNITS = 120;
+/** The cost of reading a number. */
+const READ_UNITS = 60;
 const PLATE_UNITS = 100;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
@@ -159,16 +161,20 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   const code = text.charCodeAt(at);
   if (!isDigit(code) && !isLetter(code)) return null;
   if (at > 0 && isJoined(text, at)) return null;
+  spend(READ_UNITS);
   const written = readNumber(text, at);
   // A name in a program, or a UUID, is no number.
   if (written && matchEnd(NO_NUMBER, text, at) >= 0) return null;
   if (!written || matchEnd(AMOUNT, text, at) >= 0 || (form.detector === "vehicle_id" && hasLongWord(text, written)))
     return null;
   if (fits(form, written)) return written;
+  // What is cut off makes it shorter still.
+  if (written.digits < form.digits || written.compact.length < form.min) return null;
   // "4111111111111111 12/27": the later groups belong to something else.
   for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
+    spend(READ_UNITS);
     const shorter = readNumber(text.slice(at, cut), 0);
-    if (!shorter) return null;
+    if (!shorter || shorter.digits < form.digits) return null;
     if (fits(form, shorter)) return { ...shorter, start: at, end: at + shorter.end };
   }
   return null;

@@ -44,10 +44,14 @@ function skipWord(text: string, at: number, code: number, extra?: ReadonlySet<st
   return WORDS.has(word) || extra?.has(word) ? end : at;
 }
 
+/** No word is read farther: behind a longer one nothing belongs to the label before it. */
+const LONGEST_READ = 96;
+
 /** The end of the word or number at `at`, or `at` when none begins there. */
 export function endOfWord(text: string, at: number): number {
+  const limit = Math.min(text.length, at + LONGEST_READ);
   let end = at;
-  while (end < text.length && isWordUnit(text, end)) end++;
+  while (end < limit && isWordUnit(text, end)) end++;
   return end;
 }
 

@@ -34,6 +34,8 @@ export function labelledPhone(text: string, start: number, end: number): Hit | n
 /** How far from its word a number may be, with words between. */
 const REACH = 44;
 const SEARCH_UNITS = 60;
+/** What the library costs for one country. */
+const PARSE_UNITS = 500;
 const VALIDITY_UNITS = 1200;
 const OTHER_NUMBER =
   /(?<![a-z])(?:order|invoice|ticket|version|error|code|port|line|page|ext|room|flight|id|isbn|ref\w*|amount|price|zip|postcode)\b|[$€£%#{}_=]|":/i;
@@ -110,6 +112,7 @@ export function internationalPhone(text: string, at: number): Hit | null {
   const end = matchEnd(NUMBER, text, at);
   if (end < 0 || isAlphanumeric(text.charCodeAt(end))) return null;
   const written = text.slice(at, end);
+  spend(PARSE_UNITS);
   if (parses(written)) return hitOf("phone", at, end);
   return (isGrouped(written) || standsAlone(text, at, end)) && isPossible(written) ? hitOf("phone", at, end) : null;
 }
@@ -152,6 +155,7 @@ const NATIONAL = /\(?0\d{1,4}\)?[ /-]\(?\d{2,4}\)?(?:[ -]\d{2,4}){1,4}(?!\d)/y;
 /** A number in national form that begins at `at`, with the grouping that only telephone numbers have. */
 export function nationalPhone(text: string, at: number): Hit | null {
   const american = matchEnd(NORTH_AMERICAN, text, at);
+  if (american >= 0) spend(PARSE_UNITS);
   if (american >= 0 && parses(text.slice(at, american), "US") && !isDigit(text.charCodeAt(american))) {
     return hitOf("phone", at, american);
   }
@@ -166,6 +170,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
   const written = text.slice(at, end);
   const digits = countDigits(written);
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
+  spend(VALIDITY_UNITS);
   return HOME_COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, end) : null;
 }
 
@@ -173,6 +178,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
 const MOBILE = /0\d{2,4}[ /-]\d{6,8}(?![\d-])/y;
 
 function isMobile(written: string): boolean {
+  spend(PARSE_UNITS * MOBILE_COUNTRIES.length);
   try {
     return MOBILE_COUNTRIES.some((country) => parsePhoneNumberFromString(written, country)?.getType() === "MOBILE");
   } catch {

@@ -47,7 +47,18 @@ const OPEN =
 const QUOTE = /\\{0,4}["'`]{1,3}/y;
 const EMPTY_VALUE = /^(?:""|''|``)$/;
 const LIST_OPEN = /[[({<]\s{0,2}/y;
-const BARE_END = /[\s"'`,;<>(){}[\]|]/;
+const SPACE = /\s/;
+/** Code units that end a run: 1 spaces, 2 what else ends a value without quotes. */
+const ENDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const sign = String.fromCharCode(code);
+  if (SPACE.test(sign)) return 1;
+  return "\"'`,;<>(){}[]|".includes(sign) ? 2 : 0;
+});
+const isSpace = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at);
+  return code < 128 ? ENDS[code] === 1 : SPACE.test(text[at] as string);
+};
+const isBareEnd = (text: string, at: number): boolean => isSpace(text, at) || ENDS[text.charCodeAt(at)] === 2;
 
 /** Returns the value that the name ending at `at` announces, or null. */
 export function valueAfter(text: string, at: number): Assigned | null {
@@ -104,10 +115,10 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
   let run = at;
-  while (run < limit && !/\s/.test(text[run] as string)) run++;
+  while (run < limit && !isSpace(text, run)) run++;
   if (isMangled(text.slice(at, run))) return { start: at, end: run, link, quoted: false, copula: false };
   let end = start;
-  while (end < limit && !BARE_END.test(text[end] as string)) end++;
+  while (end < limit && !isBareEnd(text, end)) end++;
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
   if (parameter) end = start + parameter.index;
   // The sentence's own punctuation, and an escape that ends a line.

@@ -13,6 +13,8 @@ const COMMAND_UNITS = 200;
 const CALL_UNITS = 300;
 const REACH_BEFORE = 120;
 const SHORTEST = 4;
+/** Longest run that a pattern reads. */
+const LONGEST_RUN = 128;
 
 const isReference = (value: string): boolean => /^[$<{%`-]|\$[{(\w]|\{\{|^\/|^\w+:\/\//.test(value);
 const bare = (value: string): string => value.replace(/^["']|["']$/g, "");
@@ -23,11 +25,19 @@ function isPassword(written: string): boolean {
   return !/^[\d:.,/]+$/.test(value) && (looksLikePassword(value) || value !== written);
 }
 
+/** A pattern whose repetitions end: those of the table are written without a limit. */
+const bounded = (source: string): string =>
+  source.replace(
+    /(\\[sSwd]|\[(?:\\.|[^\]\\])+\])([+*])/g,
+    (_, unit, sign) => `${unit}{${sign === "+" ? 1 : 0},${LONGEST_RUN}}`,
+  );
+
 const sections = listsOf(commands, ["behind", "behind, any word", "in front", "calls", "places in calls"]);
 const rows = (section: "behind" | "behind, any word" | "in front", flags: string): [string, RegExp][] =>
   sections[section].map((row) => {
     const [command = "", pattern = ""] = columnsOf(row);
-    return [command, new RegExp(pattern.slice(1, -1), flags)];
+    const [, source = "", own = ""] = /^\/(.+)\/(i?)$/.exec(pattern) ?? [];
+    return [command, new RegExp(bounded(source), flags + own)];
   });
 
 /** What is no variable, and no number. */

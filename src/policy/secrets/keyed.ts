@@ -34,6 +34,7 @@ const LONGEST_BEFORE = 16;
 const ASSIGNMENT_UNITS = 200;
 const VALUE_UNITS = 600;
 const SENTENCE_UNITS = 60;
+const COLUMN_UNITS = 80;
 const LONGEST_ELEMENT = 400;
 const SHORTEST_PASSWORD = 5;
 const LONGEST_PASSWORD = 128;
@@ -165,6 +166,7 @@ function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | n
 
 /** The first secret in the column of a table whose name the word is. */
 function inColumn(text: string, start: number, end: number, word: SecretWord): Hit | null {
+  spend(COLUMN_UNITS);
   for (const cell of cellsBelow(text, start, end)) {
     const value = text.slice(cell.start, cell.end);
     if (

@@ -48,14 +48,13 @@ export function isPlaceholder(value: string): boolean {
 /** "pass" and shorter words are parts of other things. */
 const SHORTEST_PASSWORD_WORD = 4;
 const LONGEST_NAMED = 40;
-const PASSWORD_WORDS: ReadonlySet<string> = new Set(
-  SECRET_WORDS.passwords.filter((word) => word.length > SHORTEST_PASSWORD_WORD),
-);
+const LONG_PASSWORD_WORDS = SECRET_WORDS.passwords.filter((word) => word.length > SHORTEST_PASSWORD_WORD);
+const PASSWORD_WORDS: ReadonlySet<string> = new Set(LONG_PASSWORD_WORDS);
 
 /** Whether a word for a password is in a value: then it is a name or a label of one. */
 export function mentionsPassword(value: string): boolean {
   const said = value.toLowerCase();
-  return PASSWORD_WORDS.values().some((word) => said.includes(word));
+  return LONG_PASSWORD_WORDS.some((word) => said.includes(word));
 }
 
 /** "kirjoita_salasana": words of which one says what should be there, and nothing else. */
@@ -81,8 +80,25 @@ function counted(value: string): number {
   return steps;
 }
 
+/** When each character of ASCII was last met, by the number of the count. */
+const met = new Uint32Array(128);
+let counts = 0;
+
 /** Number of different characters. */
-export const distinct = (value: string): number => new Set(value).size;
+export function distinct(value: string): number {
+  counts = (counts + 1) >>> 0;
+  let different = 0;
+  const others: string[] = [];
+  for (let at = 0; at < value.length; at++) {
+    const code = value.charCodeAt(at);
+    if (code >= 128) others.push(value[at] as string);
+    else if (met[code] !== counts) {
+      met[code] = counts;
+      different++;
+    }
+  }
+  return others.length === 0 ? different : different + new Set(others).size;
+}
 
 const LETTERS = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 

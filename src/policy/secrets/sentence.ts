@@ -135,6 +135,9 @@ const NEW_LINE = 0x0a;
 /** What reading the tokens of a stretch costs. */
 const SEARCH_UNITS = 800;
 
+/** What the words before a token that looks like one cost. */
+const TOKEN_UNITS = 1_500;
+
 /** What may be a secret of a kind, behind a name that ends at `end` or in front of one that begins at `start`. */
 export function saidSecret(
   text: string,
@@ -151,6 +154,7 @@ export function saidSecret(
     if ((gap.match(/[.!?;\n।。？！؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS || gap.includes("\n\n")) break;
     const token = text.slice(at, last);
     if (kind === "key" ? !looksLikeKey(token) : !fits(token, gap, kind)) continue;
+    spend(TOKEN_UNITS);
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
     const joined = JOINT.test(gap) || quoted || ANSWER.test(gap);

@@ -20,7 +20,7 @@ export const canBeginUtf16 = (first: number, second: number): boolean =>
 /** Returns the text that some bytes encode; null when they are data. */
 export function textOf(bytes: Buffer): string | null {
   if (bytes.length < SHORTEST_TEXT) return null;
-  if (!bytes.every(isTextByte)) return utf16Text(bytes);
+  for (let at = 0; at < bytes.length; at++) if (!isTextByte(bytes[at] as number)) return utf16Text(bytes);
   if (bytes.length < SHORTEST_BEYOND_ASCII && bytes.some((byte) => byte > ASCII_LAST)) return null;
   return utf8Text(bytes);
 }

@@ -1,5 +1,5 @@
 /** One layer of Base64 or hexadecimal: what decodes to text is read as that text, too. */
-import { hexAt, matchEnd } from "./ascii.ts";
+import { hexAt, hexValue, matchEnd } from "./ascii.ts";
 import { canBeginUtf16, isTextByte, textOf } from "./bytes.ts";
 import { readDump } from "./dump.ts";
 
@@ -104,11 +104,11 @@ function decode(text: string, lines: readonly Run[]): Decoded | null {
   return decoded === null ? null : { start, end: matchEnd(PADDING, text, end), text: decoded };
 }
 
-const HEX = /^(?:0x)?((?:[0-9a-fA-F]{2})+)$/;
-
 function hexText(run: string): string | null {
-  const digits = HEX.exec(run)?.[1];
-  return digits === undefined ? null : textOf(Buffer.from(digits, "hex"));
+  const from = run.startsWith("0x") ? 2 : 0;
+  if (run.length === from || (run.length - from) % 2 !== 0) return null;
+  for (let at = from; at < run.length; at++) if (hexValue(run.charCodeAt(at)) < 0) return null;
+  return textOf(Buffer.from(run.slice(from), "hex"));
 }
 
 /** How far a run is read before it is decoded: data that is not text nearly always shows within a few bytes. */

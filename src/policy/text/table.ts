@@ -77,7 +77,10 @@ function separatorAt(text: string, start: number, end: number): string | null {
     : null;
 }
 
-const isBoundary = (text: string, at: number): boolean => text[at] === "\n" || SEPARATORS.includes(text[at] as string);
+const BOUNDARIES = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(`${SEPARATORS}\n`.includes(String.fromCharCode(code))),
+);
+const isBoundary = (text: string, at: number): boolean => BOUNDARIES[text.charCodeAt(at)] === 1;
 
 /** The cells of the line `[from, to)`; separators in double quotes belong to the cell. */
 function cells(text: string, from: number, to: number, separator: string): Cell[] {
