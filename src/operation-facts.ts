@@ -106,7 +106,7 @@ export type ControlEffect =
 export type OcsfActivity =
   | `api.${"read" | "delete"}`
   | `datastore.${"read" | "update" | "query" | "write" | "create" | "delete" | "list"}`
-  | `entity.${"create" | "read" | "update" | "delete" | "suspend" | "resume"}`
+  | `entity.${"create" | "read" | "update" | "delete" | "suspend" | "resume" | "other"}`
   | `group.${"add_user" | "remove_user"}`
   | `account.${"create" | "change_password" | "reset_password" | "enable_factor" | "disable_factor" | "other"}`
   | `authentication.${"logon" | "logoff"}`;
@@ -180,6 +180,17 @@ interface RecordedRequest extends Recorded, Requested {
   tried: string;
 }
 
+/**
+ * A change of what the control database holds of a workspace, which a client can request. The main thread carries it out,
+ * as an act that the workspace's log records.
+ */
+interface ControlRequest extends Recorded, Requested {
+  kind: "act";
+  control: ControlEffect | "none";
+  /** What the actor tried to do, if the operation was refused: "make a sink". */
+  tried: string;
+}
+
 /** An operation that a client can request and that is not recorded, since monitors repeat it constantly. */
 interface UnrecordedRequest extends Requested {
   /**
@@ -214,7 +225,7 @@ interface RecordedOnly extends Recorded {
 }
 
 /** All facts of one operation. */
-export type Facts = RecordedRequest | UnrecordedRequest | CompositeRequest | RecordedOnly;
+export type Facts = RecordedRequest | ControlRequest | UnrecordedRequest | CompositeRequest | RecordedOnly;
 
 /** States the type of an operation's input in its row. Returns no value. */
 export const takes = <T>(): T => undefined as T;

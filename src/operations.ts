@@ -24,6 +24,7 @@ import {
   type TrailScope,
   takes,
 } from "./operation-facts.ts";
+import type { SinkCredentials, SinkSettings, SinkWish } from "./sink.ts";
 import type { TrailFilter } from "./trail-filter.ts";
 
 /** Reads of an agent's configuration. */
@@ -102,6 +103,19 @@ const SUSPENSION = {
 
 /** Events that the daemon or a command records. */
 const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
+
+/** Changes of sinks. They are in the log of the workspace, and in that of the installation. */
+const SINK_CHANGE = {
+  kind: "act",
+  scopes: ["full"],
+  effect: "none",
+  control: "none",
+  erasedBy: [],
+  group: "workspace",
+} as const;
+
+/** Looks at sinks, which are not recorded. */
+const SINK_READ = { kind: "report", scopes: ["full", "auditor"], effect: "none" } as const;
 
 /** Events on behalf of accounts, keys and members. */
 const ACCOUNT = { kind: "account", effect: "none", erasedBy: [] } as const;
@@ -455,6 +469,43 @@ export const OPERATIONS = {
   "tlog.checkpoint": { ...SEALS_READ, kind: "inspection" },
   "tlog.tile": { ...SEALS_READ, kind: "inspection", input: takes<{ level: number; index: number; width: number }>() },
   "tlog.entries": { ...SEALS_READ, kind: "inspection", input: takes<{ index: number; width: number }>() },
+  "sink.list": { ...SINK_READ, input: takes<Record<never, never>>() },
+  "sink.read": { ...SINK_READ, input: takes<{ sinkId: string }>() },
+  "sink.create": {
+    ...SINK_CHANGE,
+    input: takes<SinkWish>(),
+    ocsf: "entity.create",
+    did: "made a sink",
+    tried: "make a sink",
+  },
+  "sink.change": {
+    ...SINK_CHANGE,
+    input: takes<{ sinkId: string; change: Partial<SinkSettings & SinkCredentials> }>(),
+    ocsf: "entity.update",
+    did: "changed a sink",
+    tried: "change a sink",
+  },
+  "sink.rotate": {
+    ...SINK_CHANGE,
+    input: takes<{ sinkId: string }>(),
+    ocsf: "entity.update",
+    did: "gave a sink new signing keys",
+    tried: "give a sink new signing keys",
+  },
+  "sink.remove": {
+    ...SINK_CHANGE,
+    input: takes<{ sinkId: string }>(),
+    ocsf: "entity.delete",
+    did: "removed a sink",
+    tried: "remove a sink",
+  },
+  "sink.test": {
+    ...SINK_CHANGE,
+    input: takes<{ sinkId: string }>(),
+    ocsf: "entity.other",
+    did: "tested a sink",
+    tried: "test a sink",
+  },
   "audit.prune": { ...UPKEEP, effect: "prune", ocsf: "api.delete", group: "workspace", did: "pruned the log" },
   "agent.list": {
     ...TRAIL_READ,
@@ -586,7 +637,7 @@ type OfKind<K extends Facts["kind"]> = {
 export type OperationName = SingleName | CompositeName;
 
 /** Operations that a client can request and that are no composite. */
-type SingleName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report">;
+type SingleName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report" | "act">;
 
 /** Requests for several operations at once. */
 export type CompositeName = OfKind<"composite">;
@@ -617,7 +668,10 @@ export type StreamName = OfKind<"stream" | "inquired_stream">;
 export type InspectionName = OfKind<"inspection">;
 
 /** Operations that the main thread runs and that are not recorded. */
-type ReportName = OfKind<"report">;
+export type ReportName = OfKind<"report">;
+
+/** Operations that the main thread carries out as acts on the control database. */
+export type ActName = OfKind<"act">;
 
 /** Operations that a client can request and that are recorded. */
 export type RecordedName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream">;
@@ -634,6 +688,8 @@ const FACTS: Readonly<Record<keyof Rows, Facts>> = OPERATIONS;
 const NAMES = Object.keys(FACTS) as (keyof Rows)[];
 
 export const isReport = (name: OperationName): name is ReportName => FACTS[name].kind === "report";
+
+export const isAct = (name: OperationName): name is ActName => FACTS[name].kind === "act";
 
 export const isInspection = (name: OperationName): name is InspectionName => FACTS[name].kind === "inspection";
 
@@ -677,7 +733,7 @@ export function isSuspendable(name: OperationName): boolean {
 
 /** Whether an operation changes more than the audit trail. */
 export const changesSomething = (name: OperationName): boolean =>
-  partsOf(name).some((part) => FACTS[part].effect !== "none");
+  isAct(name) || partsOf(name).some((part) => FACTS[part].effect !== "none");
 
 /** Returns what an operation makes grow. */
 export function whatGrows(name: OperationName): "nothing" | "history" | "entries" {

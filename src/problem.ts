@@ -28,6 +28,7 @@ export const PROBLEMS = {
   member_not_found: [404, "Member not found"],
   invitation_not_found: [404, "Invitation not found"],
   key_not_found: [404, "API key not found"],
+  sink_not_found: [404, "Sink not found"],
   session_not_found: [404, "Session not found"],
   link_not_found: [404, "The link is not valid"],
   method_not_allowed: [405, "Method not allowed"],

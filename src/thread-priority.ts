@@ -10,6 +10,8 @@ export const BEHIND = {
   reading: 5,
   /** What takes seconds of processor time. */
   screening: 10,
+  /** Nobody waits for what receivers outside get. */
+  delivering: 10,
   verifying: 10,
 } as const;
 

@@ -7,6 +7,7 @@ import { ACCOUNTS, insertAccount } from "./accounts/accounts.ts";
 import { LINKS, type LinkRecord, USABLE } from "./accounts/links.ts";
 import { MEMBERS, type NewMember, type Role } from "./accounts/members.ts";
 import { KEYS, type KeyRecord } from "./keys.ts";
+import { changeSink, SINKS, type SinkRecord } from "./sinks/sinks.ts";
 import { changedOne } from "./table.ts";
 import { WORKSPACES, type WorkspaceRecord } from "./workspaces.ts";
 
@@ -69,6 +70,9 @@ const CHANGES = {
     void connection.run("DELETE FROM sessions WHERE account_id = ? AND id IS NOT ?", [accountId, keep]),
   forgetDevices: (connection: Connection, { id }: Named) =>
     void connection.run("DELETE FROM devices WHERE account_id = ?", [id]),
+  addSink: (connection: Connection, sink: SinkRecord) => SINKS.insert(connection, sink),
+  changeSink,
+  removeSink: (connection: Connection, { id }: Named) => changedOne(connection, "DELETE FROM sinks WHERE id = ?", [id]),
 } satisfies Record<string, (connection: Connection, input: never) => unknown>;
 
 function setRecoveryCodes(connection: Connection, { id, digests }: Named<{ digests: readonly string[] }>): void {

@@ -8,7 +8,7 @@ import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { atMost } from "../timer.ts";
 
-export type LogLevel = Settings["log_level"];
+type LogLevel = Settings["log_level"];
 type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 const FLUSH_INTERVAL_MS = 100;
@@ -138,4 +138,16 @@ export function logStyle(
 ): LogStyle {
   const format = terminal ? "text" : "json";
   return { level: log_level, format: log_format === "auto" ? format : log_format };
+}
+
+/** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */
+const WORKSPACE_FULL = 507;
+
+/**
+ * Returns the log level of a request. The audit trail holds what was done, so by default the log shows only what was
+ * refused or failed.
+ */
+export function levelOfStatus(status: number): LogLevel {
+  if (status >= 500 && status !== WORKSPACE_FULL) return "error";
+  return status >= 400 ? "info" : "debug";
 }

@@ -11,11 +11,13 @@ import type { WorkspacePool } from "../threads/pool.ts";
 import { Listener } from "./listener.ts";
 import type { Logger } from "./logger.ts";
 import type { ReadinessProbe } from "./readiness.ts";
+import type { Sinks } from "./sinks.ts";
 
 /** The parts of a service that can be monitored. */
 export interface Monitored {
   pool: WorkspacePool;
   anchors: Anchors;
+  sinks: Sinks;
   /** Null without metrics. Then requests are not counted. */
   requests: RequestMeter | null;
   tally: Tally;

@@ -41,10 +41,11 @@ import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
-import type { Logger, LogLevel } from "./logger.ts";
+import { type Logger, levelOfStatus } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
 import type { Applies } from "./reload.ts";
+import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
 
 /** What a service needs. */
@@ -78,13 +79,13 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const embeddings = await embeddingOptions(settings);
   let descriptors = descriptorPlan(settings, logger);
   await using stack = new AsyncDisposableStack();
-  const sinks = () =>
+  const places = () =>
     sinksOf(settings, {
       proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
       keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
     });
   const anchors = stack.use(
-    new Anchors(sinks(), anchorLog(logger), {
+    new Anchors(places(), anchorLog(logger), {
       notesDir: directory.anchors,
       clock,
       onError: (error) => logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
@@ -140,13 +141,17 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     monotonicMs: () => performance.now(),
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();
-  const monitored = { pool, anchors, requests, tally, readiness };
   const { failures, ...accounts } = accountDeps(parts, pool);
   stack.use(failures);
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
   encryptSecrets(accounts.parts, logger);
+  const { random } = accounts.parts;
+  const sinks = stack.use(
+    new Sinks({ acts: accounts.parts, random, directory, pool, logger, allow: settings.sink_allow }),
+  );
+  const monitored = { pool, anchors, sinks, requests, tally, readiness };
   const held = stack.move();
   return {
     monitored,
@@ -155,7 +160,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       settings = reread.settings;
       if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
       pool.change(workspaceOptions(directory, settings));
-      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(sinks());
+      if (reread.changed.has("sink_allow")) sinks.allow(settings.sink_allow);
+      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
     },
     serve: (address, certificate, shared = false) =>
       startServer(appDeps({ ...parts, settings }, monitored, accounts), {
@@ -203,10 +209,10 @@ function descriptorPlan({ threads, max_connections }: Settings, logger: Logger):
 
 function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {
   const { settings, directory, authenticator, logger } = parts;
-  const { pool, anchors, requests, tally, readiness } = monitored;
+  const { pool, anchors, sinks, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
-    workspaces: withAnchors(pool, anchors),
+    workspaces: sinks.around(withAnchors(pool, anchors)),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts: {
@@ -217,10 +223,10 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     isReady: () => readiness.brief(),
     caFile: settings.tls === "auto" ? directory.authority : null,
     ...(requests === null ? {} : { meter: requests }),
-    logs: (status) => logger.writes(levelOf(status)),
+    logs: (status) => logger.writes(levelOfStatus(status)),
     log: (entry) => {
       const known = Object.entries(entry).filter(([, value]) => value !== null);
-      logger[levelOf(entry.status)]("request", Object.fromEntries(known));
+      logger[levelOfStatus(entry.status)]("request", Object.fromEntries(known));
     },
     onInternalError: (error, requestId) => {
       tally.unexpectedFailures++;
@@ -311,16 +317,4 @@ function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Lo
   } catch (error) {
     logger.error("secrets of second factors stay in plain text", { reason: messageOf(error) });
   }
-}
-
-/** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */
-const WORKSPACE_FULL = 507;
-
-/**
- * Returns the log level of a request. The audit trail holds what was done, so by default the log shows only what was
- * refused or failed.
- */
-function levelOf(status: number): LogLevel {
-  if (status >= 500 && status !== WORKSPACE_FULL) return "error";
-  return status >= 400 ? "info" : "debug";
 }

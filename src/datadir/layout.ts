@@ -52,6 +52,8 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     sealPublicKey: join(keys, "seal.pub"),
     /** Encrypts the secrets of authenticators. Created with the first one. */
     factorKey: join(keys, "second-factor.key"),
+    /** Encrypts the secrets of sinks. Created with the first sink. */
+    sinkKey: join(keys, "sinks.key"),
     tls,
     /** The certificate of the daemon's own authority, which clients must trust. */
     authority: join(tls, "ca.crt"),

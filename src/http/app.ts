@@ -12,6 +12,7 @@ import { checkpointRoutes } from "../features/checkpoints/routes.ts";
 import { configRoutes } from "../features/config/routes.ts";
 import { dataRoutes } from "../features/data/routes.ts";
 import { policyRoutes } from "../features/policies/routes.ts";
+import { sinkRoutes } from "../features/sinks/routes.ts";
 import { publicTlogRoutes, tlogRoutes } from "../features/tlog/routes.ts";
 import { Problem } from "../problem.ts";
 import type { Principal } from "../workspace/contract.ts";
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   policyRoutes,
   auditRoutes,
   tlogRoutes,
+  sinkRoutes,
 ].flat();
 
 /** Every route of `/v1`: of each operation, and of those that a public log serves without a key. */

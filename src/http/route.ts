@@ -15,7 +15,7 @@ import type { HeaderName } from "./documents/api/headers.ts";
 import { CONDITION_HEADERS, NONE_MATCH } from "./pipeline/precondition.ts";
 import { type Explain, Validator } from "./pipeline/validate.ts";
 
-type Method = "GET" | "PUT" | "POST" | "DELETE";
+type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
 
 /** The names of the `:parameters` of a path. */
 export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
@@ -27,7 +27,7 @@ export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${in
       : never;
 
 /** A request after validation, as a route's `input` sees it. */
-interface RouteRequest<P extends string, Q, B> {
+export interface RouteRequest<P extends string, Q, B> {
   /** Path parameters, decoded but otherwise as sent: a malformed one is simply not found. */
   params: Record<P, string>;
   query: Q;

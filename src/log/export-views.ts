@@ -24,7 +24,11 @@ const OCSF_CLASSES = {
     uid: 6005,
     activities: { read: 1, update: 2, query: 4, write: 5, create: 6, delete: 7, list: 8 },
   },
-  entity: { category: 3, uid: 3004, activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13 } },
+  entity: {
+    category: 3,
+    uid: 3004,
+    activities: { create: 1, read: 2, update: 3, delete: 4, suspend: 12, resume: 13, other: OCSF_OTHER },
+  },
   group: { category: 3, uid: 3006, activities: { add_user: 3, remove_user: 4 } },
   account: {
     category: 3,
@@ -50,10 +54,16 @@ type ActivityOf<C extends OcsfClass> = OcsfActivity extends infer A
     : never
   : never;
 
-/** Returns an event as a CloudEvent. `data` is the event as the API shows it. */
-export function cloudEvent(stored: StoredEvent): string {
-  const event = presentEvent(stored);
-  return `${JSON.stringify({
+/** An event as a view contains it: as the API shows it, or without some members. */
+type Shown = Partial<PresentedEvent>;
+
+/** A line of an export: an event in one of the views. */
+const line = (view: (event: PresentedEvent) => object) => (stored: StoredEvent) =>
+  `${JSON.stringify(view(presentEvent(stored)))}\n`;
+
+/** Returns an event as a CloudEvent. `data` is the event as it is shown. */
+export function cloudEvent(event: PresentedEvent, data: Shown = event): object {
+  return {
     specversion: "1.0",
     id: event.id,
     source: `/workspaces/${event.workspace_id}`,
@@ -63,20 +73,21 @@ export function cloudEvent(stored: StoredEvent): string {
     // The extension for distributed tracing; JSON leaves it out when it is undefined.
     traceparent: traceOf(event),
     datacontenttype: "application/json",
-    data: event,
-  })}\n`;
+    data,
+  };
 }
 
+export const cloudEventLine = line(cloudEvent);
+
 /** Returns an event as OCSF. The log does not hold where a request came from, so the source is unknown. */
-export function ocsfEvent(stored: StoredEvent): string {
-  const event = presentEvent(stored);
+export function ocsfEvent(event: PresentedEvent, unmapped: Shown = event): object {
   // An operation that is not in the list is an API call of an unknown kind.
   const known = eventFacts(event.operation)?.ocsf;
   const [name, activityName = ""] = (known ?? "api").split(".") as [OcsfClass, string?];
   const { category, uid, activities } = OCSF_CLASSES[name];
   const activity = (activities as Readonly<Record<string, number>>)[activityName] ?? OCSF_UNKNOWN;
   const isDone = event.result === "ok" || event.result === "allowed";
-  return `${JSON.stringify({
+  return {
     activity_id: activity,
     category_uid: category,
     class_uid: uid,
@@ -98,9 +109,11 @@ export function ocsfEvent(stored: StoredEvent): string {
     },
     actor: { user: { uid: event.actor } },
     ...OCSF_TARGETS[name](event),
-    unmapped: event,
-  })}\n`;
+    unmapped,
+  };
 }
+
+export const ocsfEventLine = line(ocsfEvent);
 
 const UNKNOWN_SOURCE = { name: "not recorded" };
 
@@ -134,9 +147,9 @@ const traceOf = ({ details }: PresentedEvent): string | undefined =>
 /** Returns the trace in a `traceparent`. */
 const traceIdOf = (traceparent: string | undefined): string | undefined => traceparent?.split("-")[1];
 
-/** Returns the id of the key, account, invitation or agent that an event concerns, or else of the workspace. */
+/** Returns the id of the key, account, invitation, sink or agent that an event concerns, or else of the workspace. */
 function subjectOf({ agent_id: agentId, workspace_id: workspaceId, details }: PresentedEvent): string {
-  const { key_id, account_id, invitation_id, agent_id } = details ?? {};
-  const found = [key_id, account_id, invitation_id, agentId, agent_id].find((id) => typeof id === "string");
+  const { key_id, account_id, invitation_id, sink_id, agent_id } = details ?? {};
+  const found = [key_id, account_id, invitation_id, sink_id, agentId, agent_id].find((id) => typeof id === "string");
   return (found as string | undefined) ?? workspaceId;
 }

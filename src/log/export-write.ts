@@ -3,7 +3,7 @@ import type { ViewFormat } from "../operation-facts.ts";
 import { parseEvent } from "./event.ts";
 import { EXPORT_FORMAT, OLDER_EXPORT_FORMAT } from "./export-format.ts";
 import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-schema.ts";
-import { cloudEvent, ocsfEvent } from "./export-views.ts";
+import { cloudEventLine, ocsfEventLine } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
 import { inclusionProof, rangeProof } from "./proof.ts";
@@ -97,8 +97,8 @@ const FORMATS = {
     },
     end: nothing,
   },
-  cloudevents: lines(cloudEvent),
-  ocsf: lines(ocsfEvent),
+  cloudevents: lines(cloudEventLine),
+  ocsf: lines(ocsfEventLine),
 } satisfies Record<string, Format>;
 
 export const contentTypeOf = (format: keyof typeof FORMATS): string => FORMATS[format].contentType;

@@ -6,6 +6,7 @@ import { anchorFamilies } from "./anchors.ts";
 import { Families } from "./family.ts";
 import { processFamilies } from "./process.ts";
 import { requestFamilies } from "./requests.ts";
+import { type SinkLag, sinkFamilies } from "./sinks.ts";
 import { type StorageDirectories, StorageMeter, storageFamilies, type Timed } from "./storage.ts";
 import { type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
 
@@ -13,6 +14,7 @@ import { type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
 export interface MetricsSources extends WorkspaceSource, Timed {
   requests: RequestMeter;
   anchors: { readonly lags: AnchorLag[] };
+  sinks: { readonly lags: readonly SinkLag[] };
   directory: StorageDirectories;
   /** Called when the numbers of a family cannot be read. */
   onError(family: string, error: unknown): void;
@@ -28,6 +30,7 @@ export class Metrics implements Disposable {
     requestFamilies(families, sources.requests);
     workspaceFamilies(families, sources);
     anchorFamilies(families, sources.anchors, sources.clock);
+    sinkFamilies(families, sources.sinks);
     storageFamilies(families, new StorageMeter(sources.directory), sources);
     this.#process = processFamilies(families, Math.round(sources.clock() - process.uptime() * 1_000));
   }

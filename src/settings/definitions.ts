@@ -13,6 +13,7 @@ import {
   orOff,
   path,
   privateKey,
+  receivers,
   size,
   webAddress,
   within,
@@ -108,6 +109,11 @@ const SETTINGS = {
     witnesses,
     [],
     "witnesses that cosign seals (C2SP tlog-witness), each a verifier key and an https address",
+  ),
+  sink_allow: setting(
+    receivers,
+    [],
+    "receivers that sinks may deliver events to: host, host:port, address or network (default: none)",
   ),
   tlog_public: setting(
     workspaceIds,

@@ -256,6 +256,13 @@ export const networks = list(
   isNetwork,
 );
 
+/** What sinks may reach: networks, and hosts with or without a port. */
+export const receivers = list(
+  "must be hosts, host:port, IP addresses or networks, for example siem.example.org:8088 or 10.0.0.0/8",
+  "host,cidr,…",
+  (item) => isNetwork(item) || HOSTNAME.test(item) || parseAddress(item) !== undefined,
+);
+
 export const hostnames = list(
   "must be host names or IP addresses, for example governd.example.org",
   "name,…",

@@ -28,6 +28,18 @@ export async function readEvent(reader: Reader, id: string) {
   return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
 }
 
+/** Returns the position of the newest event. */
+export async function headOf(reader: Reader): Promise<number> {
+  return (await reader.value<number>("SELECT seq FROM head")) as number;
+}
+
+/** Returns the position of the event that recorded the creation of a sink; undefined when it is not there. */
+export async function seqOfSinkCreation(reader: Reader, id: string): Promise<number | undefined> {
+  const sql =
+    "SELECT seq FROM events WHERE agent_id IS NULL AND operation = 'sink.create' AND details ->> '$.sink_id' = ? ORDER BY agent_seq DESC";
+  return await reader.value<number>(sql, [id]);
+}
+
 /** Where an event stands: in the log, and in which chain. */
 export async function findPosition(reader: Reader, id: string) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";

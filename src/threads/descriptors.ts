@@ -53,8 +53,8 @@ export function planDescriptors(
   allowed: number,
   { threads, maxConnections }: { threads: number; maxConnections: number },
 ): DescriptorPlan {
-  // A workspace thread and a reader thread for each, and the screening thread.
-  const rest = OF_PROCESS + OF_THREAD * (2 * threads + 1);
+  // A workspace thread and a reader thread for each, the screening thread, and the one that delivers to sinks.
+  const rest = OF_PROCESS + OF_THREAD * (2 * threads + 2);
   const databases = DESCRIPTORS_OF_CONNECTION * databasesOf(AMPLE, threads);
   const connections = maxConnections === 0 ? UNLIMITED_CONNECTIONS : maxConnections;
   const needed = rest + databases + connections;
@@ -76,8 +76,8 @@ function databasesOf({ writers, readers, streams, tails, verifications, unreleas
   const ofWriter = 2 * writers + unreleased;
   // The threads of a verification have a connection each.
   const ofReader = readers + streams + tails + verifications + availableParallelism() + unreleased;
-  const [ofScreening, ofMain] = [readers + unreleased, unreleased];
-  return threads * (ofWriter + ofReader) + ofScreening + ofMain;
+  const [ofScreening, ofSinks, ofMain] = [readers + unreleased, readers + unreleased, unreleased];
+  return threads * (ofWriter + ofReader) + ofScreening + ofSinks + ofMain;
 }
 
 const scaled = (part: number): OpenLimits =>

@@ -27,6 +27,8 @@ import { partTexts } from "./parts.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { RunningRetries } from "./running-retries.ts";
 import { ScreeningThread } from "./screening-thread.ts";
+import type { SinkPlan } from "./sinks/messages.ts";
+import { type SinkEvents, SinkThread } from "./sinks/thread.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
 
 /** A workspace whose file cannot be used. The other workspaces are not affected. */
@@ -89,10 +91,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
-  readonly #screening = new ScreeningThread(() => new ReaderThread(this.#screeningOptions(), this.#events));
+  readonly #screening = new ScreeningThread(() => new ReaderThread(this.#backgroundOptions(), this.#events));
   /** What the disk has. While it is full, what makes the data grow is refused, so that the rest can be recorded. */
   readonly space = DiskSpace.ample();
   readonly #retries = new RunningRetries();
+  #sinks: SinkThread | null = null;
   #ending = false;
 
   constructor(private readonly options: PoolOptions) {
@@ -216,11 +219,18 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #forget(workspaceId: string): void {
     this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
     this.#screening.forget(workspaceId);
+    this.#sinks?.forget(workspaceId);
   }
 
   /** Has the workspace threads use other options from now on. */
   change(options: ChangeableOptions): void {
     for (const writer of this.#writers) writer.change(options);
+  }
+
+  /** Starts the thread that delivers to sinks. `plan` returns what is to be delivered. */
+  startSinks(events: SinkEvents, plan: () => SinkPlan): SinkThread {
+    this.#sinks = new SinkThread(this.#backgroundOptions(), this.#events, events, plan);
+    return this.#sinks;
   }
 
   /** Keeps the cosignatures of a seal. */
@@ -283,7 +293,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#readers[index];
   }
 
-  #screeningOptions(): ThreadOptions {
+  #backgroundOptions(): ThreadOptions {
     const own = { gauges: new ThreadGauges().memory, heads: new KnownHeads().memory };
     return { ...this.#threadOptions("readers", 0), ...own, behind: BEHIND.screening };
   }

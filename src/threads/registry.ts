@@ -14,6 +14,7 @@ import {
   type CompositeName,
   type EventName,
   type InspectionName,
+  isAct,
   isComposite,
   isInquiry,
   isSuspendable,
@@ -129,7 +130,7 @@ function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation
 
 /** @throws when the operation is not recorded */
 function recordedOperation(name: OperationName): AnyOperation {
-  if (leavesNoTrace(name) || isComposite(name)) throw new Error(`${name} is not recorded`);
+  if (leavesNoTrace(name) || isAct(name) || isComposite(name)) throw new Error(`${name} does not run on this thread`);
   return OPERATIONS[name] as AnyOperation;
 }
 

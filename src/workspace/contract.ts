@@ -6,7 +6,7 @@ import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { LongText } from "../long-text.ts";
 import type { AuditScope, ExportFormat, Scope, TimeWindow, ViewFormat } from "../operation-facts.ts";
-import type { AccountEventName, EventName, OperationInputs, OperationName } from "../operations.ts";
+import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import type { RetryId } from "../state/answers.ts";
@@ -36,7 +36,7 @@ export function requireAgentAllowed({ agents }: Principal, agentId: string | nul
 export interface WorkspaceEvent {
   /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
   id?: string;
-  operation: AccountEventName | "account.link";
+  operation: AccountEventName | ActName | "account.link";
   /** Who did it: `cli`, `usr_…` or `key_…`; `system` when nobody proved who they are. */
   actor: string;
   /** `ok` when absent. */

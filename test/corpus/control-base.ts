@@ -113,6 +113,7 @@ export async function fillControl(parts: AccountParts) {
   await setOperator(parts, people.member, true, "cli");
   await setOperator(parts, people.member, false, "cli");
   for (const person of [founder, people.member]) signedIn(control.connection, person);
+  for (const id of ["snk_1", "snk_2"]) sinkOf(control.connection, id, workspaceId);
   return {
     ...{ workspaceId, otherId: other.workspace.id, people },
     keys: {
@@ -121,6 +122,12 @@ export async function fillControl(parts: AccountParts) {
     },
     invitations: { used: used.link.id, open: open.link.id, withdrawn: withdrawn.link.id },
   };
+}
+
+function sinkOf(connection: Connection, id: string, workspaceId: string): void {
+  const values =
+    "?, ?, 'webhook', 'https://siem.example.org', 'governd', '{}', 0, '\"now\"', 1, '', '', '', 1, 'cli', 1, 1, ''";
+  connection.run(`INSERT INTO sinks VALUES (${values})`, [id, workspaceId]);
 }
 
 /** What an account has that signed in with a second factor. */

@@ -151,12 +151,13 @@ const FLOOR_READS: OperationName[] = ["policies.read", "policies.list_versions",
 
 const ALLOWED: Record<string, (operation: OperationName) => boolean> = {
   "full-key": () => true,
-  "limited-key": (operation) => !["agent.list", "tlog.entries", "policies.update"].includes(operation),
+  "limited-key": (operation) =>
+    !operation.startsWith("sink.") && !["agent.list", "tlog.entries", "policies.update"].includes(operation),
   "agent-key": (operation) => /^(data|checkpoint|policy)\./.test(operation) || CONFIG_READS.includes(operation),
   "auditor-key": (operation) =>
     operation.startsWith("audit.") ||
     operation.startsWith("tlog.") ||
-    ["checkpoint.list", "agent.list", "agent.read"].includes(operation) ||
+    ["checkpoint.list", "agent.list", "agent.read", "sink.list", "sink.read"].includes(operation) ||
     CONFIG_READS.includes(operation) ||
     FLOOR_READS.includes(operation),
 };

@@ -6,7 +6,7 @@ import { publicPages } from "../../src/http/documents/pages.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { requestOf, type Subject } from "../support/route-requests.ts";
+import { idleSink, requestOf, type Subject } from "../support/route-requests.ts";
 
 /** More than the streams of one workspace that may be open. */
 const REPEATED = 40;
@@ -22,13 +22,13 @@ let session: Record<string, string>;
 let accountPath: (path: string) => string;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1" } });
   workspace = await daemon.workspace();
   const { client } = workspace;
   await client.configure("a", {});
   const { audit_id: event } = (await client.write("a", "k", "v")).json;
   const { id: checkpoint } = (await client.checkpoint("a")).json;
-  subject = { agent: "a", checkpoint, event };
+  subject = { agent: "a", checkpoint, event, sink: await idleSink(client) };
   await client.get(`/v1/audit/${event}/receipt`);
   const person = await signUp(daemon, tokenOf(daemon.signUpUrl));
   const cookies = [...person.browser.cookies].map(([name, value]) => `${name}=${value}`);

@@ -1,7 +1,7 @@
 /** Exports for other systems: every operation of the list in OCSF, held against the published schema. */
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { ocsfEvent } from "../../src/log/export-views.ts";
+import { ocsfEventLine } from "../../src/log/export-views.ts";
 import { EVENT_NAMES, eventFacts } from "../../src/operations.ts";
 import { ocsfProblems } from "./ocsf.ts";
 import { SampleLog, typeId } from "./sample.ts";
@@ -11,7 +11,7 @@ function exported(operation: string, details: JsonObject, agent: string | null =
   const log = new SampleLog();
   if (operation !== "workspace.create") log.append({ agent, operation, details });
   const stored = log.events.at(-1) as (typeof log.events)[number];
-  return JSON.parse(ocsfEvent(stored));
+  return JSON.parse(ocsfEventLine(stored));
 }
 
 /** Operations by what their rows say that they do. */

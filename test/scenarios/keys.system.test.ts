@@ -4,16 +4,16 @@ import { routes } from "../../src/http/app.ts";
 import { leavesNoTrace } from "../../src/operations.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { requestOf } from "../support/route-requests.ts";
+import { idleSink, requestOf, type Subject } from "../support/route-requests.ts";
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
 let clients: Record<"full" | "agent" | "auditor" | "limited", Client>;
 /** What a request to a route needs to be whole, about agent `mine`, then `theirs`. */
-let made: Record<string, { checkpoint: string; event: string }>;
+let made: Record<string, Omit<Subject, "agent">>;
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start({ confided: true });
+  daemon = await TestDaemon.start({ confided: true, flags: { sink_allow: "127.0.0.1" } });
   workspace = await daemon.workspace();
   const { id, client } = workspace;
   clients = {
@@ -27,14 +27,14 @@ beforeAll(async () => {
   for (const agent of ["mine", "theirs"]) {
     await client.configure(agent, {});
     const event = (await client.write(agent, "k", "v")).json.audit_id;
-    made[agent] = { checkpoint: (await client.checkpoint(agent)).json.id, event };
+    made[agent] = { checkpoint: (await client.checkpoint(agent)).json.id, event, sink: await idleSink(client) };
   }
 });
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** A whole request to a route about an agent. */
 const requestTo = (route: Parameters<typeof requestOf>[0], agent: string) =>
-  requestOf(route, { agent, ...(made[agent] as { checkpoint: string; event: string }) });
+  requestOf(route, { agent, ...(made[agent] as Omit<Subject, "agent">) });
 
 /** Sends a request. Returns the problem's code or the status, and whether the trail grew. */
 async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {
@@ -50,7 +50,7 @@ async function outcome(client: Client, sent: Parameters<Client["send"]>[0]) {
   return { status, code: json?.code, recorded: workspace.view.head - before };
 }
 
-const READ_ONLY_LAST = ["checkpoint.delete"];
+const READ_ONLY_LAST = ["checkpoint.delete", "sink.remove"];
 const ORDERED = [...routes].sort(
   (a, b) => Number(READ_ONLY_LAST.includes(a.operation)) - Number(READ_ONLY_LAST.includes(b.operation)),
 );
@@ -58,11 +58,11 @@ const BY_NAME = ORDERED.map((route) => [`${route.method} ${route.path}`, route] 
 
 const AGENT_SCOPE = /^(data\.|policy\.|checkpoint\.|config\.(read|list_versions|read_version|read_effective)$)/;
 const AUDITOR_SCOPE =
-  /^(audit\.|tlog\.|agent\.(list|read)$|checkpoint\.list$|(config|policies)\.(read|list_versions|read_version|read_effective)$)/;
+  /^(audit\.|tlog\.|sink\.(list|read)$|agent\.(list|read)$|checkpoint\.list$|(config|policies)\.(read|list_versions|read_version|read_effective)$)/;
 /** What is about no single agent, and that a key limited to agents may use nevertheless. */
 const ABOUT_NO_AGENT = /^policies\.(read|list_versions|read_version)$/;
 /** What is about all agents, so that a key limited to some may not use it. */
-const ABOUT_ALL_AGENTS = ["agent.list", "tlog.entries", "policies.update"];
+const ABOUT_ALL_AGENTS = /^(agent\.list|tlog\.entries|policies\.update|sink\..*)$/;
 
 test("every operation has one route", () => {
   expect(new Set(routes.map(({ operation }) => operation)).size).toBe(routes.length);
@@ -106,7 +106,7 @@ describe.each(BY_NAME)("%s", (_name, route) => {
 
   test("allowed keys are served, and the request is recorded", async () => {
     const allowed = (["agent", "auditor", "limited", "full"] as const).filter((name) => {
-      if (name === "limited" && ABOUT_ALL_AGENTS.includes(route.operation)) return false;
+      if (name === "limited" && ABOUT_ALL_AGENTS.test(route.operation)) return false;
       if (name === "agent") return AGENT_SCOPE.test(route.operation);
       return name !== "auditor" || AUDITOR_SCOPE.test(route.operation);
     });

@@ -22,7 +22,7 @@ import {
 import { accountDocument, assertDeclaresHeaders, document, documentsAuditId } from "../http/support/openapi.ts";
 import { passwordLink } from "../support/administration.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { requestOf, type Subject } from "../support/route-requests.ts";
+import { idleSink, requestOf, type Subject } from "../support/route-requests.ts";
 import { freshAgent } from "../support/scenario.ts";
 import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 
@@ -32,7 +32,7 @@ let owner: Person;
 const views = new Map<string, WorkspaceView>();
 
 beforeAll(async () => {
-  daemon = await TestDaemon.start();
+  daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1" } });
   workspace = await daemon.workspace();
   owner = await signUp(daemon, tokenOf(daemon.signUpUrl));
 });
@@ -54,7 +54,7 @@ function allEvents(): Map<string, SeenEvent> {
 /** A request that is ready to be sent. */
 type Ready = () => Promise<{ status: number; headers: Headers }>;
 
-async function subject(): Promise<Subject> {
+async function subject(path: string): Promise<Subject> {
   const { client } = workspace;
   const agent = freshAgent();
   await client.configure(agent, {});
@@ -63,14 +63,15 @@ async function subject(): Promise<Subject> {
   const { id: checkpoint } = (await client.checkpoint(agent)).json;
   // Whoever gets a receipt has what it is of sealed.
   await client.get(`/v1/audit/${event}/receipt`);
-  return { agent, checkpoint, event };
+  // A workspace has few sinks.
+  return { agent, checkpoint, event, ...(path.startsWith("/v1/sinks") && { sink: await idleSink(client) }) };
 }
 
 /** The requests to `/v1`. */
 const OPERATIONS = apiRoutes.map((route): [string, () => Promise<Ready>] => [
   `${route.method} ${route.path.replace("*", ":tile")}`,
   async () => {
-    const sent = requestOf(route, await subject());
+    const sent = requestOf(route, await subject(route.path));
     return async () => {
       const path = sent.path.replace(":workspace_id", workspace.id);
       const response = await workspace.client.open({ ...sent, path });

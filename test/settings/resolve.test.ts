@@ -43,6 +43,7 @@ describe("settings", () => {
       anchor_command: null,
       anchor_url: null,
       witnesses: [],
+      sink_allow: [],
       tlog_public: [],
       rate_limit: 0,
       auth_failure_limit: 6_000,

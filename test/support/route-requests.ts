@@ -1,12 +1,13 @@
 /** A request that is whole, for whichever route of `/v1` there is. */
 import type { Route } from "../../src/http/route.ts";
-import type { Sent } from "./client.ts";
+import type { Client, Sent } from "./client.ts";
 
 /** What a request is about: an agent that has begun, a checkpoint of it and one of its events. The workspace has policies. */
 export interface Subject {
   agent: string;
   checkpoint: string;
   event: string;
+  sink?: string;
 }
 
 /** What a member or parameter of each name is given; others are sent only when they are required. */
@@ -20,20 +21,30 @@ const valuesFor = ({ agent }: Subject): Record<string, string | object> => ({
   from: "0",
   operations: [{ op: "read", key: "k" }],
   policies: { block_pii: true },
+  type: "webhook",
+  url: "https://127.0.0.1/in",
 });
+
+/** Makes a sink that nothing is delivered to. The daemon must allow 127.0.0.1. Returns its id. */
+export async function idleSink(client: Client): Promise<string> {
+  const { json } = await client.post("/v1/sinks", { type: "webhook", url: "https://127.0.0.1/in", enabled: false });
+  return json.id;
+}
 
 /** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */
 export function requestOf(
   route: Pick<Route, "method" | "path" | "query" | "body">,
   subject: Subject,
 ): Required<Pick<Sent, "method" | "path" | "query">> & Pick<Sent, "body"> {
-  const { agent, checkpoint, event } = subject;
+  const { agent, checkpoint, event, sink = "snk_1" } = subject;
+  const named = { "/v1/audit": event, "/v1/sinks": sink };
+  const [, id = checkpoint] = Object.entries(named).find(([begin]) => route.path.startsWith(begin)) ?? [];
   const path = route.path
     .replace(":agent_id", agent)
     .replace(":version", route.path.startsWith("/v1/policies") ? "p1" : "v1")
     .replace(":level/*", "0/000.p/1")
     .replace("*", "000.p/1")
-    .replace(":id", route.path.startsWith("/v1/audit") ? event : checkpoint);
+    .replace(":id", id);
   const values = valuesFor(subject);
   const membersOf = (validator: Route["body"]): Record<string, string> =>
     Object.fromEntries(
@@ -45,6 +56,8 @@ export function requestOf(
     method: route.method,
     path,
     query: membersOf(route.query),
-    ...(route.body === null ? {} : { body: membersOf(route.body) }),
+    ...(route.body === null
+      ? {}
+      : { body: route.method === "PATCH" ? { include_details: true } : membersOf(route.body) }),
   };
 }

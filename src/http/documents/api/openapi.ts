@@ -23,6 +23,7 @@ const TAGS = [
     name: "Tlog-tiles",
     description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",
   },
+  { name: "Sinks", description: "Receivers outside to which events are delivered." },
   { name: "MCP", description: "The operations as tools of the Model Context Protocol." },
   { name: "Service", description: "Probes. They need no key." },
 ];

@@ -1,0 +1,75 @@
+/**
+ * A key in a file outside the control database that encrypts secrets in it, so that a copy of `control.db` alone gives
+ * none of them away. The cipher is AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits, and the id of the row as
+ * associated data, so that a row cannot take the secret of another.
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { createPrivateFile } from "../datadir/private-files.ts";
+import { systemCode } from "../failure.ts";
+
+const CIPHER = "aes-256-gcm";
+/** Before the base64 of nonce, ciphertext and tag. */
+const PREFIX = `${CIPHER}:`;
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+const KEY_FILE = /^([0-9a-f]{64})\n?$/;
+
+/** The key is missing, or is not the one that a secret was encrypted with. */
+export class KeyUnusable extends Error {
+  override readonly name = "KeyUnusable";
+}
+
+export class SecretKey {
+  constructor(private readonly path: string) {}
+
+  get exists(): boolean {
+    return existsSync(this.path);
+  }
+
+  /** Creates the key's file. */
+  create(): void {
+    createPrivateFile(this.path, `${randomBytes(KEY_BYTES).toString("hex")}\n`);
+  }
+
+  /** Encrypts a secret of the row with this id. @throws {KeyUnusable} */
+  encrypt(id: string, secret: string): string {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, this.#read(), nonce).setAAD(Buffer.from(id));
+    const text = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return PREFIX + text.toString("base64");
+  }
+
+  /** Returns the secret that is stored in a row. @throws {KeyUnusable} */
+  decrypt(id: string, stored: string): string {
+    const text = Buffer.from(stored.slice(PREFIX.length), "base64");
+    if (!isEncrypted(stored) || text.length <= NONCE_BYTES + TAG_BYTES) throw new KeyUnusable();
+    const cipher = createDecipheriv(CIPHER, this.#read(), text.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+    cipher.setAAD(Buffer.from(id)).setAuthTag(text.subarray(-TAG_BYTES));
+    const secret = cipher.update(text.subarray(NONCE_BYTES, -TAG_BYTES));
+    try {
+      return Buffer.concat([secret, cipher.final()]).toString("utf8");
+    } catch {
+      // The tag is wrong, which is all that the error says.
+      throw new KeyUnusable();
+    }
+  }
+
+  #read(): Buffer {
+    let text: string;
+    try {
+      text = readFileSync(this.path, "latin1");
+    } catch (error) {
+      if (systemCode(error) === "ENOENT") throw new KeyUnusable();
+      throw error;
+    }
+    const hex = KEY_FILE.exec(text)?.[1];
+    if (hex === undefined) throw new KeyUnusable();
+    return Buffer.from(hex, "hex");
+  }
+}
+
+/** Reports whether a stored secret is encrypted. */
+export const isEncrypted = (stored: string): boolean => stored.startsWith(PREFIX);

@@ -1,0 +1,252 @@
+/** Creates, changes and removes sinks, for the API and the command line. Each change is an act: it is recorded. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { type RandomPool, showTime } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import { invalid, Problem } from "../../problem.ts";
+import type { SinkCredentials, SinkSettings, SinkWish } from "../../sink.ts";
+import type { AllowedPlaces } from "../../sinks/allowed.ts";
+import { expectedUrl, placeOf } from "../../sinks/places.ts";
+import { newSigningKey, rotated, SECRET_BYTES, type SigningKey, shownKeys } from "../../sinks/signature.ts";
+import { type ActParts, act, type Decision } from "../acts.ts";
+import type { Change } from "../changes.ts";
+import { KeyUnusable } from "../secret-key.ts";
+import { findInstallation } from "../workspaces.ts";
+import { findSink, listSinks, type SinkKey, type SinkRecord } from "./sinks.ts";
+
+/** The most sinks of a workspace. */
+const MAX_SINKS = 20;
+/** How long an old key signs beside the new one. */
+const ROTATION_MS = 24 * 60 * 60_000;
+
+export interface SinkActParts extends ActParts {
+  random: RandomPool;
+  key: SinkKey;
+  /** Where sinks may deliver to. */
+  allowed: AllowedPlaces;
+}
+
+/** Who acts, and on which workspace. */
+interface SinkActor {
+  actor: string;
+  workspaceId: string;
+}
+
+/** What was done. `keys`: what the receiver needs to check signatures, shown only now. */
+export interface SinkDone {
+  sink: SinkRecord;
+  keys?: ReturnType<typeof shownKeys>;
+}
+
+/** What a change asks for. */
+type SinkAsked = Partial<SinkSettings & SinkCredentials>;
+
+/** Creates a sink. @throws {Problem} when it may not be as it is wished */
+export async function createSink(parts: SinkActParts, { actor, workspaceId }: SinkActor, wish: SinkWish) {
+  const { control, clock, ids, random, key, allowed } = parts;
+  const { clientKey, token, ...others } = wish;
+  refuseBadSettings(wish, allowed);
+  return await act(parts, workspaceId, () => {
+    if (listSinks(control.connection, workspaceId).length >= MAX_SINKS) {
+      throw invalid(`A workspace has at most ${MAX_SINKS} sinks. Remove one that is not needed.`);
+    }
+    const id = ids.next("snk");
+    const signing = wish.type === "webhook" ? [newSigningKey(random.take(SECRET_BYTES))] : [];
+    const progress = { position: null, deliveredAt: null, lastError: null };
+    const sink: SinkRecord = {
+      id,
+      workspaceId,
+      ...others,
+      ...progress,
+      secrets: usable(() => key.encrypt(control.connection, id, { clientKey, token, signing })),
+      createdAt: clock(),
+      createdBy: actor,
+    };
+    const details = { sink_id: id, type: wish.type, start: wish.start, ...settingDetails(sink, Object.keys(sink)) };
+    const change: Change = ["addSink", sink];
+    return decision(parts, "sink.create", actor, workspaceId, details, [change], done(sink, signing));
+  });
+}
+
+/** Changes a sink. Nothing is recorded when it is so already. @throws {Problem} `sink_not_found`, … */
+export async function changeSink(parts: SinkActParts, by: SinkActor, id: string, asked: SinkAsked) {
+  const { control, key, allowed } = parts;
+  return await act(parts, by.workspaceId, () => {
+    const sink = requireSink(parts, by, id);
+    const { clientKey, token, ...wanted } = asked;
+    const secrets = usable(() => key.decrypt(sink));
+    const credentials = {
+      clientKey: clientKey === undefined ? secrets.clientKey : clientKey,
+      token: token === undefined ? secrets.token : token,
+    };
+    const set = defined(wanted);
+    refuseBadSettings({ ...sink, ...set, ...credentials }, allowed);
+    const names = Object.keys(set).filter(
+      (name) => !isDeepStrictEqual(set[name as keyof typeof set], sink[name as never]),
+    );
+    const ofSecrets = (["clientKey", "token"] as const).filter((name) => credentials[name] !== secrets[name]);
+    if (names.length + ofSecrets.length === 0) return { event: null, result: done(sink) };
+    const encrypted =
+      ofSecrets.length === 0
+        ? {}
+        : { secrets: usable(() => key.encrypt(control.connection, id, { ...secrets, ...credentials })) };
+    const changed = { ...sink, ...set, ...encrypted };
+    const details = { sink_id: id, changed: [...names, ...ofSecrets].map(snake), ...settingDetails(changed, names) };
+    const change: Change = ["changeSink", { id, set: { ...set, ...encrypted } }];
+    return decision(parts, "sink.change", by.actor, by.workspaceId, details, [change], done(changed));
+  });
+}
+
+/** Gives a webhook new signing keys. The old ones sign, too, for a day. @throws {Problem} */
+export async function rotateSink(parts: SinkActParts, by: SinkActor, id: string) {
+  const { control, clock, key, random } = parts;
+  return await act(parts, by.workspaceId, () => {
+    const sink = requireSink(parts, by, id);
+    if (sink.type !== "webhook") throw invalid("Only the deliveries of webhooks are signed.");
+    const now = clock();
+    const until = now + ROTATION_MS;
+    const secrets = usable(() => key.decrypt(sink));
+    const signing = rotated(secrets.signing, newSigningKey(random.take(SECRET_BYTES)), until, now);
+    const set = { secrets: usable(() => key.encrypt(control.connection, id, { ...secrets, signing })) };
+    const details = { sink_id: id, old_keys_until: showTime(until) };
+    const change: Change = ["changeSink", { id, set }];
+    return decision(
+      parts,
+      "sink.rotate",
+      by.actor,
+      by.workspaceId,
+      details,
+      [change],
+      done({ ...sink, ...set }, signing),
+    );
+  });
+}
+
+/** Removes a sink. Nothing more is delivered. @throws {Problem} `sink_not_found` */
+export async function removeSink(parts: SinkActParts, by: SinkActor, id: string) {
+  return await act(parts, by.workspaceId, () => {
+    const sink = requireSink(parts, by, id);
+    const details = { sink_id: id, position: sink.position };
+    return decision(parts, "sink.remove", by.actor, by.workspaceId, details, [["removeSink", { id }]], done(sink));
+  });
+}
+
+/** Records that somebody tests a sink. @throws {Problem} `sink_not_found` */
+export async function recordTest(parts: SinkActParts, by: SinkActor, id: string) {
+  return await act(parts, by.workspaceId, () => {
+    const sink = requireSink(parts, by, id);
+    return decision(parts, "sink.test", by.actor, by.workspaceId, { sink_id: id }, [], done(sink));
+  });
+}
+
+/** Returns a sink of the workspace. @throws {Problem} `sink_not_found` */
+export function requireSink(
+  { control }: Pick<ActParts, "control">,
+  { workspaceId }: { workspaceId: string },
+  id: string,
+) {
+  const sink = findSink(control.connection, id);
+  if (sink === undefined || sink.workspaceId !== workspaceId) {
+    throw new Problem("sink_not_found", "The workspace has no such sink. GET /v1/sinks lists all.");
+  }
+  return sink;
+}
+
+const done = (sink: SinkRecord, signing: readonly SigningKey[] = []): SinkDone => {
+  const [newest] = signing;
+  return newest === undefined ? { sink } : { sink, keys: shownKeys(newest) };
+};
+
+type SinkEvent = "sink.create" | "sink.change" | "sink.rotate" | "sink.remove" | "sink.test";
+
+/** The log of the installation tells of every sink, too, as soon as there is one. */
+function decision(
+  { control }: ActParts,
+  operation: SinkEvent,
+  actor: string,
+  workspaceId: string,
+  details: JsonObject,
+  changes: readonly Change[],
+  result: SinkDone,
+): Decision<SinkDone> {
+  const event = { operation, actor, details };
+  if (findInstallation(control.connection) === undefined) return { event, changes, result };
+  const trace = { operation, actor, details: { ...details, sink_workspace_id: workspaceId } };
+  return { event, trace, changes, result };
+}
+
+/** Returns those of these settings that an event states. An address may hold a secret behind its host. */
+function settingDetails(sink: SinkRecord, names: readonly string[]): JsonObject {
+  const all: Readonly<Record<string, JsonObject>> = {
+    url: { receiver: placeOf(sink.type, sink.url)?.name ?? null },
+    format: { format: sink.format },
+    filter: { filter: sink.filter as JsonObject },
+    includeDetails: { include_details: sink.includeDetails },
+    enabled: { enabled: sink.enabled },
+  };
+  return Object.assign({}, ...names.map((name) => all[name] ?? {})) as JsonObject;
+}
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Returns the members that are not undefined. */
+const defined = <T extends object>(members: T): T =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
+
+function usable<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof KeyUnusable)) throw error;
+    throw new Problem(
+      "unavailable",
+      "The server's key for the secrets of sinks is missing or not the right one. The operator can restore keys/sinks.key from a backup.",
+    );
+  }
+}
+
+/** @throws {Problem} when a sink cannot be like this, or the setting `sink_allow` does not allow it */
+function refuseBadSettings(
+  sink: Pick<SinkWish, "type"> & SinkSettings & SinkCredentials,
+  allowed: AllowedPlaces,
+): void {
+  const place = placeOf(sink.type, sink.url);
+  if (place === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
+  if (!allowed.mayReach(place.host, place.port)) {
+    throw new Problem("forbidden", NOT_ALLOWED, { param: "url" });
+  }
+  refuseBadCertificates(sink);
+}
+
+const NOT_ALLOWED =
+  "The server's setting sink_allow does not name this receiver, so nothing may be sent there. Ask the operator to add its host.";
+
+/** @throws {Problem} when a text is not what it should be, or the certificate and its key do not belong together */
+function refuseBadCertificates({ ca, clientCertificate, clientKey }: SinkSettings & SinkCredentials): void {
+  if (ca !== null && certificateIn(ca) === null) throw invalid('"ca" must be certificates in PEM.', "ca");
+  if ((clientCertificate === null) !== (clientKey === null)) {
+    throw invalid('Send "client_certificate" and "client_key" together.', "client_key");
+  }
+  if (clientCertificate === null || clientKey === null) return;
+  const certificate = certificateIn(clientCertificate);
+  if (certificate === null) throw invalid('"client_certificate" must be a certificate in PEM.', "client_certificate");
+  if (!isKeyOf(certificate, clientKey)) {
+    throw invalid('"client_key" must be the private key of "client_certificate", in PEM.', "client_key");
+  }
+}
+
+function certificateIn(pem: string): X509Certificate | null {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return null;
+  }
+}
+
+function isKeyOf(certificate: X509Certificate, pem: string): boolean {
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(pem));
+  } catch {
+    return false;
+  }
+}

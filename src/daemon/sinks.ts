@@ -1,0 +1,288 @@
+/**
+ * Sinks in the daemon: the requests about them, and what the thread that delivers is told and tells. How far each has
+ * come is written to the control database about every second, all of them in one transaction: after a crash, what was
+ * delivered since then is delivered again.
+ */
+import type { ActParts } from "../control/acts.ts";
+import {
+  changeSink,
+  createSink,
+  recordTest,
+  removeSink,
+  requireSink,
+  rotateSink,
+  type SinkActParts,
+  type SinkDone,
+} from "../control/sinks/acts.ts";
+import { findSink, listSinks, SinkKey, type SinkRecord, storeProgress } from "../control/sinks/sinks.ts";
+import type { DataDirectory } from "../datadir/layout.ts";
+import { Failure, messageOf } from "../failure.ts";
+import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
+import type { SinkLag } from "../metrics/sinks.ts";
+import { isAct, type OperationInputs, type ReportName } from "../operations.ts";
+import { Problem } from "../problem.ts";
+import { AllowedPlaces } from "../sinks/allowed.ts";
+import type { SinkConfig } from "../sinks/config.ts";
+import type { SinkState } from "../sinks/delivery.ts";
+import type { WorkspacePool } from "../threads/pool.ts";
+import type { SinkRun } from "../threads/sinks/messages.ts";
+import type { SinkThread } from "../threads/sinks/thread.ts";
+import {
+  type OperationRequest,
+  problem,
+  type Reply,
+  refusal,
+  unrecorded,
+  type WorkspaceClient,
+} from "../workspace/contract.ts";
+import type { Logger } from "./logger.ts";
+
+/** How often positions are written, and changes by other processes are looked for, ms. */
+const TICK_MS = 1_000;
+
+interface SinksParts {
+  acts: ActParts;
+  random: RandomPool;
+  directory: DataDirectory;
+  pool: WorkspacePool;
+  logger: Logger;
+  /** The setting `sink_allow`. */
+  allow: readonly string[];
+}
+
+export class Sinks implements AsyncDisposable {
+  readonly #parts: SinksParts;
+  readonly #key: SinkKey;
+  readonly #timer: NodeJS.Timeout;
+  /** Started with the first sink. */
+  #thread: SinkThread | null = null;
+  #allow: readonly string[];
+  #runs: readonly SinkRun[] = [];
+  readonly #states = new Map<string, SinkState>();
+  readonly #unwritten = new Set<string>();
+  #generation: number;
+
+  constructor(parts: SinksParts) {
+    this.#parts = parts;
+    this.#allow = parts.allow;
+    this.#key = new SinkKey(parts.directory);
+    this.#generation = parts.acts.control.generation.current;
+    this.#follow();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  /** Allows other receivers from now on. */
+  allow(entries: readonly string[]): void {
+    this.#allow = entries;
+    this.#thread?.follow();
+  }
+
+  /** How far each sink has come. */
+  get lags(): SinkLag[] {
+    return listSinks(this.#parts.acts.control.connection).map((sink) => ({
+      ...(this.#states.get(sink.id) ?? stateOf(sink)),
+      isDisabled: !sink.enabled,
+    }));
+  }
+
+  /** Returns a client of the workspaces that also answers requests about sinks. */
+  around(workspaces: WorkspaceClient): WorkspaceClient {
+    return {
+      perform: (request) =>
+        isAct(request.name) || REPORTS.has(request.name) ? this.#answer(request) : workspaces.perform(request),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#thread?.close();
+    this.#write();
+  }
+
+  async #answer(request: OperationRequest): Promise<Reply<never>> {
+    try {
+      return await this.#perform(request);
+    } catch (error) {
+      if (error instanceof Problem) return refusal(error);
+      if (error instanceof Failure && error.code === "busy") return problem("unavailable", error.message);
+      if (error instanceof Failure && error.code === "outcome_unknown") return problem(error.code, error.message);
+      throw error;
+    }
+  }
+
+  async #perform({ name, input, principal }: OperationRequest): Promise<Reply<never>> {
+    const { actor, workspaceId } = principal;
+    const by = { actor, workspaceId };
+    const parts = this.#actParts();
+    const { connection } = parts.control;
+    switch (name) {
+      case "sink.list":
+        return shown(200, { data: listSinks(connection, workspaceId).map((sink) => this.#show(sink)) });
+      case "sink.read":
+        return shown(200, this.#show(requireSink(parts, by, sinkIdOf(input))));
+      case "sink.create":
+        return this.#changed(201, await createSink(parts, by, input as OperationInputs["sink.create"]));
+      case "sink.change": {
+        const { sinkId, change } = input as OperationInputs["sink.change"];
+        return this.#changed(200, await changeSink(parts, by, sinkId, change));
+      }
+      case "sink.rotate":
+        return this.#changed(200, await rotateSink(parts, by, sinkIdOf(input)));
+      case "sink.remove": {
+        const done = await removeSink(parts, by, sinkIdOf(input));
+        this.#changed(200, done);
+        return { ...shown(200, { deleted: 1, audit_id: done.auditId }), auditId: done.auditId };
+      }
+      case "sink.test":
+        return this.#test(await recordTest(parts, by, sinkIdOf(input)));
+      default:
+        throw new Error(`${name} is not about sinks`);
+    }
+  }
+
+  /** Delivers as it is now, and returns the answer to what changed it. */
+  #changed(status: number, { sink, keys, auditId }: SinkDone & { auditId: string | null }): Reply<never> {
+    this.#follow();
+    const current = findSink(this.#parts.acts.control.connection, sink.id) ?? sink;
+    return { ...shown(status, { ...this.#show(current), ...keys, audit_id: auditId }), auditId };
+  }
+
+  async #test({ sink, auditId }: SinkDone & { auditId: string | null }): Promise<Reply<never>> {
+    const error = await this.#started().test(this.#configOf(sink));
+    return { ...shown(200, { delivered: error === null, message: error, audit_id: auditId }), auditId };
+  }
+
+  #actParts(): SinkActParts {
+    const { acts, random } = this.#parts;
+    return { ...acts, random, key: this.#key, allowed: new AllowedPlaces(this.#allow) };
+  }
+
+  #show(sink: SinkRecord): object {
+    const { position, lag, isFailing, deliveredAt, lastError } = this.#states.get(sink.id) ?? stateOf(sink);
+    const { id, type, url, format, filter, includeDetails, start, enabled, ca, clientCertificate } = sink;
+    return {
+      id,
+      type,
+      url,
+      format,
+      filter,
+      include_details: includeDetails,
+      start,
+      enabled,
+      ca,
+      client_certificate: clientCertificate,
+      created_at: showTime(sink.createdAt),
+      created_by: sink.createdBy,
+      state: !enabled ? "disabled" : isFailing ? "failing" : "ok",
+      position,
+      lag,
+      last_delivery_at: showTimeOrNull(deliveredAt),
+      last_error: lastError && { at: showTime(lastError.at), message: lastError.message },
+    };
+  }
+
+  /** Has what the control database holds now delivered. */
+  #follow(): void {
+    const sinks = listSinks(this.#parts.acts.control.connection);
+    const ids = new Set(sinks.map(({ id }) => id));
+    for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id);
+    this.#runs = sinks.filter(({ enabled }) => enabled).flatMap((sink) => this.#runOf(sink));
+    if (this.#thread === null && this.#runs.length === 0) return;
+    this.#started().follow();
+  }
+
+  #started(): SinkThread {
+    this.#thread ??= this.#parts.pool.startSinks(
+      { onState: (state) => this.#note(state), onGone: (id) => void this.#switchOff(id) },
+      () => ({
+        sinks: this.#runs.map(({ config, state }) => ({ config, state: this.#states.get(config.id) ?? state })),
+        allow: this.#allow,
+      }),
+    );
+    return this.#thread;
+  }
+
+  /** A sink whose secrets cannot be read is left out, and fails. */
+  #runOf(sink: SinkRecord): SinkRun[] {
+    try {
+      return [{ config: this.#configOf(sink), state: stateOf(sink) }];
+    } catch (error) {
+      const lastError = { at: this.#parts.acts.clock(), message: "the secrets cannot be read: keys/sinks.key" };
+      this.#note({ ...stateOf(sink), isFailing: true, lastError });
+      this.#parts.logger.error("a sink cannot be used", { sink: sink.id, reason: messageOf(error) });
+      return [];
+    }
+  }
+
+  #configOf(sink: SinkRecord): SinkConfig {
+    const { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate } = sink;
+    const settings = { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate };
+    return { ...settings, ...this.#key.decrypt(sink) };
+  }
+
+  #note(state: SinkState): void {
+    const before = this.#states.get(state.id);
+    this.#states.set(state.id, state);
+    this.#unwritten.add(state.id);
+    if (before?.isFailing === state.isFailing || (before === undefined && !state.isFailing)) return;
+    const { logger } = this.#parts;
+    if (state.isFailing) logger.warn("a sink fails", { sink: state.id, reason: state.lastError?.message ?? "" });
+    else logger.info("a sink is delivered to again", { sink: state.id, position: state.position });
+  }
+
+  /** Switches a sink off whose receiver said that it is gone (410). */
+  async #switchOff(id: string): Promise<void> {
+    const sink = findSink(this.#parts.acts.control.connection, id);
+    if (sink === undefined) return;
+    try {
+      await changeSink(this.#actParts(), { actor: "system", workspaceId: sink.workspaceId }, id, { enabled: false });
+      this.#follow();
+    } catch (error) {
+      this.#parts.logger.error("a sink cannot be switched off", { sink: id, reason: messageOf(error) });
+    }
+  }
+
+  #tick(): void {
+    const { control } = this.#parts.acts;
+    try {
+      this.#write();
+      if (control.generation.current === this.#generation) return;
+      // Read before the database: a change in between then shows as another generation.
+      this.#generation = control.generation.current;
+      this.#follow();
+    } catch (error) {
+      this.#parts.logger.error("cannot write the positions of sinks", { reason: messageOf(error) });
+    }
+  }
+
+  #write(): void {
+    const { control } = this.#parts.acts;
+    if (this.#unwritten.size === 0 || control.isReplaced) return;
+    control.transaction((connection) => {
+      for (const id of this.#unwritten) {
+        const state = this.#states.get(id);
+        if (state !== undefined) storeProgress(connection, id, state);
+      }
+    });
+    this.#unwritten.clear();
+  }
+}
+
+const REPORTS: ReadonlySet<string> = new Set<ReportName>(["sink.list", "sink.read"]);
+
+const sinkIdOf = (input: unknown): string => (input as { sinkId: string }).sinkId;
+
+const shown = (status: number, body: object): Reply<never> =>
+  unrecorded({ kind: "json", status, body: JSON.stringify(body) });
+
+const stateOf = ({ id, position, deliveredAt, lastError }: SinkRecord): SinkState => ({
+  id,
+  position,
+  deliveredAt,
+  lastError,
+  lag: null,
+  isFailing: lastError !== null,
+  delivered: 0,
+  failed: 0,
+});

@@ -1,0 +1,144 @@
+/**
+ * The deliveries of one sink: batch by batch in the order of the log, each until the receiver has taken it. Nothing is
+ * dropped. The position moves only behind what was taken, so after a crash some events are sent a second time, and none
+ * is left out.
+ */
+import type { Clock } from "../ids.ts";
+import type { SinkProgress } from "../sink.ts";
+import type { Reader } from "../store/transaction.ts";
+import { type Batch, firstPosition, readBatch } from "./batch.ts";
+import { type SinkConfig, SinkFailed } from "./config.ts";
+import type { Receiver } from "./receiver.ts";
+
+/** How often it looks for new events, ms. */
+const LOOK_EVERY_MS = 200;
+const FIRST_RETRY_MS = 1_000;
+const MAX_RETRY_MS = 5 * 60_000;
+/** A pause is up to this part longer, so that the sinks of many daemons do not come back at the same moment. */
+const JITTER = 0.25;
+/** How long one delivery may take. */
+const DELIVERY_MS = 30_000;
+
+/** What is known of a sink while the daemon runs. */
+export interface SinkState extends SinkProgress {
+  id: string;
+  /** Events behind the position; null until the log was looked at. */
+  lag: number | null;
+  isFailing: boolean;
+  /** Attempts since the start of the daemon. */
+  delivered: number;
+  failed: number;
+}
+
+/** What a delivery needs. */
+interface DeliveryDeps {
+  /** Reads the sink's workspace. */
+  read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
+  receiver: Receiver;
+  /** Called with every change. */
+  report(state: SinkState): void;
+  /** The receiver wants no more: called once, and nothing is sent any more. */
+  onGone(): void;
+  clock: Clock;
+  /** A number from 0 to 1. */
+  random(): number;
+  /** Resolves after some time, or as soon as the signal is aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export class Delivery implements AsyncDisposable {
+  readonly #abort = new AbortController();
+  readonly #running: Promise<void>;
+  #state: SinkState;
+  /** What the receiver has not taken yet. The same bytes are sent again. */
+  #batch: Batch | null = null;
+  #failures = 0;
+
+  constructor(
+    readonly config: SinkConfig,
+    before: SinkState,
+    private readonly deps: DeliveryDeps,
+  ) {
+    this.#state = before;
+    this.#running = this.#run();
+  }
+
+  get state(): SinkState {
+    return this.#state;
+  }
+
+  /** Ends the deliveries. What was not acknowledged is sent again by the next delivery. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort();
+    await this.#running;
+    this.deps.receiver[Symbol.dispose]();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      try {
+        this.#batch ??= await this.#next();
+        if (this.#batch === null) await this.deps.wait(LOOK_EVERY_MS, signal);
+        else await this.#deliver(this.#batch);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#failed(error) === "gone") return;
+        await this.deps.wait(this.#pauseMs(error), signal);
+      }
+    }
+  }
+
+  async #next(): Promise<Batch | null> {
+    const { config, deps } = this;
+    const { position } = this.#state;
+    const { batch, head } = await deps.read(async (reader) => {
+      const next = position === null ? await firstPosition(reader, config.id, config.start) : position + 1;
+      const found = await readBatch(reader, config, next, deps.clock());
+      if (position !== null && found.head < position) throw new SinkFailed(WENT_BACK);
+      return { ...found, next };
+    });
+    const behind = batch === null ? 0 : head - batch.from + 1;
+    if (behind !== this.#state.lag) this.#set({ lag: behind });
+    return batch;
+  }
+
+  async #deliver(batch: Batch): Promise<void> {
+    const { clock, receiver } = this.deps;
+    let refused: string | null = null;
+    if (batch.lines.length > 0) {
+      const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]);
+      refused = await receiver.send(batch, signal);
+      this.#set({ deliveredAt: clock(), delivered: this.#state.delivered + 1 });
+    }
+    this.#batch = null;
+    this.#failures = 0;
+    const left = (this.#state.lag ?? 0) - (batch.to - batch.from + 1);
+    const lastError = refused === null ? null : { at: clock(), message: refused };
+    this.#set({ position: batch.to, lag: Math.max(left, 0), isFailing: false, lastError });
+  }
+
+  #failed(error: unknown): "gone" | "again" {
+    const message = error instanceof SinkFailed ? error.message : UNREADABLE;
+    this.#failures += 1;
+    this.#set({ isFailing: true, lastError: { at: this.deps.clock(), message }, failed: this.#state.failed + 1 });
+    if (!(error instanceof SinkFailed) || !error.isGone) return "again";
+    this.deps.onGone();
+    return "gone";
+  }
+
+  #pauseMs(error: unknown): number {
+    const doubled = Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
+    const asked = error instanceof SinkFailed ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(asked, Math.min(doubled * (1 + JITTER * this.deps.random()), MAX_RETRY_MS));
+  }
+
+  #set(change: Partial<SinkState>): void {
+    this.#state = { ...this.#state, ...change };
+    this.deps.report(this.#state);
+  }
+}
+
+const UNREADABLE = "the workspace's file cannot be read; the server's log names it";
+const WENT_BACK =
+  "the log ends before the position of the sink: the workspace was replaced by an older copy. Make a new sink with the position at which it begins";

@@ -1,0 +1,77 @@
+/** Events in the form of a sink, one JSON text each, and the records beside them: positions and gaps. */
+import { cloudEvent, ocsfEvent } from "../log/export-views.ts";
+import type { PresentedEvent } from "../log/present.ts";
+import type { SinkFormat } from "../sink.ts";
+
+/** How far a batch reaches, so that the receiver can notice a gap or a fork by itself. */
+export interface PositionRecord {
+  type: "position";
+  /** The last event that the batch covers. */
+  position: number;
+  /** Its hash. */
+  hash: string;
+  /** Events that the newest seal covers; null before the first. */
+  seal_size: number | null;
+}
+
+/** Events that a prune removed before they were delivered: their positions, inclusive. */
+interface GapRecord {
+  type: "gap";
+  from: number;
+  to: number;
+}
+
+/** Shows that a sink works. */
+interface TestRecord {
+  type: "test";
+  sink_id: string;
+}
+
+type SinkRecord = PositionRecord | GapRecord | TestRecord;
+
+/** One thing to deliver. */
+export interface Line {
+  /** The same each time that it is delivered, so that the receiver can recognise it. */
+  id: string;
+  /** Ms since the Unix epoch. */
+  atMs: number;
+  /** JSON. */
+  text: string;
+}
+
+const shownOf = ({ details, details_salt, ...others }: PresentedEvent) => others;
+
+/** Returns an event in the form of a sink. */
+export function eventLine(event: PresentedEvent, format: SinkFormat, includeDetails: boolean): Line {
+  const shown = includeDetails ? event : shownOf(event);
+  const text = JSON.stringify(viewOf(event, shown, format));
+  return { id: event.id, atMs: Date.parse(event.timestamp), text };
+}
+
+function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: SinkFormat): object {
+  switch (format) {
+    case "governd":
+      return shown;
+    case "cloudevents":
+      return cloudEvent(event, shown);
+    case "ocsf":
+      return ocsfEvent(event, shown);
+  }
+}
+
+/** Returns a record in the form of a sink. OCSF has no class for it, so it is written there as among plain events. */
+export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: string, atMs: number): Line {
+  const { type, ...data } = record;
+  const id = `${workspaceId}-${type}-${"to" in record ? record.to : "position" in record ? record.position : atMs}`;
+  if (format !== "cloudevents") return { id, atMs, text: JSON.stringify(record) };
+  const event = {
+    specversion: "1.0",
+    id,
+    source: `/workspaces/${workspaceId}`,
+    type: `governd.${type}`,
+    time: new Date(atMs).toISOString(),
+    datacontenttype: "application/json",
+    data,
+  };
+  return { id, atMs, text: JSON.stringify(event) };
+}

@@ -1,0 +1,91 @@
+/** A receiver of webhooks as tests have it: over TLS on this machine, with a memory of what it took. */
+import { once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { makeCertificate } from "../http/support/certificate.ts";
+
+/** One request that the receiver took. */
+export interface Taken {
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What an event or a record has, as far as tests look at it. */
+interface SeenLine {
+  type?: string;
+  id?: string;
+  seq?: number;
+  position?: number;
+  [member: string]: unknown;
+}
+
+/**
+ * What becomes of a request: a status, after which the receiver has taken the body if it is 2xx; or it takes the body and
+ * dies before it answers; or it never answers.
+ */
+type Outcome = number | "dies" | "waits" | { status: number; headers: Record<string, string> };
+
+export class TestReceiver implements AsyncDisposable {
+  /** What it took, in order. */
+  readonly taken: Taken[] = [];
+  requests = 0;
+
+  private constructor(
+    readonly ca: string,
+    private readonly server: Server,
+  ) {}
+
+  /** `outcome` decides what becomes of the request with a number from 1 on; all are taken when it is absent. */
+  static async start(outcome: (number: number) => Outcome = () => 200): Promise<TestReceiver> {
+    const { key, cert } = await makeCertificate();
+    const server = createServer({ key, cert });
+    const receiver = new TestReceiver(cert, server);
+    server.on("request", async (request, response) => {
+      receiver.requests += 1;
+      const what = outcome(receiver.requests);
+      let body = "";
+      try {
+        for await (const piece of request.setEncoding("utf8")) body += piece;
+      } catch {
+        return; // the daemon was killed before the body was complete
+      }
+      const { status, headers } = typeof what === "object" ? what : { status: what, headers: {} };
+      const isTaken = status === "dies" || (typeof status === "number" && status < 300);
+      if (isTaken) receiver.taken.push({ headers: textsOf(request.headers), body });
+      if (status === "dies") request.socket.destroy();
+      else if (status !== "waits") response.writeHead(status, headers).end();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return receiver;
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.server.address() as AddressInfo).port}/in?key=confidential`;
+  }
+
+  /** The lines of everything that it took. */
+  get lines(): SeenLine[] {
+    const texts = this.taken.flatMap(({ body }) => body.trimEnd().split("\n"));
+    return texts.map((text) => JSON.parse(text) as SeenLine);
+  }
+
+  /** The events that it took, in order and without repetitions. */
+  get events(): SeenLine[] {
+    return [...new Map(this.lines.filter(({ seq }) => seq !== undefined).map((event) => [event.id, event])).values()];
+  }
+
+  /** The last position that it knows of. */
+  get position(): number {
+    return this.lines.findLast(({ type }) => type === "position")?.position ?? -1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+}
+
+const textsOf = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
