@@ -1,7 +1,7 @@
 /** Waits for a condition instead of a time, so that tests also pass on a slow machine. */
 
 /** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
 
 /**

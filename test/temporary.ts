@@ -36,4 +36,4 @@ export function temporaryDirectory(parent = PARENT): TemporaryDirectory {
 }
 
 /** For tests that start processes, which takes its time on a busy machine: `setDefaultTimeout(PROCESS_TEST_MS)`. */
-export const PROCESS_TEST_MS = 60_000;
+export const PROCESS_TEST_MS = 120_000;

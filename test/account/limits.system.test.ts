@@ -56,7 +56,7 @@ test("workspaces of an account", async () => {
     code: "forbidden",
     detail: expect.stringContaining(`${OWNED_WORKSPACES_MAX} workspaces`),
   });
-}, 60_000);
+}, 120_000);
 
 test("open invitations of a workspace", async () => {
   const path = `/account/workspaces/${owner.workspaceId}/invitations`;
@@ -68,4 +68,4 @@ test("open invitations of a workspace", async () => {
   }
   await fill(LAST, path, { role: "auditor" });
   expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);
-}, 60_000);
+}, 120_000);

@@ -4,7 +4,7 @@ import { ended } from "../ended.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FROM_SOURCE, startGovernd } from "./governd-process.ts";
 
-setDefaultTimeout(PROCESS_TEST_MS);
+setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
 /** Runs the commands of the README as it prints them; the package script runs the source. */

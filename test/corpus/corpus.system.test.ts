@@ -14,7 +14,7 @@ let second: SecondVerifier;
 beforeAll(async () => {
   base = await makeBase(directory.join("base"));
   second = new SecondVerifier();
-}, 30_000);
+}, 120_000);
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
   directory[Symbol.dispose]();

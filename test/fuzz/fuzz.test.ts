@@ -7,6 +7,6 @@ import { SEED } from "../seed.ts";
 import { fuzz, TARGETS } from "./fuzz.ts";
 
 const ROUNDS = 300;
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 120_000;
 
 test.each([...TARGETS.keys()])("%s", (name) => fuzz(name, SEED, ROUNDS), TIMEOUT_MS);

@@ -5,10 +5,17 @@ import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const MAX = 5;
 const PATIENCE_MS = 30_000;
+
+/** Expects one report of too many connections. The kernel may list one twice while others come and go on a busy machine. */
+function expectTooMany(told: readonly string[], what: string): void {
+  const [count = ""] = told.map((text) => text.replace(`${what} `, ""));
+  expect(told).toEqual([`${what} ${count}`]);
+  expect(Number(count)).toBeGreaterThan(MAX);
+}
 
 test.if(canCountConnections())("past the bound nothing is accepted until there is room", async () => {
   const told: string[] = [];
@@ -24,12 +31,12 @@ test.if(canCountConnections())("past the bound nothing is accepted until there i
   const ask = `GET /v1/config/a HTTP/1.1\r\n${HEAD}`;
   const clients: SlowClient[] = [];
   for (let count = 0; count < MAX; count++) clients.push(await slowClient(port, { begin: ask }));
-  expect(countConnections(port)).toBe(MAX);
+  await eventually("the kernel lists them", () => countConnections(port) === MAX);
   await Bun.sleep(2_500);
   expect(told).toEqual([]);
   clients.push(await slowClient(port, { begin: ask }));
   await eventually("it is full", () => told.length > 0);
-  expect(told).toEqual([`full ${MAX + 1}`]);
+  expectTooMany(told, "full");
   await expect(slowClient(port)).rejects.toThrow();
   // What was accepted is served.
   clients[0]?.send("\r\n");
@@ -37,7 +44,7 @@ test.if(canCountConnections())("past the bound nothing is accepted until there i
   expect(clients[0]?.received).toStartWith("HTTP/1.1 200");
   for (const client of clients.slice(1, 3)) client[Symbol.dispose]();
   await eventually("there is room", () => told.length > 1);
-  expect(told).toEqual([`full ${MAX + 1}`, "room"]);
+  expect(told.slice(1)).toEqual(["room"]);
   using again = await slowClient(port, { begin: `${ask}\r\n` });
   await eventually("it is answered", () => again.received.startsWith("HTTP/1.1 200"));
   for (const client of clients) client[Symbol.dispose]();
@@ -64,7 +71,7 @@ test.if(canCountConnections())("an address with too many connections loses them 
   const clients: SlowClient[] = [];
   for (let count = 0; count <= MAX; count++) clients.push(await slowClient(port, { begin: ask }));
   await eventually("it is crowded", () => told.length > 0);
-  expect(told).toEqual([`127.0.0.1 ${MAX + 1}`]);
+  expectTooMany(told, "127.0.0.1");
   clients[0]?.send("\r\n");
   expect(await clients[0]?.closed(PATIENCE_MS)).toBeNumber();
   expect(clients[0]?.received).toStartWith("HTTP/1.1 429");

@@ -10,7 +10,7 @@ import type { Answered, Sent } from "./support/serve.ts";
 let daemon: DaemonProcess;
 beforeAll(async () => {
   daemon = await DaemonProcess.start();
-}, 30_000);
+}, 120_000);
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** Sends, and checks status, form and the audit header. */

@@ -11,7 +11,7 @@ import { idleSink, requestOf, type Subject } from "../support/route-requests.ts"
 /** More than the streams of one workspace that may be open. */
 const REPEATED = 40;
 /** Far longer than any HEAD takes, and shorter than the silence of a live stream. */
-const AT_ONCE_MS = 3_000;
+const AT_ONCE_MS = 12_000;
 /** Headers whose values may differ between two requests. The trail, for one, grows with each of them. */
 const OF_ONE_REQUEST = ["x-request-id", "x-audit-id", "content-length"];
 

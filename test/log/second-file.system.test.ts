@@ -119,7 +119,7 @@ describe.skipIf(!HAS_PYTHON)("the second implementation on a workspace file", ()
     }
     expect(wrong).toEqual([]);
     expect(found).toBeGreaterThan(60 / EVERY);
-  }, 60_000);
+  }, 120_000);
 
   test("a file that a daemon writes to is never accused", async () => {
     let writing = true;

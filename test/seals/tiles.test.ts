@@ -76,7 +76,7 @@ describe("the tree of a workspace", () => {
       expect(verifyConsistency(older, { size, root }, path)).toBe(true);
     }
     connection.close();
-  }, 30_000);
+  }, 120_000);
 
   test("is kept by the writer, and by two writers in turn", async () => {
     using directory = temporaryDirectory();

@@ -126,7 +126,7 @@ describe("evidence in files", () => {
   beforeAll(async () => {
     directory = temporaryDirectory();
     base = await makeBase(directory.path);
-  }, 30_000);
+  }, 120_000);
   afterAll(() => directory[Symbol.dispose]());
 
   async function database(...statements: string[]): Promise<SourceResult> {

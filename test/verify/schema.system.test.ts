@@ -34,7 +34,7 @@ beforeAll(async () => {
       .map(([name]) => name);
   indexes.push(...names("index"));
   tables.push(...names("table"));
-}, 30_000);
+}, 120_000);
 afterAll(() => directory[Symbol.dispose]());
 
 /** What is found in a copy after changes, each by a connection of its own, which reads the schema again. */

@@ -189,4 +189,4 @@ test("a full tile has the hashes of the events, whatever was undone or written b
     expect(Buffer.from(hashes).toString("hex")).toBe(expected as string);
   }
   expect(await problems()).toEqual([]);
-}, 60_000);
+}, 120_000);

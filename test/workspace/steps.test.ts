@@ -9,7 +9,7 @@ import { TimeSlice } from "../../src/workspace/time-slice.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const ENTRIES = 40;
 const VALUE = "A note about the harbour. ".repeat(2_500);

@@ -52,7 +52,7 @@ async function keyDigest({ url, ready }: RunningDaemon): Promise<string> {
 export const BROWSER_TEST_MS = 240_000;
 
 /** How long a test waits for something to appear before it says what is missing. */
-const PATIENCE_MS = 40_000;
+const PATIENCE_MS = 60_000;
 
 /** A daemon in a fresh directory and a browser before it. */
 export class Stage implements AsyncDisposable {
