@@ -13,13 +13,9 @@ import { listLogs } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
-import { messageOf, stackFrames, systemCode, systemReason } from "../failure.ts";
+import { messageOf, stackFrames, systemCode } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
-import {
-  type AddressLimitOptions,
-  type ConnectionLimitOptions,
-  canCountConnections,
-} from "../http/connection-limit.ts";
+import { DescriptorReserve } from "../http/descriptor-reserve.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
 import { type RunningServer, startServer } from "../http/server.ts";
@@ -39,6 +35,7 @@ import { WorkspacePool } from "../threads/pool.ts";
 import { systemTimer } from "../timer.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
+import { connectionLimits } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
 import { type Logger, levelOfStatus } from "./logger.ts";
@@ -79,6 +76,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const embeddings = await embeddingOptions(settings);
   let descriptors = descriptorPlan(settings, logger);
   await using stack = new AsyncDisposableStack();
+  const descriptorReserve = stack.use(new DescriptorReserve());
   const places = () =>
     sinksOf(settings, {
       proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
@@ -109,6 +107,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         if (trouble === "disk_full") reserve.release();
       },
       onNoSpace: () => reserve.release(),
+      onNoDescriptors: () => descriptorReserve.release(),
       onSealed: (workspaceId, { size, note }) => {
         tally.seals++;
         tally.lastSealMs = clock();
@@ -171,12 +170,14 @@ export async function openService(parts: ServiceParts): Promise<Service> {
         shared,
         tls: certificate,
         idleTimeoutMs: settings.idle_timeout,
-        ...(Number.isFinite(descriptors.connections) && canCountConnections()
-          ? { connections: connectionLimit(descriptors.connections, logger) }
-          : {}),
-        ...(settings.address_connections > 0 && isReachedDirectly(settings, address) && canCountConnections()
-          ? { addressConnections: addressLimit(settings.address_connections, logger) }
-          : {}),
+        ...connectionLimits(
+          {
+            all: descriptors.connections,
+            ofAddress: isReachedDirectly(settings, address) ? settings.address_connections : 0,
+          },
+          descriptorReserve,
+          logger,
+        ),
       }),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
@@ -250,32 +251,8 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
   };
 }
 
-function connectionLimit(maxConnections: number, logger: Logger): ConnectionLimitOptions {
-  return {
-    maxConnections,
-    onFull: (connections) =>
-      logger.warn("too many connections: new ones are refused", { connections, max_connections: maxConnections }),
-    onRoom: () => logger.info("new connections are accepted again"),
-    onTrouble: (error) =>
-      logger.error("cannot reopen the port; retrying every second", { reason: systemReason(error) }),
-  };
-}
-
 /** Reports whether other machines connect to an address themselves. Behind a proxy, all connections are the proxy's. */
 const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
-
-function addressLimit(most: number, logger: Logger): AddressLimitOptions {
-  return {
-    most,
-    isExempt: isLoopback,
-    onCrowded: (address, connections) =>
-      logger.warn("too many connections from one address: each is closed with its next response", {
-        address,
-        connections,
-        address_connections: most,
-      }),
-  };
-}
 
 function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { failures: FailedSignIns } {
   const { settings, directory, control, sessions, clock, logger } = parts;

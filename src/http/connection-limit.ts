@@ -1,11 +1,12 @@
 /**
  * Limits of open connections: of all, and of each address. The runtime has none and does not count them, so the kernel is
- * asked once a second. Above the limit of all, the port and idle connections are closed until there is room again. The
- * runtime cannot close one connection, so those of an address above its limit are closed with their next response, and
- * idle ones when their time is over.
+ * asked once a second. Above the limit of all, or when no file descriptor is left, the port and idle connections are
+ * closed until there is room again. The runtime cannot close one connection, so those of an address above its limit are
+ * closed with their next response, and idle ones when their time is over.
  */
-import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { networkOf } from "../cell-rate.ts";
+import type { DescriptorReserve } from "./descriptor-reserve.ts";
 
 const CHECK_EVERY_MS = 1_000;
 /** The port opens again when fewer connections than this part of the limit are left. */
@@ -21,6 +22,8 @@ interface Gate {
 
 export interface ConnectionLimitOptions {
   maxConnections: number;
+  /** The port is also closed while this is needed. */
+  reserve: DescriptorReserve;
   /** Called when the port closes, and when it opens again. */
   onFull(connections: number): void;
   onRoom(): void;
@@ -30,29 +33,38 @@ export interface ConnectionLimitOptions {
 
 export class ConnectionLimit implements Disposable {
   readonly #timer = setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
+  readonly #endGuard: () => void;
   #closed = false;
 
   constructor(
     private readonly gate: Gate,
     private readonly options: ConnectionLimitOptions,
-  ) {}
+  ) {
+    countConnections(gate.port); // opens the tables, while there are descriptors
+    this.#endGuard = options.reserve.guard(() => {
+      if (!this.#closed) this.#close(countConnections(gate.port));
+    });
+  }
 
   #check(): void {
-    const { maxConnections, onFull } = this.options;
+    const { maxConnections } = this.options;
     if (this.#closed) {
       this.#reopen(maxConnections * ROOM_PART);
       return;
     }
     if (!mayExceed(maxConnections)) return;
     const connections = countConnections(this.gate.port);
-    if (connections <= maxConnections) return;
+    if (connections > maxConnections) this.#close(connections);
+  }
+
+  #close(connections: number): void {
     this.#closed = true;
     this.gate.close();
-    onFull(connections);
+    this.options.onFull(connections);
   }
 
   #reopen(room: number): void {
-    if (countConnections(this.gate.port) >= room) return;
+    if (!this.options.reserve.isWhole || countConnections(this.gate.port) >= room) return;
     try {
       this.gate.open();
     } catch (error) {
@@ -65,6 +77,7 @@ export class ConnectionLimit implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
+    this.#endGuard();
   }
 }
 
@@ -131,8 +144,16 @@ export function canCountConnections(): boolean {
 /** Reports cheaply whether there may be more connections than this, from the number of open files. */
 function mayExceed(limit: number): boolean {
   // Since Linux 6.2 the size of this directory is its number of entries; before, it was 0.
-  const count = statSync(DESCRIPTORS).size || readdirSync(DESCRIPTORS).length;
-  return count > limit;
+  return (statSync(DESCRIPTORS).size || entriesOf(DESCRIPTORS)) > limit;
+}
+
+/** Infinite when no descriptor is left to count them with. */
+function entriesOf(directory: string): number {
+  try {
+    return readdirSync(directory).length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 /** Counts the connections to a local port. */
@@ -159,10 +180,22 @@ function addressOf(hex: string): string {
   return Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(":");
 }
 
+/** The tables that were read stay open: they are needed most when no descriptor is left. */
+const open = new Map<string, number>();
+const CHUNK_BYTES = 64 * 1024;
+
 /** Returns a table, empty on another system or without that protocol. */
 function readTable(path: string): string {
   try {
-    return readFileSync(path, "latin1");
+    const descriptor = open.getOrInsertComputed(path, () => openSync(path, "r"));
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    let text = "";
+    for (let at = 0; ; ) {
+      const length = readSync(descriptor, chunk, 0, CHUNK_BYTES, at);
+      if (length === 0) return text;
+      text += chunk.toString("latin1", 0, length);
+      at += length;
+    }
   } catch {
     return "";
   }

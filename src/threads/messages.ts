@@ -127,6 +127,8 @@ export type FromThread =
   | { kind: "ready" }
   | { kind: "failure"; failure: FailureReport }
   | { kind: "recovery"; recovery: RecoveryReport }
+  /** The process may open no more files. */
+  | { kind: "no_descriptors" }
   | { kind: "closed" };
 
 /** From a workspace thread, besides the replies (reply-text.ts). */

@@ -1,5 +1,6 @@
 /** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
 import { identityOf } from "../store/checkpoint.ts";
+import { hasDescriptors, untilDescriptors } from "../store/spare-descriptors.ts";
 import { nextTurn } from "../timer.ts";
 
 /** Something open on behalf of one workspace. */
@@ -27,6 +28,8 @@ export class OpenWorkspaces<T extends Closable> {
     readonly limits: { maxOpen: number; idleMs: number },
     /** The path of a workspace's file. When another file is there than the one that is open, it is opened instead. */
     readonly path: (workspaceId: string) => string,
+    /** Called while no descriptors are left to open one with. */
+    readonly onNoDescriptors: () => void = () => {},
   ) {}
 
   /**
@@ -35,7 +38,9 @@ export class OpenWorkspaces<T extends Closable> {
    * @throws what opening and the work throw
    */
   async use<R>(workspaceId: string, nowMs: number, work: (resource: T) => R | Promise<R>): Promise<R> {
-    const held = this.#hold(workspaceId, nowMs);
+    const held = this.#held.has(workspaceId)
+      ? this.#hold(workspaceId, nowMs)
+      : await this.#holdPatiently(workspaceId, nowMs);
     held.users++;
     try {
       return await work(held.resource);
@@ -47,6 +52,17 @@ export class OpenWorkspaces<T extends Closable> {
   /** Whether work on a workspace has begun and not ended. */
   isInUse(workspaceId: string): boolean {
     return (this.#held.get(workspaceId)?.users ?? 0) > 0;
+  }
+
+  /** Opens one as soon as there are descriptors for it: without them its file would look as if it were damaged. */
+  async #holdPatiently(workspaceId: string, nowMs: number): Promise<Held<T>> {
+    try {
+      if (hasDescriptors()) return this.#hold(workspaceId, nowMs);
+    } catch (error) {
+      if (hasDescriptors()) throw error;
+    }
+    await untilDescriptors(this.onNoDescriptors);
+    return this.#hold(workspaceId, nowMs);
   }
 
   #hold(workspaceId: string, nowMs: number): Held<T> {

@@ -19,6 +19,7 @@ import { SearchIndexes } from "../state/search-indexes.ts";
 import { limitUnreleased, releaseClosed } from "../store/closing.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
 import { EncryptionKey } from "../store/encryption.ts";
+import { untilDescriptors } from "../store/spare-descriptors.ts";
 import { hasTable } from "../store/transaction.ts";
 import { runBehind } from "../thread-priority.ts";
 import { requireContinuation } from "../workspace/continuity.ts";
@@ -48,6 +49,8 @@ const encoder = new TextEncoder();
 
 const post = (message: FromReader): void => parentPort?.postMessage(message);
 
+const askForDescriptors = (): void => post({ kind: "no_descriptors" });
+
 const pathOf = (workspaceId: string): string => join(workspacesDir, `${workspaceId}.db`);
 
 const openControl = controlFile === null ? null : () => openConnection(controlFile, { readOnly: true, encryptionKey });
@@ -66,6 +69,7 @@ const connections = new OpenWorkspaces<Connection>(
   openReader,
   { maxOpen: options.open.readers, idleMs: IDLE_MS },
   pathOf,
+  askForDescriptors,
 );
 
 const indexes = new SearchIndexes(searchMemoryBytes, fullTextFrom);
@@ -85,6 +89,8 @@ interface OpenStream {
   connection: Connection;
 }
 const streams = new Map<number, OpenStream>();
+/** Those that wait to be opened. */
+const opening = new Map<number, Promise<void>>();
 
 parentPort?.on("message", (message: ToReader) => {
   handle(message).catch((error) => post(failureOf(message.kind, error)));
@@ -95,10 +101,14 @@ async function handle(message: ToReader): Promise<void> {
     case "query":
       return runQuery(message.query);
     case "open":
-      return openStream(message.id, message.workspaceId, message.plan);
+      opening.set(message.id, openStream(message.id, message.workspaceId, message.plan));
+      await opening.get(message.id);
+      return void opening.delete(message.id);
     case "pull":
+      await opening.get(message.id);
       return pull(message.id);
     case "cancel":
+      await opening.get(message.id);
       return closeStream(message.id);
     case "forget":
       connections.drop(message.workspaceId);
@@ -153,6 +163,7 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
   const inquiry = inquiryOf(name);
   if (!inquiry.long) return connections.use(workspaceId, nowMs, (reader) => inquiry.query(reader, context, input));
   using _ = await placeForVerification();
+  await untilDescriptors(askForDescriptors);
   const own = openReader(workspaceId);
   try {
     return await inquiry.query(own, context, input);
@@ -177,8 +188,9 @@ async function placeForVerification(): Promise<Disposable> {
   };
 }
 
-function openStream(id: number, workspaceId: string, plan: StreamPlan): void {
+async function openStream(id: number, workspaceId: string, plan: StreamPlan): Promise<void> {
   try {
+    await untilDescriptors(askForDescriptors);
     const connection = openReader(workspaceId);
     const live = plan.kind === "tail" || plan.kind === "replay";
     streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), live, connection });

@@ -40,6 +40,7 @@ export const REAL_THREADS: Spawning = {
 export interface ThreadReports {
   onFailure(failure: FailureReport): void;
   onRecovery?(recovery: RecoveryReport): void;
+  onNoDescriptors?(): void;
 }
 
 interface Supervision {
@@ -99,6 +100,9 @@ export class SupervisedWorker {
         break;
       case "recovery":
         this.supervision.reports.onRecovery?.(message.recovery);
+        break;
+      case "no_descriptors":
+        this.supervision.reports.onNoDescriptors?.();
         break;
       case "closed":
         this.#closed.resolve();

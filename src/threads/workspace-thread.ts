@@ -107,6 +107,7 @@ export class WorkspaceThread {
       (workspaceId) => this.#openWorkspace(workspaceId),
       { maxOpen: options.open.writers, idleMs: IDLE_MS },
       (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
+      () => this.#post({ kind: "no_descriptors" }),
     );
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, (message) => this.#post(message));
     this.#keyring = new SealKeyring(sealing.key);

@@ -1,6 +1,7 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { AddressConnections, canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
+import { DescriptorReserve } from "../../src/http/descriptor-reserve.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
@@ -19,9 +20,11 @@ function expectTooMany(told: readonly string[], what: string): void {
 
 test.if(canCountConnections())("past the bound nothing is accepted until there is room", async () => {
   const told: string[] = [];
+  using reserve = new DescriptorReserve();
   const connections = {
     // What the process has open besides counts as nothing once it is looked closely.
     maxConnections: MAX,
+    reserve,
     onFull: (count: number) => void told.push(`full ${count}`),
     onRoom: () => void told.push("room"),
     onTrouble: (error: unknown) => void told.push(String(error)),
@@ -56,6 +59,28 @@ test("while no address has too many connections, nobody asks for that of a reque
     throw new Error("asked");
   };
   expect(addresses.isCrowded(peer)).toBe(false);
+});
+
+test.if(canCountConnections())("while descriptors are needed elsewhere nothing is accepted", async () => {
+  const told: string[] = [];
+  using reserve = new DescriptorReserve();
+  const connections = {
+    maxConnections: 1_000,
+    reserve,
+    onFull: (count: number) => void told.push(`full ${count}`),
+    onRoom: () => void told.push("room"),
+    onTrouble: (error: unknown) => void told.push(String(error)),
+  };
+  await using server = await serveTls({}, { connections });
+  const { port } = server.running;
+  using client = await slowClient(port, { begin: `GET /v1/config/a HTTP/1.1\r\n${HEAD}` });
+  reserve.release();
+  expect([told, reserve.isWhole]).toEqual([["full 1"], false]);
+  client.send("\r\n");
+  await eventually("what was accepted is answered", () => client.received.startsWith("HTTP/1.1 200"));
+  await eventually("the port is open again", () => told.length > 1);
+  expect([told, reserve.isWhole]).toEqual([["full 1", "room"], true]);
+  using _ = await slowClient(port);
 });
 
 test.if(canCountConnections())("an address with too many connections loses them as they are used", async () => {

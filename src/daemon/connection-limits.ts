@@ -1,0 +1,50 @@
+/** How many connections a server accepts, and what the log says when there are more. */
+
+import { systemReason } from "../failure.ts";
+import {
+  type AddressLimitOptions,
+  type ConnectionLimitOptions,
+  canCountConnections,
+} from "../http/connection-limit.ts";
+import type { DescriptorReserve } from "../http/descriptor-reserve.ts";
+import type { ListenOptions } from "../http/server.ts";
+import { isLoopback } from "../networks.ts";
+import type { Logger } from "./logger.ts";
+
+/** Returns the limits of a server, where connections can be counted. `all` may be infinite; 0 for `ofAddress` is none. */
+export function connectionLimits(
+  { all, ofAddress }: { all: number; ofAddress: number },
+  reserve: DescriptorReserve,
+  logger: Logger,
+): Pick<ListenOptions, "connections" | "addressConnections"> {
+  if (!canCountConnections()) return {};
+  return {
+    ...(Number.isFinite(all) ? { connections: connectionLimit(all, reserve, logger) } : {}),
+    ...(ofAddress > 0 ? { addressConnections: addressLimit(ofAddress, logger) } : {}),
+  };
+}
+
+function connectionLimit(maxConnections: number, reserve: DescriptorReserve, logger: Logger): ConnectionLimitOptions {
+  return {
+    maxConnections,
+    reserve,
+    onFull: (connections) =>
+      logger.warn("too many connections: new ones are refused", { connections, max_connections: maxConnections }),
+    onRoom: () => logger.info("new connections are accepted again"),
+    onTrouble: (error) =>
+      logger.error("cannot reopen the port; retrying every second", { reason: systemReason(error) }),
+  };
+}
+
+function addressLimit(most: number, logger: Logger): AddressLimitOptions {
+  return {
+    most,
+    isExempt: isLoopback,
+    onCrowded: (address, connections) =>
+      logger.warn("too many connections from one address: each is closed with its next response", {
+        address,
+        connections,
+        address_connections: most,
+      }),
+  };
+}
