@@ -21,6 +21,7 @@
  *
  * Wrong rows of one table that nothing explains are one cause, with their number and some of their keys.
  */
+import { mayNameSealKey } from "../log/seal.ts";
 import { PROBLEMS, type ProblemCode } from "./codes.ts";
 import type { Problem } from "./problems.ts";
 
@@ -86,8 +87,9 @@ const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "restore_invalid",
 ]);
 
-const from = ({ seq, since }: Problem): number => since ?? seq ?? Number.POSITIVE_INFINITY;
-const to = ({ seq }: Problem): number => seq ?? Number.NEGATIVE_INFINITY;
+const ends = ({ seq, since }: Problem): number[] => [seq, since].filter((end) => end !== null && end !== undefined);
+const from = (problem: Problem): number => Math.min(...ends(problem));
+const to = (problem: Problem): number => Math.max(...ends(problem));
 const isOfEvent = (cause: Problem): boolean => ["event", "link", "blank"].includes(rankOf(cause));
 /** Whether a cause changed leaves of the tree up to a position. */
 const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
@@ -121,9 +123,14 @@ const mayHideErasure = (problem: Problem, cause: Problem): boolean =>
 /** Whether numbers do not fit since an event of another log is in the place of one of this log. */
 const isReplaced: Rule = (problem, cause) => problem.code.startsWith("seq_") && cause.code === "wrong_workspace";
 
-/** Whether a restore does not fit the key in force since an event before it was changed, which may have named that key. */
+/**
+ * Whether a restore does not fit the key in force since an event before it was changed, which may have named that key, or
+ * the details of one that named it.
+ */
 const mayNameKey: Rule = (problem, cause) =>
-  problem.code === "restore_invalid" && changesLeaves(cause, problem.seq) && from(cause) < to(problem);
+  problem.code === "restore_invalid" &&
+  (changesLeaves(cause, problem.seq) || mayNameSealKey(cause.event?.operation ?? "")) &&
+  from(cause) < to(problem);
 
 const RULES: Readonly<Record<Rank, Rule>> = {
   event: (problem, cause, known) =>

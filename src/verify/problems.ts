@@ -65,7 +65,7 @@ export interface Problem extends Finding {
   event?: NamedEvent;
   /** The agent; null for the workspace itself, absent where no agent is known. */
   agentId?: string | null;
-  /** The first position that is concerned, when it is before `seq`: of missing events, or of the event that a link names. */
+  /** The other end of the positions that are concerned: of missing events, or the event before in a chain that a link names. */
   since?: number;
   row?: ProblemRow;
 }

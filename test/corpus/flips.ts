@@ -33,6 +33,13 @@ export function inSchema(seeded: Seeded, bytes: Buffer): Place {
   return [(ofSchema[seeded.below(ofSchema.length)] as number) + seeded.below(PAGE_BYTES), seeded.below(8)];
 }
 
+/** A bit of the number of an event in a text: what follows must not be measured by it. */
+export function inNumber(seeded: Seeded, bytes: Buffer): Place {
+  const numbers = [...bytes.toString("latin1").matchAll(/(?<="(?:agent_)?seq":)\d+/g)];
+  const { 0: digits, index } = numbers[seeded.below(numbers.length)] as RegExpExecArray;
+  return [index + seeded.below(digits.length), seeded.below(8)];
+}
+
 /** A copy with the bit flipped. */
 export function withFlipped(bytes: Buffer, [at, bit]: Place): Buffer {
   const flipped = Buffer.from(bytes);

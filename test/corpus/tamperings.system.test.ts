@@ -19,7 +19,7 @@ import { contentOf } from "./content.ts";
 import { type Change, Copies, columnsOf, eventChanges, MEANS_NOTHING, rowChanges } from "./databases.ts";
 import { type Everything, filesOf, makeEverything, type Paper } from "./everything.ts";
 import { attacked, attacksOn } from "./files.ts";
-import { anywhere, inSchema, inStructure, withFlipped } from "./flips.ts";
+import { anywhere, inNumber, inSchema, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, type Form, Judge, type Words } from "./judge.ts";
 import { type Edited, exportEdited, linesEdited, receiptEdited } from "./papers.ts";
 
@@ -87,19 +87,13 @@ const named = (list: readonly Paper[], name: string): string =>
   readFileSync(list.find((paper) => paper.name === name)?.path ?? "", "utf8");
 
 /** Flips single bits of a text: neither program accepts it, and both name the same codes. */
-async function flipped(
-  form: Form,
-  to: string,
-  original: Buffer,
-  given: (bytes: Buffer) => { path: string; words: Words } = (bytes) => ({ path: judge.paper(bytes), words }),
-): Promise<unknown[]> {
+async function flipped(form: Form, to: string, original: Buffer, place = anywhere): Promise<unknown[]> {
   const seeded = new Seeded(SEED);
   const wrong: unknown[] = [];
   for (let count = 0; count < FLIPS; count++) {
-    const [at, bit] = anywhere(seeded, original);
-    const { path, words: asked } = given(withFlipped(original, [at, bit]));
+    const [at, bit] = place(seeded, original);
     const what = `${to}, byte ${at} bit ${bit}`;
-    const found = await judge.flipped(form, what, path, asked);
+    const found = await judge.flipped(form, what, judge.paper(withFlipped(original, [at, bit])), words);
     wrong.push(found.wrong ?? (found.passes ? [form, what, "passes"] : null));
   }
   return wrong;
@@ -109,6 +103,7 @@ const PLACES = new Map([
   [anywhere, "anywhere"],
   [inStructure, "in the order of its pages"],
   [inSchema, "in its schema"],
+  [inNumber, "in the numbers of its events"],
 ]);
 
 describe("a workspace's file", () => {
@@ -237,11 +232,13 @@ describe("an export", () => {
       return judge.wrong(tampering, judge.paper(text), words);
     });
   });
-  test("with a bit flipped", async () => {
-    for (const [name] of EXPORTS.slice(0, 2)) {
-      expectRight(await flipped("export", name, Buffer.from(named(made.exports, name))));
-    }
-  });
+  for (const place of [anywhere, inNumber]) {
+    test(`with a bit flipped, ${PLACES.get(place)}`, async () => {
+      for (const [name] of EXPORTS.slice(0, 2)) {
+        expectRight(await flipped("export", name, Buffer.from(named(made.exports, name)), place));
+      }
+    });
+  }
 });
 
 describe("a receipt", () => {

@@ -41,6 +41,15 @@ test("a gap explains every link over it, and rows that name a missing event", ()
   expect(short(gap, ...links, entry("content_orphan", "a", [6]), at("head_mismatch", 12))).toEqual(["seq_gap@9+4"]);
 });
 
+test("a restore with another key follows from the details of an event that may have named it", () => {
+  const named = (operation: string) =>
+    at("details_mismatch", 5, { event: { agent_id: null, agent_seq: 2, operation, timestamp: "" }, agentId: null });
+  const restore = at("restore_invalid", 9, { agentId: null });
+  expect(short(named("seal.rotate_key"), restore)).toEqual(["details_mismatch@5+1"]);
+  expect(short(named("log.restore"), restore)).toEqual(["details_mismatch@5+1"]);
+  expect(short(named("key.create"), restore)).toEqual(["details_mismatch@5+0", "restore_invalid@9+0"]);
+});
+
 test("rows that name a position without its event follow from what took the event away", () => {
   // An event of another log is in the place of event 7.
   const foreign = at("wrong_workspace", 2, { agentId: "gamma" });

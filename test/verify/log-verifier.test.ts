@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
+import { causesOf } from "../../src/verify/causes.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { LogVerifier } from "../../src/verify/events/log-verifier.ts";
 import { MAX_REPORTED_PROBLEMS } from "../../src/verify/problems.ts";
@@ -69,6 +70,17 @@ describe("the verifier", () => {
     expect(check(chain.slice(1))).toMatchObject({ valid: false, chainIntact: false });
     expect(check(chain.toReversed())).toMatchObject({ valid: false, chainIntact: false });
     expect(codes(check([...chain, log.events[1] as StoredEvent]))).toContain("wrong_agent");
+  });
+
+  test("an event with another number keeps its place: those after it are not measured by it", () => {
+    const { events } = sampleLog(30);
+    for (const seq of [3, 17, 40, 2 ** 53 - 1]) {
+      const original = events[9] as StoredEvent;
+      const changed = { ...edited(original, { seq }), hash: original.hash } as StoredEvent;
+      const { problems } = verify((events as StoredEvent[]).with(9, changed));
+      const causes = causesOf(problems).map(({ problem }) => [problem.code, problem.seq]);
+      expect(causes).toEqual([["hash_mismatch", 9]]);
+    }
   });
 
   test("any drop, swap or repetition is found", () => {

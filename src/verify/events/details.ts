@@ -33,7 +33,7 @@ export function detailsProblem({ details, salt }: StoredEvent, event: AuditEvent
 }
 
 /** What is wrong with an event by itself, beside its place in the log. */
-export function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Generator<Finding> {
+function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Generator<Finding> {
   if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
     yield { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
   }
@@ -42,6 +42,17 @@ export function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: s
   }
   const message = genesisProblem(event);
   if (message !== null) yield { code: "genesis_invalid", message };
+}
+
+/**
+ * Returns what is wrong with an event beside what it says, and the event. The number of one that was changed may have been
+ * changed, too: it gets that of its row, or the expected one, if either is known.
+ */
+export function inItsPlace(stored: StoredEvent, said: AuditEventBody, hash: string, expected: number | null) {
+  const problems = [...rowProblems(stored, said, hash)];
+  const wasChanged = problems.some(({ code }) => code === "hash_mismatch");
+  const event = wasChanged ? { ...said, seq: stored.seq ?? expected ?? said.seq } : said;
+  return { event, problems, wasChanged };
 }
 
 function isCanonicalObject(text: string): boolean {

@@ -67,7 +67,8 @@ function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events
       throw new EventFormatError("an erasure is not one of this log after the last event");
     }
     const included = seal !== null && path !== null && verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes));
-    if (seal !== null && path !== null && !included)
+    // A seal that was changed explains why nothing leads to it.
+    if (seal !== null && path !== null && !included && signature !== "bad")
       fail(verifier, "proof_invalid", "an erasure is not in the sealed log");
     const genuine = stored.details !== null && detailsProblem(stored, event) === null;
     if (!genuine || !verifier.blanks.noteLater(event, stored.details as string, included && signature === "good")) {

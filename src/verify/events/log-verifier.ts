@@ -6,7 +6,6 @@
  * An event takes one of two paths. The fast path (fast/) accepts valid events on their bytes and reports nothing; the
  * plain path takes all others, and diagnoses what is wrong with them.
  */
-
 import type { Bytes } from "../../log/bytes.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
@@ -18,7 +17,7 @@ import type { ProblemCode } from "../codes.ts";
 import { breaksChain, type Problem, ProblemList, type ProblemRow } from "../problems.ts";
 import { ChainSet, missing, reference } from "./chains.ts";
 import { type Expectations, unmet, type VerificationReport, type VerifierOptions } from "./contract.ts";
-import { Blanks, detailsProblem, NO_ERASURE, rowProblems } from "./details.ts";
+import { Blanks, detailsProblem, inItsPlace, NO_ERASURE } from "./details.ts";
 import type { Place } from "./fast/known-chains.ts";
 import { takeShown } from "./fast/shown-event.ts";
 import { type StoredPage, takeStored } from "./fast/stored-event.ts";
@@ -248,9 +247,9 @@ export class LogVerifier {
 
   #checkEvent(stored: StoredEvent): AuditEventBody | null {
     const text = canonicalText(stored);
-    let event: AuditEventBody;
+    let said: AuditEventBody;
     try {
-      event = parseEvent(text);
+      said = parseEvent(text);
     } catch (error) {
       if (!(error instanceof EventFormatError)) throw error;
       this.#malformed(stored.seq, error.message);
@@ -258,12 +257,15 @@ export class LogVerifier {
       return null;
     }
     const hash = eventHash(text);
+    const expected = this.#options.scope === "workspace" ? this.#nextSeq : null;
+    const { event, problems, wasChanged } = inItsPlace(stored, said, hash, expected);
     this.#tree?.append(hash, event.seq);
     this.#checkWorkspace(event.workspace_id, event);
     this.#checkSeq(event.seq, event);
-    this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
+    if (!wasChanged) this.#nextSeq = Math.max(this.#nextSeq ?? 0, event.seq + 1);
+    else if (this.#nextSeq !== null) this.#nextSeq += 1;
     this.#chains.take(event, hash, event.workspace_id === this.#workspaceId);
-    for (const { code, message } of rowProblems(stored, event, hash)) this.#problem(code, event, message);
+    for (const { code, message } of problems) this.#problem(code, event, message);
     return event;
   }
 
@@ -319,7 +321,7 @@ export class LogVerifier {
 
   #problem(code: ProblemCode, event: AuditEventBody, message: string, since = event.seq): void {
     const { seq, id, agent_id: agentId } = event;
-    this.#problems.add({ code, seq, id, message, agentId, event, ...(since < seq && { since }) });
+    this.#problems.add({ code, seq, id, message, agentId, event, ...(since !== seq && { since }) });
     const breaks = breaksChain(code);
     if (breaks) this.#intact = false;
     this.#chains.blame(event.agent_id, event.seq, event.id, message, breaks && !code.startsWith("seq_"));
