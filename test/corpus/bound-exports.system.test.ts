@@ -29,7 +29,9 @@ import { readTrust, type Trust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { effort } from "../effort.ts";
+import { HAS_GO } from "../go.ts";
 import { inMemory } from "../temporary.ts";
+import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, type SaidReport } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
@@ -453,6 +455,14 @@ beforeAll(async () => {
       const [{ event }] = (erasures as { events: [{ event: JsonObject }] }).events;
       const unsealed = { ...rest, erasures: { events: [{ event, path: null }], seal: null } };
       cases.push({ name: `${form}: the erasure unsealed ${key}`, text: text(unsealed), verdict: "undetermined" });
+      const { seal } = erasures as { seal: string };
+      const later = seal.replace(/\n(\d+)\n/, (_, size) => `\n${Number(size) + 1}\n`);
+      const resealed = { ...rest, erasures: { ...(erasures as JsonObject), seal: later } };
+      cases.push({
+        name: `${form}: the erasure under a changed seal ${key}`,
+        text: text(resealed),
+        verdict: "tampered",
+      });
       const other = forged(event, { erased: [[0, event.seq as number]], events: 1 });
       const invented = { ...rest, erasures: { ...(erasures as JsonObject), events: [{ event: other, path: [] }] } };
       cases.push({ name: `${form}: another erasure ${key}`, text: text(invented), verdict: "tampered" });
@@ -523,5 +533,17 @@ describe("exports with a binding event", () => {
     }
     expect(wrong).toEqual([]);
     expect(said.exitCode).toBe(EXIT.tampered);
+  });
+
+  test.skipIf(!HAS_GO)("the third verifier accepts the same", async () => {
+    await using third = new ThirdVerifier();
+    const wrong: unknown[] = [];
+    for (const [index, { name, verdict, text }] of cases.entries()) {
+      // It does not read the older format.
+      if (text.includes("audit-export/1")) continue;
+      const { code, why } = await third.run(verified[index]?.path as string, { keys: [publicKey] });
+      if (code !== EXIT[verdict]) wrong.push(JSON.stringify([name, verdict, code, why]));
+    }
+    expect(wrong).toEqual([]);
   });
 });

@@ -20,14 +20,16 @@ import { treeRoot } from "../../src/state/tree.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import type { Verdict } from "../../src/verify/problems.ts";
-import type { SourceResult } from "../../src/verify/report.ts";
+import { EXIT_CODES, type SourceResult } from "../../src/verify/report.ts";
 import { verifyDatabaseFile, verifyExportFile } from "../../src/verify/sources.ts";
 import { readTrust } from "../../src/verify/trust.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
 import { readHead } from "../../src/workspace/head.ts";
 import { answered } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { HAS_GO } from "../go.ts";
 import { inMemory } from "../temporary.ts";
+import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 const ID = "ws_01h455vb4pex5vsknk084sn02q";
@@ -580,11 +582,27 @@ describe("evidence of a log that was restored", () => {
     expect(wrong).toEqual([]);
   }, 120_000);
 
+  test.skipIf(!HAS_GO)(
+    "so does the third verifier of each export",
+    async () => {
+      await using third = new ThirdVerifier();
+      const wrong: unknown[] = [];
+      for (const one of cases.filter(({ path }) => path.endsWith(".ndjson"))) {
+        for (const keys of [[publicKey], []]) {
+          const said = await third.run(one.path, { keys, seals: one.kept === undefined ? [] : [keptFile(one.kept)] });
+          const expected = EXIT_CODES[(keys.length === 0 ? one.keyless : undefined) ?? one.verdict];
+          if (said.code !== expected) wrong.push([one.name, keys.length, expected, said]);
+        }
+      }
+      expect(wrong).toEqual([]);
+    },
+    120_000,
+  );
+
   test.skipIf(!HAS_PYTHON)(
     "tools/verify.py says the same",
     async () => {
       await using second = new SecondVerifier();
-      const exits = { verified: 0, tampered: 1, undetermined: 2 };
       const wrong: unknown[] = [];
       for (const one of cases) {
         for (const keys of [[publicKey], []]) {
@@ -593,7 +611,7 @@ describe("evidence of a log that was restored", () => {
           const { report } = await verified(one, keys);
           const codes = codesOf(report.problems.map(({ code }) => code));
           const expected = (keys.length === 0 ? one.keyless : undefined) ?? one.verdict;
-          const good = said.code === exits[expected] && Bun.deepEquals(codesOf(said.codes), codes);
+          const good = said.code === EXIT_CODES[expected] && Bun.deepEquals(codesOf(said.codes), codes);
           if (!good) wrong.push([one.name, keys.length, codes, said]);
         }
       }

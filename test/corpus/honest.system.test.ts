@@ -1,4 +1,4 @@
-/** What is honest is accused by neither program: of every age, with every key, and while it is written to and copied. */
+/** What is honest is accused by no program: of every age, with every key, and while it is written to and copied. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -30,13 +30,18 @@ afterAll(async () => {
 
 let looks = SEED;
 
-/** What both programs say of evidence with each key; a key leads to those after it, and not to those before it. */
-async function withEveryKey(path: string, name: string, age: number): Promise<unknown[]> {
+/**
+ * What the programs say of evidence with each key; a key leads to those after it, and not to those before it. The third
+ * program reads exports and receipts.
+ */
+async function withEveryKey(path: string, name: string, age: number, isPaper = false): Promise<unknown[]> {
   const wrong: unknown[] = [];
   for (const [number, key] of made.publicKeys.entries()) {
     const [ours, theirs] = await judge.exits(path, { keys: [key] }, looks++ % SECOND_LOOKS_AT === 0);
+    const third = isPaper ? await judge.third(path, { keys: [key] }) : null;
     const must = number <= age ? 0 : 2;
-    if (ours.code !== must || (theirs !== null && theirs.code !== must)) wrong.push([name, number, ours, theirs]);
+    const agree = [theirs, third].every((said) => said === null || said.code === must);
+    if (ours.code !== must || !agree) wrong.push([name, number, ours, theirs, third]);
   }
   return wrong;
 }
@@ -45,7 +50,7 @@ describe("of every age and with every key", () => {
   test("exports and receipts", async () => {
     const papers = [...made.exports, ...made.receipts, ...made.installationExports];
     expect(papers.length).toBeGreaterThan(50);
-    for (const { name, path, key } of papers) expectRight(await withEveryKey(path, name, key));
+    for (const { name, path, key } of papers) expectRight(await withEveryKey(path, name, key, true));
   });
 
   test("workspaces", async () => {

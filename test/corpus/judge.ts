@@ -1,4 +1,7 @@
-/** Both programs judge tamperings, and what they said is compared with what they must say. */
+/**
+ * Both programs judge tamperings, and what they said is compared with what they must say. A third one, which was written
+ * from the page of the formats, judges exports and receipts.
+ */
 import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,6 +12,8 @@ import type { Trust } from "../../src/verify/trust.ts";
 import { readTrust } from "../../src/verify/trust.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
+import { HAS_GO } from "../go.ts";
+import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
 /** What evidence is in: the rows of the table that the counting test prints. */
@@ -54,11 +59,14 @@ export interface Words {
 
 export class Judge implements AsyncDisposable {
   #second = new SecondVerifier();
+  readonly #third = new ThirdVerifier();
+  readonly #paper: string;
   readonly #seen = new Map<string, Tampering>();
   readonly #trusts = new Map<string, Trust>();
   #looked = 0;
 
-  constructor(readonly root: string) {
+  constructor(root: string) {
+    this.#paper = join(root, "tampered.txt");
     limitUnreleased(FILES_BETWEEN_COLLECTIONS);
   }
 
@@ -69,9 +77,8 @@ export class Judge implements AsyncDisposable {
 
   /** Writes evidence into a file that the next call overwrites. */
   paper(content: string | Uint8Array): string {
-    const path = join(this.root, "tampered.txt");
-    writeFileSync(path, content);
-    return path;
+    writeFileSync(this.#paper, content);
+    return this.#paper;
   }
 
   /** Returns what is wrong with the two programs' verdicts; null when they say what they must. */
@@ -79,12 +86,13 @@ export class Judge implements AsyncDisposable {
     const { form, kind, to, exit, codes } = tampering;
     this.#seen.set(`${form} ${kind} ${to}`, tampering);
     const [ours, theirs] = await this.exits(path, words, both);
-    const agree = theirs === null || theirs.code === ours.code;
+    const third = await this.#thirdHolds(path, words);
+    const agree = (theirs ?? ours).code === ours.code && (third ?? ours.code === 0) === (ours.code === 0);
     const sameCodes = theirs === null || form !== "control" || isSame(codesOf(theirs.codes), codesOf(ours.codes));
     const fits =
       (exit === "refused" ? ours.code !== 0 : ours.code === exit) &&
       (codes === undefined || isSame([...codes].sort(), ours.codes.toSorted()));
-    return agree && sameCodes && fits ? null : [form, kind, to, { must: exit, ours, theirs }];
+    return agree && sameCodes && fits ? null : [form, kind, to, { must: exit, ours, theirs, third }];
   }
 
   /**
@@ -98,7 +106,7 @@ export class Judge implements AsyncDisposable {
     const said = ({ code, codes }: { code: number; codes: string[] }) => `${code} ${codesOf(codes)}`;
     const isSame = ALL_SAID ? theirs && said(ours) === said(theirs) : ours.code === theirs?.code;
     const agree = theirs === null || (isSame && theirs.code !== CRASHED);
-    const passes = ours.code === 0 || theirs?.code === 0;
+    const passes = ours.code === 0 || theirs?.code === 0 || (await this.#thirdHolds(path, words)) === true;
     return { passes, wrong: agree ? null : [form, to, said(ours), said(theirs), ours.out, theirs.out] };
   }
 
@@ -107,6 +115,17 @@ export class Judge implements AsyncDisposable {
     const ours = await this.#ours(path, words);
     if (!both || !HAS_PYTHON) return [ours, null] as const;
     return [ours, await this.#theirs([...optionsOf(words), path])] as const;
+  }
+
+  /** What the third program says of an export or a receipt; null when there is no Go. */
+  async third(path: string, words: Words): Promise<{ code: number; why: string } | null> {
+    return HAS_GO ? await this.#third.run(path, words) : null;
+  }
+
+  /** Whether the third program accepts what was tampered with; null when it was not asked. */
+  async #thirdHolds(path: string, words: Words): Promise<boolean | null> {
+    const said = path === this.#paper ? await this.third(path, words) : null;
+    return said && said.code === 0;
   }
 
   /** A crash of the second program has a code that no program returns. */
@@ -153,6 +172,7 @@ export class Judge implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#second[Symbol.asyncDispose]();
+    await this.#third[Symbol.asyncDispose]();
   }
 }
 

@@ -1,12 +1,8 @@
-/** A stock client of transparency logs, in Go: see tile-client.go. It needs Debian's golang-go and golang-golang-x-mod-dev. */
-import { existsSync, writeFileSync } from "node:fs";
+/** A stock client of transparency logs, in Go: see tile-client.go. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { buildGo } from "../go.ts";
 import type { TemporaryDirectory } from "../temporary.ts";
-
-const PACKAGES = "/usr/share/gocode";
-
-/** Whether the client can be built here. */
-export const HAS_TILE_CLIENT = Bun.which("go") !== null && existsSync(join(PACKAGES, "src/golang.org/x/mod/sumdb"));
 
 export class TileClient {
   readonly #directory: TemporaryDirectory;
@@ -15,10 +11,7 @@ export class TileClient {
   constructor(directory: TemporaryDirectory) {
     this.#directory = directory;
     this.#program = directory.join("tile-client");
-    const words = ["go", "build", "-o", this.#program, join(import.meta.dir, "tile-client.go")];
-    const env = { ...process.env, GO111MODULE: "off", GOPATH: PACKAGES, GOFLAGS: "", GOCACHE: directory.join("go") };
-    const { exitCode, stderr } = Bun.spawnSync(words, { env });
-    if (exitCode !== 0) throw new Error(`the client could not be built: ${stderr}`);
+    buildGo([join(import.meta.dir, "tile-client.go")], this.#program);
   }
 
   /** Reads and checks a log. Returns what it checked. @throws what the client prints */

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { eventually } from "../eventually.ts";
+import { HAS_GO } from "../go.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
-import { HAS_TILE_CLIENT, TileClient } from "./tile-client.ts";
+import { TileClient } from "./tile-client.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -139,7 +140,7 @@ test("a public log's checkpoint and hashes need no key; its entries and other lo
   expect((await get(`/v1/tlog/ws_${"0".repeat(26)}/checkpoint`, null)).status).toBe(401);
 });
 
-test.skipIf(!HAS_TILE_CLIENT)("a stock client reads and checks the log, with a key and as a public one", async () => {
+test.skipIf(!HAS_GO)("a stock client reads and checks the log, with a key and as a public one", async () => {
   using directory = temporaryDirectory();
   const client = new TileClient(directory);
   const key = (await get("/v1/audit/key")).json.verifier_key as string;
