@@ -190,14 +190,22 @@ async function makeRotatedLog(): Promise<void> {
   const witnessed = scene("Seals kept elsewhere", made.workspace_id);
   for (const directory of [rotated, witnessed]) copyFileSync(keyOf("rotated"), join(directory, "first.pub"));
   await command("rotate-seal-key", "--data-dir", place("rotated"));
+  const unshown = scene("Verify", made.workspace_id);
   let receipt = "";
   await beside("rotated", made, async (client) => {
+    const seal = await client.ask("/v1/audit/seal");
+    for (const name of ["kept-seal.txt", "kept-seals.txt"]) writeFileSync(join(unshown, name), seal);
     const text = await client.export();
-    writeFileSync(join(rotated, "export.ndjson"), text);
+    for (const directory of [rotated, unshown]) writeFileSync(join(directory, "export.ndjson"), text);
+    const { public_key } = JSON.parse(text.split("\n")[0] as string);
+    writeFileSync(join(unshown, "seal.vkey"), `${public_key}\n`);
     const { id } = JSON.parse(text.split("\n")[1] as string);
     receipt = await client.ask(`/v1/audit/${id}/receipt`);
+    writeFileSync(join(unshown, "receipt.tlog-proof"), await client.ask(`/v1/audit/${id}/receipt?format=tlog-proof`));
   });
-  writeFileSync(join(rotated, "receipt.txt"), receipt);
+  for (const directory of [rotated, unshown]) writeFileSync(join(directory, "receipt.txt"), receipt);
+  copyFileSync(keyOf("rotated"), join(unshown, "seal.pub"));
+  copyFileSync(databaseOf("rotated", made), join(unshown, `${made.workspace_id}.db`));
   for (const name of ["w1", "w2"]) {
     const { privateKey } = generateKeyPairSync("ed25519");
     const witness = verifierKey(`${name}.example`, rawPublicKey(privateKey), SIGNATURE_COSIGNATURE_V1);
@@ -211,7 +219,7 @@ async function makeRotatedLog(): Promise<void> {
 }
 
 /** The programs of the page's commands. */
-const HAS_PROGRAMS = ["python3", "curl", "jq"].every((name) => Bun.which(name) !== null);
+const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd"].every((name) => Bun.which(name) !== null);
 
 beforeAll(async () => {
   if (!HAS_PROGRAMS) return;
@@ -298,6 +306,26 @@ describe.skipIf(!HAS_PROGRAMS)("docs/auditing.md", () => {
     expect(requested.export.split("\n").slice(1, 401)).toEqual(requested.whole.split("\n").slice(1, 401));
     expect(requested.checkpoint).toBe(requested.seal);
     expect(requested.firstHash).toBe(requested.hash);
+  });
+
+  test("so do the commands whose output is not shown, and those of the page of the formats", async () => {
+    const pages = [PAGE, readFileSync(join(ROOT, "docs/audit-format.md"), "utf8")];
+    const blocks = pages.flatMap((page) =>
+      [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block = ""]) => block),
+    );
+    const others = blocks.filter((block) => !block.includes("curl") && !block.startsWith("sed -n 2p"));
+    expect(others.length).toBe(3);
+    const { directory, workspaceId } = scenes.get("Verify") as Scene;
+    const printed: string[] = [];
+    for (const block of others) {
+      const actual = block.replaceAll(/\bws_[0-9a-z]{26}\b/g, workspaceId);
+      printed.push(await shell(`set -e\n${actual}\necho it ended well`, directory));
+    }
+    for (const text of printed) expect(text).toEndWith("it ended well\n");
+    const { hash, details_commitment } = JSON.parse(
+      readFileSync(join(directory, "export.ndjson"), "utf8").split("\n")[1] as string,
+    );
+    expect(printed.at(-1)?.split("\n").slice(0, 2)).toEqual([`${hash}  -`, `${details_commitment}  -`]);
   });
 
   test("the hash of an event by hand", async () => {
