@@ -617,6 +617,15 @@ export const OPERATIONS = {
   "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
   "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
   "account.create_workspace": { ...OWN_ACCOUNT, ocsf: "entity.create", group: "workspace", did: "made a workspace" },
+  "account.link_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "linked the account to the issuer" },
+  "account.unlink_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "ended the link to the issuer" },
+  "account.require_issuer": {
+    ...UPKEEP,
+    effect: "none",
+    ocsf: "entity.update",
+    group: "accounts",
+    did: "chose whether people sign in by the issuer only",
+  },
   "account.link": {
     ...UPKEEP,
     effect: "none",

@@ -2569,6 +2569,7 @@ CONTROL_SCHEMAS = {
     5: "2f81f5e19808e79716e2bb62a7f1b3b08eea8aa7e3da1c4810a3bd23200034d6",
     6: "a5f76e16991f89b91360420e0868bb87e1fbcead6f69a287d77442005b18dd92",
     7: "664f9c49d3a0e162ecf65cfa7c6a3791e35d2af3fdb229c90dc6ec5c6fc5261a",
+    8: "29b0073c5825e2cd42b7fc0c7625d8ffa7271ac3b6f736b237de7346e07a7d88",
 }
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"

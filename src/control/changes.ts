@@ -4,6 +4,7 @@
  */
 import type { Connection } from "../store/connection.ts";
 import { ACCOUNTS, insertAccount } from "./accounts/accounts.ts";
+import { IDENTITIES, type IdentityRecord } from "./accounts/identities.ts";
 import { LINKS, type LinkRecord, USABLE } from "./accounts/links.ts";
 import { MEMBERS, type NewMember, type Role } from "./accounts/members.ts";
 import { KEYS, type KeyRecord } from "./keys.ts";
@@ -39,8 +40,18 @@ const CHANGES = {
   addMember: (connection: Connection, member: NewMember) => MEMBERS.insert(connection, member),
   setRole: (connection: Connection, { workspaceId, accountId, role }: MemberKey<{ role: Role }>) =>
     MEMBERS.update(connection, { role }, OF_MEMBER, [workspaceId, accountId]),
-  removeMember: (connection: Connection, { workspaceId, accountId }: MemberKey) =>
-    changedOne(connection, `DELETE FROM members WHERE ${OF_MEMBER}`, [workspaceId, accountId]),
+  removeMember: (connection: Connection, { workspaceId, accountId }: MemberKey) => {
+    connection.run(`DELETE FROM issued_roles WHERE ${OF_MEMBER}`, [workspaceId, accountId]);
+    return changedOne(connection, `DELETE FROM members WHERE ${OF_MEMBER}`, [workspaceId, accountId]);
+  },
+  /** Notes that the role of a member came from the issuer's groups. */
+  issueRole: (connection: Connection, { workspaceId, accountId }: MemberKey) =>
+    void connection.run("INSERT INTO issued_roles (workspace_id, account_id) VALUES (?, ?)", [workspaceId, accountId]),
+  addIdentity: (connection: Connection, identity: IdentityRecord) => IDENTITIES.insert(connection, identity),
+  dropIdentity: (connection: Connection, { issuer, subject }: { issuer: string; subject: string }) =>
+    changedOne(connection, "DELETE FROM identities WHERE issuer = ? AND subject = ?", [issuer, subject]),
+  chooseIssuerOnly: (connection: Connection, { only }: { only: boolean }) =>
+    changedOne(connection, "UPDATE issuer_only SET chosen = ?", [only ? 1 : 0]),
   addLink: (connection: Connection, { digest, ...link }: WithDigest<LinkRecord>) =>
     LINKS.insert(connection, link, { digest: Uint8Array.fromHex(digest) }),
   takeLink: (connection: Connection, { id, by, at }: Named<{ by: string; at: number }>) =>
@@ -68,6 +79,12 @@ const CHANGES = {
   /** Ends all sessions of an account except `keep`. */
   endOtherSessions: (connection: Connection, { accountId, keep }: { accountId: string; keep: string | null }) =>
     void connection.run("DELETE FROM sessions WHERE account_id = ? AND id IS NOT ?", [accountId, keep]),
+  /** Ends the sessions that began at the issuer: all of them, or those of one session there. */
+  endIssuerSessions: (connection: Connection, { accountId, session }: { accountId: string; session: string | null }) =>
+    void connection.run(
+      "DELETE FROM sessions WHERE account_id = ? AND issuer_session IS NOT NULL AND (? IS NULL OR issuer_session = ?)",
+      [accountId, session, session],
+    ),
   forgetDevices: (connection: Connection, { id }: Named) =>
     void connection.run("DELETE FROM devices WHERE account_id = ?", [id]),
   addSink: (connection: Connection, sink: SinkRecord) => SINKS.insert(connection, sink),

@@ -7,6 +7,7 @@ import keyNetworks from "../../sql/control/004-key-networks.sql" with { type: "t
 import secondFactor from "../../sql/control/005-second-factor-requirement.sql" with { type: "text" };
 import commits from "../../sql/control/006-commits.sql" with { type: "text" };
 import sinks from "../../sql/control/007-sinks.sql" with { type: "text" };
+import issuer from "../../sql/control/008-issuer.sql" with { type: "text" };
 import { holdLock } from "../datadir/file-lock.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
@@ -36,6 +37,7 @@ export const CONTROL_MIGRATIONS: readonly string[] = [
   secondFactor,
   commits,
   sinks,
+  issuer,
 ];
 
 /** The control database with the counter that tells other processes of its changes. */

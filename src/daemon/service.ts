@@ -23,6 +23,7 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
 import { isLoopback, Networks } from "../networks.ts";
+import { Flows } from "../oidc/flows.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { SettingName, Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
@@ -38,6 +39,7 @@ import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { connectionLimits } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
+import { signInIssuer } from "./issuer.ts";
 import { type Logger, levelOfStatus } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { ReadinessProbe } from "./readiness.ts";
@@ -208,7 +210,10 @@ function descriptorPlan({ threads, max_connections }: Settings, logger: Logger):
   return plan;
 }
 
-function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDeps): Omit<AppDeps, "peerOf"> {
+/** What the routes of accounts need, whatever the settings are. */
+type ServiceAccounts = AccountDeps & { flows: Flows };
+
+function appDeps(parts: ServiceParts, monitored: Monitored, accounts: ServiceAccounts): Omit<AppDeps, "peerOf"> {
   const { settings, directory, authenticator, logger } = parts;
   const { pool, anchors, sinks, requests, tally, readiness } = monitored;
   const random = new RandomPool();
@@ -218,7 +223,8 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts: {
       ...accounts,
-      parts: { ...accounts.parts, signup: settings.signup },
+      parts: { ...accounts.parts, signup: settings.signup, issuerOnly: settings.oidc_only },
+      oidc: signInIssuer(parts, accounts.flows),
       quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
     },
     isReady: () => readiness.brief(),
@@ -254,7 +260,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: AccountDep
 /** Reports whether other machines connect to an address themselves. Behind a proxy, all connections are the proxy's. */
 const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
 
-function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { failures: FailedSignIns } {
+function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts & { failures: FailedSignIns } {
   const { settings, directory, control, sessions, clock, logger } = parts;
   const random = new RandomPool();
   const files = fileJournal(directory, {
@@ -280,7 +286,10 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): AccountDeps & { 
       attempts: new Attempts(() => performance.now()),
       factorKey: new FactorKey(directory),
       signup: settings.signup,
+      issuerOnly: settings.oidc_only,
     },
+    flows: new Flows(random, () => performance.now()),
+    oidc: null,
     findings: findingsFrom(pool, clock),
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
   };

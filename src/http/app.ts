@@ -20,6 +20,7 @@ import type { Action } from "./account/action.ts";
 import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
 import { keyActions } from "./account/key-routes.ts";
+import { oidcActions } from "./account/oidc-routes.ts";
 import { selfActions } from "./account/self-routes.ts";
 import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
@@ -45,7 +46,13 @@ export const routes: readonly Route[] = [
 export const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 
 /** Every route of `/account`. */
-export const actions: readonly Action[] = [...entryActions, ...selfActions, ...workspaceActions, ...keyActions];
+export const actions: readonly Action[] = [
+  ...entryActions,
+  ...oidcActions,
+  ...selfActions,
+  ...workspaceActions,
+  ...keyActions,
+];
 
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };

@@ -3,9 +3,11 @@ import {
   address,
   choice,
   duration,
+  groupRoles,
   hostnames,
   httpsUrl,
   integer,
+  issuer,
   type Kind,
   networks,
   optionalPath,
@@ -18,7 +20,10 @@ import {
   webAddress,
   within,
   witnesses,
+  word,
+  words,
   workspaceIds,
+  yesNo,
 } from "./values.ts";
 
 const SECOND_MS = 1_000;
@@ -79,6 +84,28 @@ const SETTINGS = {
   trusted_proxies: setting(networks, [], "proxies that requests may come from, with tls = off"),
   hostnames: fixed(hostnames, [], "further names in the certificate; the first one also names the host in seals"),
   signup: setting(choice("invite", "open", "closed"), "invite", "who may create an account"),
+  oidc_issuer: setting(issuer, null, "OpenID issuer that people sign in with, for example https://id.example.org"),
+  oidc_client_id: setting(optionalText, null, "the client's id at the issuer, with oidc_issuer"),
+  oidc_client_secret_file: setting(
+    optionalPath,
+    null,
+    "file with the client's secret at the issuer (default: a public client, which has none)",
+  ),
+  oidc_ca_file: setting(optionalPath, null, "authorities in PEM that vouch for the issuer (default: the usual ones)"),
+  oidc_scopes: setting(words, ["openid", "profile", "email"], "scopes that the issuer is asked for"),
+  oidc_groups_claim: setting(word, "groups", "the claim that lists a person's groups"),
+  oidc_role_map: setting(groupRoles, [], "roles that the issuer's groups give, in all workspaces or in one"),
+  oidc_require_group: setting(optionalText, null, "only people of this group may sign in by the issuer"),
+  oidc_default_role: setting(
+    choice("none", "owner", "member", "auditor"),
+    "none",
+    "role in all workspaces of people to whom no group gives one; none: they cannot sign in",
+  ),
+  oidc_only: setting(
+    yesNo,
+    false,
+    "people sign in by the issuer only; an owner with a second factor still can with a password",
+  ),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),
     10 * SECOND_MS,

@@ -77,8 +77,8 @@ function readTable(sources: Sources, mistakes: string[]): Record<string, unknown
   }
 }
 
-/** Settings that the file may group in a table: `embeddings = { url = … }` is `embeddings_url`. */
-const TABLES = ["embeddings"];
+/** Settings that the file may group in a table: `url` in `[embeddings]` is `embeddings_url`. */
+const TABLES = ["embeddings", "oidc"];
 
 function flattened(table: Record<string, unknown>, path: string, mistakes: string[]): Record<string, unknown> {
   const flat: Record<string, unknown> = {};
@@ -148,6 +148,10 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   for (const name of ["embeddings_model", "embeddings_api_key_file"] as const) {
     if (url === null && settings[name]) yield `${from(name)}: is only used with embeddings_url`;
   }
+  const { oidc_issuer: issuer, oidc_client_id: client, oidc_only: only } = settings;
+  if (issuer && client === null) yield `oidc_client_id: is needed, since ${from("oidc_issuer")} is given`;
+  if (issuer === null && client) yield `${from("oidc_client_id")}: is only used with oidc_issuer`;
+  if (issuer === null && only) yield `${from("oidc_only")}: is only used with oidc_issuer`;
   const { data_dir: dataDir, backup_dir: directory, backup_every: every } = settings;
   if (every && directory === null) yield `backup_dir: is needed, since ${from("backup_every")} is given`;
   if (dataDir && directory && !relative(dataDir, directory).startsWith("..")) {

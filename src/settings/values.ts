@@ -8,6 +8,7 @@ import { parseWitness } from "../anchors/witness.ts";
 import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
 import { isNetwork } from "../networks.ts";
+import type { GroupRole } from "../oidc/group-roles.ts";
 
 /** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
 export class Mistaken extends Error {}
@@ -161,6 +162,29 @@ export const privateKey = optional(
   ),
 );
 
+/** The address by which an OpenID issuer names itself: it has no query and no fragment (OpenID Connect Discovery section 3). */
+export const issuer = optional(
+  written("url", "must be an https address without a query, for example https://id.example.org", (text) => {
+    const url = URL.parse(text);
+    return url?.protocol === "https:" && `${url.username}${url.password}${url.search}${url.hash}` === ""
+      ? text
+      : undefined;
+  }),
+);
+
+/** A word of a protocol. */
+export const word = written("name", "must be a text without spaces", (text) => (/\s/.test(text) ? undefined : text));
+
+export const yesNo: Kind<boolean> = {
+  metavar: "true|false",
+  read(raw) {
+    if (raw === true || raw === "true") return true;
+    if (raw === false || raw === "false") return false;
+    throw new Mistaken("must be true or false");
+  },
+  show: (value) => `${value}`,
+};
+
 export function choice<T extends string>(...words: readonly T[]): Kind<T> {
   const expected = words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(", ")}`;
   return {
@@ -228,6 +252,31 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
     show: (value) => value,
   };
 }
+
+export const words = list("must be texts without spaces", "name,…", (item) => !/\s/.test(item));
+
+const GROUP_ROLE = /^(.+)=(?:(ws_[0-9a-z]+):)?(owner|member|auditor)$/;
+
+/** Roles by group: a table in the settings file, and `group=role` or `group=ws_…:role` elsewhere. */
+export const groupRoles: Kind<GroupRole[]> = {
+  metavar: "group=role,…",
+  read(raw) {
+    const expected = `must give each group a role (owner, member or auditor), or a role in one workspace: { "team-a" = "member", "team-b" = "ws_…:auditor" }`;
+    const items = typeof raw === "string" ? raw.split(",").filter((item) => item.trim() !== "") : raw;
+    if (typeof items !== "object" || items === null) throw new Mistaken(expected);
+    const texts = Array.isArray(items)
+      ? items
+      : Object.entries(items).flatMap(([group, roles]) => [roles].flat().map((role) => `${group}=${role}`));
+    return texts.map((item) => {
+      const [, group, workspaceId = null, role] = (typeof item === "string" && GROUP_ROLE.exec(item.trim())) || [];
+      if (group === undefined || role === undefined) throw new Mistaken(expected);
+      if (workspaceId !== null && !isId("ws", workspaceId)) throw new Mistaken(expected);
+      return { group: group.trim(), role: role as GroupRole["role"], workspaceId };
+    });
+  },
+  show: (value) =>
+    value.map(({ group, role, workspaceId }) => `${group}=${workspaceId === null ? "" : `${workspaceId}:`}${role}`),
+};
 
 function isWitness(item: string): boolean {
   try {

@@ -36,7 +36,7 @@ export function requireAgentAllowed({ agents }: Principal, agentId: string | nul
 export interface WorkspaceEvent {
   /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
   id?: string;
-  operation: AccountEventName | ActName | "account.link";
+  operation: AccountEventName | ActName | "account.link" | "account.require_issuer";
   /** Who did it: `cli`, `usr_…` or `key_…`; `system` when nobody proved who they are. */
   actor: string;
   /** `ok` when absent. */

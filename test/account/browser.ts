@@ -44,6 +44,7 @@ export class Browser {
       method,
       headers,
       ...(visit.body === undefined ? {} : { body: textOf(visit.body) }),
+      redirect: "manual",
       tls: { ca: this.daemon.ca },
     });
     for (const line of response.headers.getSetCookie()) this.#keep(line);

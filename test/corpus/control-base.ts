@@ -50,7 +50,14 @@ export async function withParts<T>(
   const unused = undefined as never;
   return await work({
     ...{ control, clock: systemClock, ids: new IdSource(systemClock, random), random },
-    ...{ journal: wrap(fileJournal(directory)), passwords: unused, attempts: unused, failures: unused, signup: "open" },
+    ...{
+      journal: wrap(fileJournal(directory)),
+      passwords: unused,
+      attempts: unused,
+      failures: unused,
+      signup: "open",
+      issuerOnly: false,
+    },
     factorKey: new FactorKey(directory),
   });
 }

@@ -1,4 +1,4 @@
-/** `governd account link`, `governd account list` and `governd account operator`. */
+/** `governd account link`, `governd account list`, `governd account operator` and `governd account oidc`. */
 import { type Command, Option } from "commander";
 import {
   type AccountRecord,
@@ -6,6 +6,7 @@ import {
   listAccounts,
   normaliseEmail,
 } from "../../control/accounts/accounts.ts";
+import { chooseIssuerOnly } from "../../control/accounts/issuer-only.ts";
 import type { LinkWish } from "../../control/accounts/links.ts";
 import { ROLES, type Role } from "../../control/accounts/members.ts";
 import { linkFor, setOperator } from "../../control/accounts/operators.ts";
@@ -44,6 +45,16 @@ export function addAccountCommands(program: Command, session: Session): void {
     .requiredOption("--email <address>", "the account")
     .option("--end", "it is no longer an operator")
     .action((options: { email: string; end?: boolean }) => changeOperator(session, options));
+  const oidc = account
+    .command("oidc")
+    .description("choose whether people sign in by the issuer only, whatever the setting oidc_only says")
+    .addOption(
+      new Option("--only <choice>", "on: passwords are off; off: they work")
+        .choices(["on", "off"])
+        .makeOptionMandatory(),
+    )
+    .action((options: { only: "on" | "off" }) => requireIssuer(session, options));
+  addCommonOptions(oidc, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
   addCommonOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls", "seal_key"]);
   addCommonOptions(operator, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
   addCommonOptions(list, ["data_dir", "encryption_key_file"]);
@@ -97,6 +108,16 @@ async function changeOperator(session: Session, options: { email: string; end?: 
     isOperator
       ? `${account.email} is ${now} an operator and can read the log of the installation.`
       : `${account.email} is ${auditId === null ? "not" : "no longer"} an operator.`,
+  ]);
+}
+
+async function requireIssuer(session: Session, options: { only: "on" | "off" }): Promise<void> {
+  const only = options.only === "on";
+  const { auditId } = await administer(session, options, (_, parts) => chooseIssuerOnly(parts, only, ACTOR));
+  await session.print({ only, audit_id: auditId }, [
+    only
+      ? "People sign in by the issuer only. An owner with a second factor can still use a password."
+      : "People can sign in with a password, whatever the setting oidc_only says.",
   ]);
 }
 

@@ -10,11 +10,14 @@ export const normaliseEmail = (email: string): string => email.trim().normalize(
 
 export const isEmail = (text: string): boolean => text.isWellFormed() && EMAIL.test(normaliseEmail(text));
 
+/** In place of a password: nobody can sign in to the account with one. */
+export const NO_PASSWORD = "";
+
 export interface AccountRecord {
   id: string;
   email: string;
   name: string;
-  /** PHC string, Argon2id. */
+  /** PHC string, Argon2id; {@link NO_PASSWORD} for an account that only signs in by an issuer. */
   password: string;
   /** The encrypted secret of the authenticator; see `factor-key.ts`. */
   totpSecret: string | null;

@@ -17,10 +17,17 @@ const MAX_WINDOWS = 50;
 const MAX_ACCOUNTS = 20;
 
 /**
- * Why it failed: the wrong password or no such account, the wrong code, either of them of somebody who was signed in, or
- * too many attempts.
+ * Why it failed: the wrong password or no such account, the wrong code, either of them of somebody who was signed in, too
+ * many attempts, the right password while passwords are off, or what came from the issuer.
  */
-export type FailureReason = "password" | "password_again" | "second_factor" | "second_factor_again" | "rate_limited";
+export type FailureReason =
+  | "password"
+  | "password_again"
+  | "second_factor"
+  | "second_factor_again"
+  | "rate_limited"
+  | "issuer_only"
+  | "issuer";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");

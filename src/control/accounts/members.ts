@@ -5,6 +5,7 @@ import type { ControlDatabase } from "../database.ts";
 import type { KeyScope } from "../keys.ts";
 import { countOf, Table } from "../table.ts";
 import { OF_INSTALLATION } from "../workspaces.ts";
+import { NO_PASSWORD } from "./accounts.ts";
 
 export const ROLES = ["owner", "member", "auditor"] as const;
 
@@ -52,6 +53,13 @@ export function findMember(connection: Connection, workspaceId: string, accountI
 /** The membership of a workspace that an account has just created. */
 export const FOUNDER = { role: "owner", requiresSecondFactor: false, locked: false } as const;
 
+/**
+ * The condition on an account that meets the requirement of a second factor. For an account without a password the issuer
+ * is responsible: it must have said so at the last sign-in. A password alone is never enough.
+ */
+const HAS_SECOND_FACTOR = `(a.totp_since IS NOT NULL OR a.password = '${NO_PASSWORD}' AND EXISTS
+  (SELECT 1 FROM identities i WHERE i.account_id = a.id AND i.multi_factor = 1))`;
+
 type MembershipRow = readonly [
   ...[id: string, name: string, role: Role, createdAt: number],
   requiresSecondFactor: number,
@@ -62,7 +70,7 @@ type MembershipRow = readonly [
 export function listMemberships(connection: Connection, accountId: string): Membership[] {
   return connection
     .all<MembershipRow>(
-      `SELECT w.id, w.name, m.role, w.created_at, w.second_factor_since IS NOT NULL, a.totp_since IS NOT NULL
+      `SELECT w.id, w.name, m.role, w.created_at, w.second_factor_since IS NOT NULL, ${HAS_SECOND_FACTOR}
        FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts a ON a.id = m.account_id
        WHERE m.account_id = ? AND NOT w.${OF_INSTALLATION} ORDER BY m.joined_at, w.id`,
       [accountId],

@@ -20,6 +20,8 @@ export interface AccountParts extends ActParts {
   attempts: Attempts;
   factorKey: FactorKey;
   signup: SignupMode;
+  /** What the setting says; see `issuer-only.ts`. */
+  issuerOnly: boolean;
 }
 
 /** Where a request came from. */

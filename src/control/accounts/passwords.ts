@@ -4,6 +4,7 @@
  */
 import type { RandomPool } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
+import { NO_PASSWORD } from "./accounts.ts";
 import { refuseCommonPassword } from "./common-passwords.ts";
 
 /** In code points, after normalisation. */
@@ -50,11 +51,12 @@ export class Passwords {
     return this.#inTurn(() => Bun.password.hash(normalised(password), OPTIONS));
   }
 
-  /** Reports whether the password matches. For null it takes as long and returns false. */
+  /** Reports whether the password matches. Without a stored one it takes as long and returns false. */
   verify(password: string, stored: string | null): Promise<boolean> {
     return this.#inTurn(async () => {
-      const right = await Bun.password.verify(normalised(password), stored ?? this.#nobody);
-      return right && stored !== null;
+      const isStored = stored !== null && stored !== NO_PASSWORD;
+      const right = await Bun.password.verify(normalised(password), isStored ? stored : this.#nobody);
+      return right && isStored;
     });
   }
 

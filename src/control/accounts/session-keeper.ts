@@ -13,6 +13,7 @@ import { findOperator } from "./operators.ts";
 import type { AccountParts, Origin } from "./parts.ts";
 import {
   findSessionByDigest,
+  ISSUER_SESSION_LIFETIME_MS,
   insertSession,
   markSeen,
   SESSION_LIFETIME_MS,
@@ -101,12 +102,16 @@ export interface BegunSession {
   device: string;
 }
 
-/** Begins a session of an account. Must run in a transaction of the control database. */
+/**
+ * Begins a session of an account. Must run in a transaction of the control database.
+ * @param issuerSession the session at the issuer that it follows; null for one that began with a password
+ */
 export function beginSession(
   connection: Connection,
   { clock, ids, random }: AccountParts,
   account: { id: string; email: string },
   origin: Origin,
+  { issuerSession = null }: { issuerSession?: string | null } = {},
 ): BegunSession {
   const now = clock();
   const { text: token, digest } = makeSecret(random);
@@ -115,9 +120,10 @@ export function beginSession(
     accountId: account.id,
     createdAt: now,
     lastSeenAt: now,
-    expiresAt: now + SESSION_LIFETIME_MS,
+    expiresAt: now + (issuerSession === null ? SESSION_LIFETIME_MS : ISSUER_SESSION_LIFETIME_MS),
     address: origin.address,
     userAgent: printable(origin.userAgent),
+    issuerSession,
   };
   insertSession(connection, session, digest);
   const known = knownDevice(connection, account.email, origin.device);

@@ -7,6 +7,8 @@ const HOUR_MS = 3_600_000;
 const SESSION_IDLE_MS = 12 * HOUR_MS;
 /** A session ends this long after it began, even when it is used. */
 export const SESSION_LIFETIME_MS = 7 * 24 * HOUR_MS;
+/** The life of a session that an issuer began. The person's groups are read again when the next one begins. */
+export const ISSUER_SESSION_LIFETIME_MS = 8 * HOUR_MS;
 /** Sessions of one account. A further one ends the one that was unused for longest. */
 const MAX_SESSIONS = 50;
 
@@ -18,6 +20,8 @@ export interface SessionRecord {
   expiresAt: number;
   address: string;
   userAgent: string;
+  /** The session at the issuer; empty when the issuer named none, null for a session that began with a password. */
+  issuerSession: string | null;
 }
 
 const SESSIONS = new Table<SessionRecord>("sessions", {
@@ -28,6 +32,7 @@ const SESSIONS = new Table<SessionRecord>("sessions", {
   expiresAt: "expires_at",
   address: "address",
   userAgent: "user_agent",
+  issuerSession: "issuer_session",
 });
 
 /** Returns when a session ends if it is not used again. */

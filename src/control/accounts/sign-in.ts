@@ -3,8 +3,9 @@ import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { digestName, digestOf } from "../secret.ts";
-import { type AccountRecord, findAccount, findAccountByEmail, normaliseEmail } from "./accounts.ts";
+import { type AccountRecord, findAccount, findAccountByEmail, NO_PASSWORD, normaliseEmail } from "./accounts.ts";
 import { addressDetails, type FailureReason } from "./failed-sign-ins.ts";
+import { isIssuerOnly, mayBreakGlass } from "./issuer-only.ts";
 import { findUsableLink } from "./links.ts";
 import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
 import { hasSecondFactor, takeCode } from "./second-factor.ts";
@@ -21,13 +22,15 @@ interface Credentials {
 /**
  * Signs in. An unknown account and a wrong password give the same response after the same time, and count against the
  * same limits.
- * @throws {Problem} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `rate_limited`, `unavailable`
+ * @throws {Problem} `sign_in_failed`, `second_factor_required`, `second_factor_failed`, `issuer_only`, `rate_limited`,
+ *   `unavailable`
  */
 export async function signIn(parts: AccountParts, credentials: Credentials, origin: Origin) {
   const email = normaliseEmail(credentials.email);
   const account = findAccountByEmail(parts.control.connection, email);
   try {
     const proof = await authenticated(parts, account, { ...credentials, email }, origin);
+    refuseWhenIssuerOnly(parts, account as AccountRecord);
     return await begunFor(parts, account as AccountRecord, proof, origin);
   } catch (error) {
     const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
@@ -43,6 +46,7 @@ const FAILURES: Readonly<Record<string, FailureReason>> = {
   sign_in_failed: "password",
   second_factor_failed: "second_factor",
   rate_limited: "rate_limited",
+  issuer_only: "issuer_only",
 };
 
 /** The same of somebody who is signed in. */
@@ -53,6 +57,15 @@ const FAILURES_IN_SESSION: typeof FAILURES = {
 };
 
 const wrongPassword = () => new Problem("sign_in_failed", "The mail address or the password is wrong.");
+
+/** Refuses somebody whose password was right, so that the answer tells nobody else which accounts there are. */
+function refuseWhenIssuerOnly({ control: { connection }, issuerOnly }: AccountParts, account: AccountRecord): void {
+  if (!isIssuerOnly(connection, issuerOnly) || mayBreakGlass(connection, account)) return;
+  throw new Problem(
+    "issuer_only",
+    "Signing in with a password is off. Sign in by the issuer: GET /account/oidc/start. Only an owner with a second factor can still use a password.",
+  );
+}
 
 /** How somebody proved who they are. */
 interface Proof {
@@ -115,6 +128,12 @@ export function confirmPassword(parts: AccountParts, session: SessionRecord, pas
     const attempt = parts.attempts.passwordAgain(session.id);
     const account = findAccount(parts.control.connection, session.accountId);
     const right = await parts.passwords.verify(password, account?.password ?? null);
+    if (account?.password === NO_PASSWORD) {
+      throw new Problem(
+        "password_wrong",
+        "Your account has no password: you sign in by the issuer, which keeps your factors.",
+      );
+    }
     if (account === undefined || !right) throw new Problem("password_wrong", "This is not your current password.");
     attempt.succeeded();
     return account;

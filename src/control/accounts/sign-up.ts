@@ -7,6 +7,7 @@ import { digestOf } from "../secret.ts";
 import { nameProblem } from "../workspaces.ts";
 import { type AccountRecord, findAccountByEmail, hasAccounts, normaliseEmail } from "./accounts.ts";
 import { addressDetails } from "./failed-sign-ins.ts";
+import { isIssuerOnly } from "./issuer-only.ts";
 import { findUsableLink, type LinkRecord } from "./links.ts";
 import { FOUNDER, findMembership, type Membership, type Role } from "./members.ts";
 import { type AccountParts, administrationOf, type Origin, ownEvent } from "./parts.ts";
@@ -79,7 +80,9 @@ export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Orig
 }
 
 /** Returns the link of a sign-up, or null when it needs none. */
-function admit({ control, clock, attempts, signup }: AccountParts, token: string | null, origin: Origin) {
+function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, token: string | null, origin: Origin) {
+  const isOff = isIssuerOnly(control.connection, issuerOnly);
+  if (isOff && token === null) throw closed("Accounts are made by signing in by the issuer.");
   if (token === null) {
     if (signup === "open" && hasAccounts(control.connection)) {
       attempts.openSignUp(origin.address);
@@ -94,6 +97,9 @@ function admit({ control, clock, attempts, signup }: AccountParts, token: string
     // It counts as an attempt, although a token cannot be guessed.
     attempts.link(origin.address);
     throw linkNotFound();
+  }
+  if (isOff && link.createdBy.startsWith("usr_")) {
+    throw closed("Accounts are made by signing in by the issuer. Sign in there, and then open the link again.");
   }
   if (signup === "closed" && link.createdBy.startsWith("usr_")) {
     throw closed("Sign-up is closed. Ask the operator for a link.");

@@ -4,6 +4,10 @@ import { findMembership, type Membership, requireMembership, requireOwner } from
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import type { JsonObject } from "../../json.ts";
+import type { Flows } from "../../oidc/flows.ts";
+import type { RoleRules } from "../../oidc/group-roles.ts";
+import type { Issuer } from "../../oidc/issuer.ts";
+import type { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import type { ActivityInterval } from "../../operation-facts.ts";
 import type { EventName } from "../../operations.ts";
 import { type CompiledEndpoint, compileEndpoint, type Endpoint, type NoMembers, type ParamsOf } from "../route.ts";
@@ -21,6 +25,23 @@ export interface AccountDeps {
   ): Promise<{ body: JsonObject; auditId: string | null }>;
   /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
+  /** The issuer that people can sign in by; null without one. */
+  oidc: {
+    issuer: Issuer;
+    rules: RoleRules;
+    flows: Flows;
+    /** Called when the issuer failed, or what came from it was refused. */
+    onTrouble(error: IssuerRefused | IssuerUnavailable): void;
+  } | null;
+}
+
+/** What the issuer sends, or has a browser send. */
+interface FromIssuer {
+  query: URLSearchParams;
+  /** Of a POST. */
+  form: URLSearchParams;
+  /** The secret of the sign-in that waits for this browser. */
+  flow: string | null;
 }
 
 /** A request after validation. */
@@ -34,6 +55,8 @@ interface ActionRequest<P extends string, B> {
 
 /** The result of an action. */
 export interface ActionReply {
+  /** Where the browser goes, in place of a body. */
+  location?: string;
   /** Absent for 204. */
   body?: JsonObject;
   cookies?: readonly string[];
@@ -52,6 +75,8 @@ interface ActionDocs {
   recordedAs?: readonly EventName[];
   /** Its response may set or clear the cookie of the session. */
   setsCookies?: true;
+  /** It answers with another address. */
+  redirects?: true;
 }
 
 /** An action as it is written. `Who`: the members of its requests that say who asks. */
@@ -63,20 +88,24 @@ interface ActionDefinition<At extends string, B extends TObject, Who> extends En
 export interface Action extends CompiledEndpoint, ActionDocs {
   /** Needs no session. */
   isPublic: boolean;
-  run: Run<ActionRequest<string, unknown> & { signedIn: SignedIn | null }>;
+  /** The issuer sends it, or has a browser send it: any query, a form as body, and no Origin. */
+  isFromIssuer: boolean;
+  run: Run<ActionRequest<string, unknown> & FromIssuer & { signedIn: SignedIn | null }>;
 }
 
 const defining =
-  <Who>(isPublic: boolean) =>
+  <Who>(isPublic: boolean, isFromIssuer = false) =>
   <At extends string, B extends TObject = NoMembers>(definition: ActionDefinition<At, B, Who>): Action => ({
     ...definition,
     ...compileEndpoint(definition),
     isPublic,
+    isFromIssuer,
     run: definition.run as unknown as Action["run"],
   });
 
-/** Defines a route that needs no session, and one that needs a session. */
+/** Defines a route that needs no session, one for the issuer's requests, and one that needs a session. */
 export const publicAction = defining<unknown>(true);
+export const issuerAction = defining<FromIssuer>(true, true);
 export const action = defining<{ signedIn: SignedIn }>(false);
 
 /** Who asks for something of a workspace: an account, and its membership of the path's `workspace_id`. */

@@ -1,6 +1,7 @@
 /** The routes that need no session: signing up, signing in, and inspecting a link. */
 import { Type as t } from "@sinclair/typebox";
 import { hasAccounts } from "../../control/accounts/accounts.ts";
+import { isIssuerOnly } from "../../control/accounts/issuer-only.ts";
 import { findUsableLink } from "../../control/accounts/links.ts";
 import type { BegunSession } from "../../control/accounts/session-keeper.ts";
 import { SESSION_LIFETIME_MS } from "../../control/accounts/sessions.ts";
@@ -26,8 +27,13 @@ export const entryActions = [
     summary: "How accounts are made here",
     description: "Who may sign up, and whether there is no account yet.",
     response: { description: "The state.", schema: schema.Status },
-    run: (_request, { parts }) => ({
-      body: { signup: parts.signup, first_account: !hasAccounts(parts.control.connection) },
+    run: (_request, { parts, oidc }) => ({
+      body: {
+        signup: parts.signup,
+        first_account: !hasAccounts(parts.control.connection),
+        issuer: oidc?.issuer.name ?? null,
+        issuer_only: oidc !== null && isIssuerOnly(parts.control.connection, parts.issuerOnly),
+      },
     }),
   }),
 
@@ -116,7 +122,7 @@ export const entryActions = [
     recordedAs: ["account.sign_in"],
     setsCookies: true,
     response: { description: "Who is signed in.", schema: schema.WhoAmI },
-    problems: ["sign_in_failed", "second_factor_required", "second_factor_failed"],
+    problems: ["sign_in_failed", "second_factor_required", "second_factor_failed", "issuer_only"],
     async run({ body, origin }, { parts }) {
       const credentials = { email: body.email, password: body.password, code: body.code ?? null };
       const { account, begun, auditId } = await signIn(parts, credentials, origin);

@@ -3,12 +3,13 @@ import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Failure } from "../../failure.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { closingIsKnown } from "../../timer.ts";
+import { readForm } from "../pipeline/body.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
 import type { AppDeps } from "../pipeline/pipeline.ts";
 import { conditionOf } from "../pipeline/precondition.ts";
 import { refuseRetryKey } from "../pipeline/retry.ts";
-import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
+import { deviceToken, flowSecret, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
 
@@ -22,11 +23,12 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   const signedIn = action.isPublic ? null : requireSession(headers, accounts);
   exchange.accountId = signedIn?.accountId ?? null;
   exchange.operation = `account.${action.name}`;
-  requireSameOrigin(request.method, headers);
+  if (!action.isFromIssuer) requireSameOrigin(request.method, headers);
   if (action.method !== "GET") refuseHeaders(headers);
   const params = checkParams(action, routed.params);
   const body = action.body === null ? {} : await takeBody(action, request, deps);
-  readQuery(action, routed.queryText);
+  if (!action.isFromIssuer) readQuery(action, routed.queryText);
+  const asked = action.isFromIssuer ? await fromIssuer(routed) : NOT_FROM_ISSUER;
   await requireConnection(request, deps);
   const origin = {
     address: clientAddress(deps.trustedProxies, deps.peerOf?.(request) ?? null, headers),
@@ -35,10 +37,29 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   };
   const base = `https://${headers.get("host") ?? "localhost"}`;
   try {
-    return respond(await action.run({ params, body, origin, base, signedIn }, accounts), action.status, exchange);
+    return respond(
+      await action.run({ params, body, origin, base, signedIn, ...asked }, accounts),
+      action.status,
+      exchange,
+    );
   } catch (error) {
     throw problemOf(error);
   }
+}
+
+/** Far more than a token has. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+const NOTHING = new URLSearchParams();
+const NOT_FROM_ISSUER = { query: NOTHING, form: NOTHING, flow: null };
+
+/** Reads what the issuer sends. @throws {Problem} 415, 413 */
+async function fromIssuer({ request, queryText }: RoutedAction) {
+  return {
+    query: new URLSearchParams(queryText),
+    form: request.method === "POST" ? await readForm(request, { maxBodyBytes: MAX_FORM_BYTES }) : NOTHING,
+    flow: flowSecret(request.headers),
+  };
 }
 
 /** Refuses headers that would make a change safe, since no action honours one. @throws {Problem} */
@@ -78,10 +99,14 @@ function problemOf(error: unknown): unknown {
 
 function respond(reply: ActionReply, status: number, exchange: Exchange): Response {
   exchange.auditId = reply.auditId ?? null;
-  const { body, cookies = [] } = reply;
+  const { body, cookies = [], location } = reply;
   const headers = new Headers(exchange.headers("application/json"));
   for (const cookie of cookies) headers.append("set-cookie", cookie);
   if (body !== undefined) return new Response(JSON.stringify(body), { status, headers });
   headers.delete("content-type");
+  if (location !== undefined) {
+    headers.set("location", location);
+    return new Response(null, { status: 303, headers });
+  }
   return new Response(null, { status: 204, headers });
 }

@@ -100,6 +100,14 @@ const GivenLabel = nullable(t.String({ examples: ["billing"] }));
 export const Status = shape("SignUpStatus", {
   signup: oneOf(["invite", "open", "closed"]),
   first_account: t.Boolean({ description: "True while there is no account." }),
+  issuer: nullable(
+    t.String({ description: "The OpenID issuer that people can sign in by.", examples: ["https://id.example.org"] }),
+  ),
+  issuer_only: t.Boolean({ description: "Signing in with a password is off, except for owners with a second factor." }),
+});
+
+export const IssuerAddress = shape("IssuerAddress", {
+  url: t.String({ examples: ["https://id.example.org/authorize?client_id=governd"] }),
 });
 
 export const LinkShape = shape("Link", {

@@ -8,6 +8,13 @@ import { Problem } from "../../problem.ts";
 export const SESSION_COOKIE = "__Host-governd_session";
 const DEVICE_COOKIE = "__Host-governd_device";
 
+/**
+ * The cookie of a sign-in that waits at the issuer. The issuer sends the browser back, so the browser must send it with a
+ * request that another site began (`SameSite=Lax`).
+ */
+const FLOW_COOKIE = "__Host-governd_issuer";
+const FLOW_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 /** The life of the device's cookie. It grants nothing but a separate count of failed attempts. */
@@ -32,6 +39,14 @@ export const deviceToken = (headers: Headers): string | null => cookie(headers, 
 export function setSession(token: string, seconds: number): string {
   return `${SESSION_COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${seconds}`;
 }
+
+export const flowSecret = (headers: Headers): string | null => cookie(headers, FLOW_COOKIE);
+
+export function setFlow(secret: string, seconds: number): string {
+  return `${FLOW_COOKIE}=${secret}; ${FLOW_ATTRIBUTES}; Max-Age=${seconds}`;
+}
+
+export const clearFlow = (): string => `${FLOW_COOKIE}=; ${FLOW_ATTRIBUTES}; Max-Age=0`;
 
 export const clearSession = (): string => `${SESSION_COOKIE}=; ${ATTRIBUTES}; Max-Age=0`;
 

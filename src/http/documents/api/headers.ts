@@ -26,6 +26,7 @@ export const HEADERS = {
   },
   "WWW-Authenticate": text("What authenticates a request here.", 'ApiKey realm="governd"'),
   ETag: text("The version in quotes.", '"v3"'),
+  Location: text("Where the browser goes.", "/"),
   "Content-Disposition": text("The name of the file.", 'attachment; filename="audit-support-bot-2026-01-31.json"'),
   "X-Export-Cursor": text("What continues the export when it breaks off.", "eyJ2IjoxfQ"),
   "Content-Encoding": text("How the body is compressed, if `Accept-Encoding` allowed it.", "gzip"),

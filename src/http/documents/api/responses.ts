@@ -63,14 +63,17 @@ function ownProblems({ operation, problems }: Route): readonly ProblemCode[] {
 
 /** Returns the `responses` of a route of `/account`. */
 export function actionResponses(action: Action, name: string, components: Components): JsonObject {
-  const { response, status, recordedAs, setsCookies, problems } = action;
+  const { response, status, recordedAs, setsCookies, redirects, problems } = action;
   const sent: HeaderName[] = [];
+  if (redirects) sent.push("Location");
   if (recordedAs !== undefined) sent.push("X-Audit-Id");
   if (setsCookies) sent.push("Set-Cookie");
   const headers = components.headers(sent);
   const good =
     response === undefined
-      ? { 204: { description: "Done.", ...headers } }
+      ? redirects
+        ? { 303: { description: "Where the browser goes.", ...headers } }
+        : { 204: { description: "Done.", ...headers } }
       : {
           [status]: {
             description: response.description,

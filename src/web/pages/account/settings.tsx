@@ -1,14 +1,16 @@
 /** The user's account: name, password, second factor, sessions. */
 import { ask } from "../../api/client.ts";
-import type { Account, Session } from "../../api/types.ts";
-import { useAction, useItems } from "../../state/load.ts";
+import type { Account, Session, Status } from "../../api/types.ts";
+import { useAction, useAsk, useItems } from "../../state/load.ts";
 import { session, updateSession } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
 import { Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { Heading, Problem, Section, Show } from "../../ui/parts.tsx";
 import { NewPassword, Password } from "./fields.tsx";
+import { IssuerProblem } from "./sign-in.tsx";
 import { TotpSection } from "./totp.tsx";
 
 export function SettingsPage() {
@@ -20,6 +22,7 @@ export function SettingsPage() {
       <NameSection account={account} />
       <PasswordSection />
       <TotpSection account={account} />
+      <IssuerSection />
       <SessionsSection />
     </>
   );
@@ -61,6 +64,55 @@ function PasswordSection() {
         <NewPassword label="New password" {...field("new_password")} note=". Your other sessions end." />
       </Form>
     </Section>
+  );
+}
+
+/** The link between the account and the issuer. */
+function IssuerSection() {
+  const status = useAsk<Status>("/account/status");
+  const issuer = status.data?.issuer ?? null;
+  if (issuer === null) return null;
+  return (
+    <Section title="Sign-in by the issuer">
+      <IssuerProblem />
+      <p>
+        Link your account to <strong>{new URL(issuer).host}</strong> to sign in there as well. Whoever signs in next at
+        the issuer in this browser is linked to it.
+      </p>
+      <div class="row">
+        <DialogButton dialog={<LinkDialog />}>Link to the issuer</DialogButton>
+        <DialogButton
+          kind="danger-quiet"
+          dialog={
+            <Confirm
+              title="End the link to the issuer?"
+              action="End the link"
+              danger
+              onConfirm={() => ask("/account/oidc/link", { method: "DELETE" })}
+            >
+              <p>You then sign in with your password only. Sessions that began at the issuer end.</p>
+            </Confirm>
+          }
+        >
+          End the link
+        </DialogButton>
+      </div>
+    </Section>
+  );
+}
+
+function LinkDialog() {
+  const { field, values } = useFields({ password: "" });
+  const link = async () => {
+    const { url } = await ask<{ url: string }>("/account/oidc/link", { body: values });
+    location.assign(url);
+  };
+  return (
+    <Dialog title="Link to the issuer">
+      <Form onSubmit={link} submit="Go to the issuer" cancel>
+        <Password label="Current password" {...field("password")} autofocus />
+      </Form>
+    </Dialog>
   );
 }
 

@@ -1,6 +1,6 @@
 /** Signing in, with the second factor when the account has one, and setting a new password with the operator's link. */
 import { useEffect, useState } from "preact/hooks";
-import { ask, isCode } from "../../api/client.ts";
+import { address, ask, isCode } from "../../api/client.ts";
 import type { Account, SignedIn, Status } from "../../api/types.ts";
 import { useAsk } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
@@ -26,7 +26,17 @@ export function SignInPage() {
   if (signedIn) return null;
   return (
     <Door title="Sign in">
-      <SignInForm onSignedIn={beginSession} />
+      <IssuerProblem />
+      {status.data?.issuer != null && <ByIssuer issuer={status.data.issuer} />}
+      {status.data?.issuer_only === true ? (
+        <details>
+          <summary>Sign in with a password</summary>
+          <p class="small faint">Only an owner with a second factor can, so that a broken issuer locks nobody out.</p>
+          <SignInForm onSignedIn={beginSession} />
+        </details>
+      ) : (
+        <SignInForm onSignedIn={beginSession} />
+      )}
       {status.data?.first_account === true && (
         <p class="callout small">
           There is no account yet. Open the one-time link that <code>governd serve</code> printed when it started, or
@@ -43,6 +53,39 @@ export function SignInPage() {
         <code class="nowrap">governd account link --email …</code>
       </p>
     </Door>
+  );
+}
+
+/** The button that leads to the issuer. */
+function ByIssuer({ issuer }: { issuer: string }) {
+  return (
+    <p>
+      <a class="button button-primary button-wide" href={address("/account/oidc/start", { next: nextPlace() })}>
+        Sign in by {new URL(issuer).host}
+      </a>
+    </p>
+  );
+}
+
+/** Why somebody who came back from the issuer is not signed in, or not linked. */
+const ISSUER_PROBLEMS: Readonly<Record<string, string>> = {
+  sign_in_failed:
+    "The issuer did not let you in here: your groups there give you no role, or the sign-in took too long. Begin again, or ask whoever runs this daemon.",
+  email_taken:
+    "There is already an account with your mail address. Sign in to it with its password, and link it to the issuer in its settings.",
+  unavailable: "The issuer cannot be reached now. Try again shortly, or sign in with a password.",
+  identity_taken:
+    "Whoever signed in at the issuer has another account here, or your account is linked to somebody else.",
+};
+
+/** Shows the problem that the address names. */
+export function IssuerProblem() {
+  const code = place.value.query.get("issuer_problem");
+  if (code === null) return null;
+  return (
+    <p class="callout tone-bad" role="alert">
+      {ISSUER_PROBLEMS[code] ?? "Signing in by the issuer did not work. Begin again."}
+    </p>
   );
 }
 

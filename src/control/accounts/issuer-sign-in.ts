@@ -1,0 +1,253 @@
+/** Signing in by an OpenID issuer, and what the issuer then decides: roles, and the end of sessions. */
+import { showTime } from "../../ids.ts";
+import { type IssuedRoles, issuedRoles, type RoleRules, roleIn } from "../../oidc/group-roles.ts";
+import type { Identity } from "../../oidc/issuer.ts";
+import type { LoggedOut } from "../../oidc/logout-token.ts";
+import { Problem } from "../../problem.ts";
+import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
+import type { Change } from "../changes.ts";
+import { listWorkspaces, nameProblem } from "../workspaces.ts";
+import {
+  type AccountRecord,
+  findAccount,
+  findAccountByEmail,
+  isEmail,
+  NO_PASSWORD,
+  normaliseEmail,
+} from "./accounts.ts";
+import { addressDetails } from "./failed-sign-ins.ts";
+import { findIdentity, type IdentityRecord, isIssued, listIdentities, noteFactors } from "./identities.ts";
+import { findMember, type Role } from "./members.ts";
+import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
+import { beginSession, knownDevice } from "./session-keeper.ts";
+import { listSessions } from "./sessions.ts";
+
+/**
+ * Signs in somebody whom the issuer vouches for, who gets the roles that their groups give now. The first sign-in makes
+ * an account.
+ * @throws {Problem} `sign_in_failed` when no group lets them in, `email_taken`, `unavailable`
+ */
+export async function signInByIssuer(parts: AccountParts, rules: RoleRules, identity: Identity, origin: Origin) {
+  const { connection } = parts.control;
+  const roles = issuedRoles(rules, identity.groups);
+  const known = findIdentity(connection, identity.issuer, identity.subject);
+  if (roles === null) {
+    if (known !== undefined) await withdraw(parts, known);
+    throw new Problem(
+      "sign_in_failed",
+      "Your groups at the issuer give you no role here. Ask whoever runs this daemon, or whoever manages the groups.",
+    );
+  }
+  const account = await accountOf(parts, identity, known, origin);
+  await giveRoles(parts, account.id, identity.issuer, roles);
+  return await begun(parts, account, identity, origin);
+}
+
+/** Returns the account of an identity, which the first sign-in makes. */
+async function accountOf(
+  parts: AccountParts,
+  identity: Identity,
+  known: IdentityRecord | undefined,
+  origin: Origin,
+): Promise<AccountRecord> {
+  const { control, clock, ids } = parts;
+  const { issuer, subject } = identity;
+  const found = known && findAccount(control.connection, known.accountId);
+  if (found !== undefined) return found;
+  const account = draftAccount(ids.next("usr"), identity, clock());
+  const { record } = await act(parts, INSTALLATION, () => {
+    const other = findIdentity(control.connection, issuer, subject);
+    if (other !== undefined) {
+      return { event: null, result: { record: findAccount(control.connection, other.accountId) as AccountRecord } };
+    }
+    if (findAccountByEmail(control.connection, account.email) !== undefined) throw emailTaken();
+    const details = { link_id: null, joined_workspace_id: null, issuer, subject, ...addressDetails(origin.address) };
+    return {
+      event: ownEvent("account.create", account.id, details),
+      changes: [["addAccount", account], linked(account, identity)],
+      result: { record: account },
+    };
+  });
+  return record;
+}
+
+const linked = ({ id: accountId, createdAt: linkedAt }: { id: string; createdAt: number }, of: Identity): Change => [
+  "addIdentity",
+  { issuer: of.issuer, subject: of.subject, accountId, linkedAt },
+];
+
+const emailTaken = () =>
+  new Problem(
+    "email_taken",
+    "There is already an account with your mail address. Sign in to it with its password, and link it to the issuer in the settings.",
+  );
+
+function draftAccount(id: string, { issuer, subject, email, name }: Identity, createdAt: number): AccountRecord {
+  // Without a usable address, the account gets a name of its own, which nobody can sign in with.
+  const own = `${new Bun.CryptoHasher("sha256").update(`${issuer}\n${subject}`).digest("hex").slice(0, 16)}@${new URL(issuer).hostname}`;
+  const address = email !== null && isEmail(email) ? normaliseEmail(email) : own;
+  const shown = name?.trim() ?? "";
+  return {
+    id,
+    email: address,
+    name: shown !== "" && nameProblem(shown) === null ? shown : (address.split("@")[0] as string),
+    password: NO_PASSWORD,
+    totpSecret: null,
+    totpSince: null,
+    totpStep: 0,
+    createdAt,
+  };
+}
+
+/**
+ * Gives an account the roles that its groups give, and takes back those that they gave before. A role that somebody gave
+ * here, or the account's own workspace, stays as it is. A workspace may lose its last owner so: the issuer decides.
+ */
+async function giveRoles(parts: AccountParts, accountId: string, issuer: string, roles: IssuedRoles): Promise<void> {
+  for (const { id } of listWorkspaces(parts.control.connection)) {
+    await giveRole(parts, { workspaceId: id, accountId }, issuer, roleIn(roles, id));
+  }
+}
+
+async function giveRole(
+  parts: AccountParts,
+  { workspaceId, accountId }: { workspaceId: string; accountId: string },
+  issuer: string,
+  role: Role | null,
+): Promise<void> {
+  const { control, clock } = parts;
+  const present = () => {
+    const member = findMember(control.connection, workspaceId, accountId);
+    const isOwn = member !== undefined && !isIssued(control.connection, workspaceId, accountId);
+    return { member, isRight: isOwn || (member?.role ?? null) === role };
+  };
+  // Almost always nothing changes, which needs no lock.
+  if (present().isRight) return;
+  await act(parts, workspaceId, () => {
+    const { member, isRight } = present();
+    if (isRight) return { event: null };
+    const details = { account_id: accountId, issuer };
+    if (role === null) {
+      return {
+        event: { operation: "member.remove", actor: accountId, details: { ...details, role: member?.role ?? null } },
+        changes: [["removeMember", { workspaceId, accountId }]],
+      };
+    }
+    if (member !== undefined) {
+      const change = { ...details, role, role_before: member.role };
+      return {
+        event: { operation: "member.change", actor: accountId, details: change },
+        changes: [["setRole", { workspaceId, accountId, role }]],
+      };
+    }
+    const joinedAt = clock();
+    const join = { ...details, invitation_id: null, role, joined_at: showTime(joinedAt) };
+    return {
+      event: { operation: "member.join", actor: accountId, details: join },
+      changes: [
+        ["addMember", { workspaceId, accountId, role, joinedAt }],
+        ["issueRole", { workspaceId, accountId }],
+      ],
+    };
+  });
+}
+
+/** Takes everything from somebody whom the issuer's groups no longer let in. */
+async function withdraw(parts: AccountParts, { accountId, issuer, subject }: IdentityRecord): Promise<void> {
+  await giveRoles(parts, accountId, issuer, { everywhere: null, byWorkspace: new Map() });
+  await endIssuerSessions(parts, issuer, { subject, session: null });
+}
+
+/** Records the sign-in and begins its session. */
+async function begun(parts: AccountParts, account: AccountRecord, identity: Identity, origin: Origin) {
+  const { control } = parts;
+  const { issuer, subject, session, isMultiFactor } = identity;
+  const isKnown = knownDevice(control.connection, account.email, origin.device) !== null;
+  const details = { second_factor: null, known_device: isKnown, issuer, ...addressDetails(origin.address) };
+  const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
+  const started = control.change((connection) => {
+    const known = findIdentity(connection, issuer, subject);
+    if (known?.accountId !== account.id) throw new Problem("sign_in_failed", "The link to the issuer has just ended.");
+    noteFactors(connection, known, isMultiFactor);
+    return beginSession(connection, parts, account, origin, { issuerSession: session ?? "" });
+  });
+  return { account, begun: started, auditId };
+}
+
+/**
+ * Links an identity to an account that has a password.
+ * @throws {Problem} `identity_taken` when it is another account's, or the account has another one of this issuer
+ */
+export function linkIdentity(parts: AccountParts, accountId: string, identity: Identity) {
+  const { control, clock } = parts;
+  const { issuer, subject } = identity;
+  return act(parts, INSTALLATION, () => {
+    const known = findIdentity(control.connection, issuer, subject);
+    if (known?.accountId === accountId) return { event: null };
+    const own = listIdentities(control.connection, accountId).some((one) => one.issuer === issuer);
+    if (known !== undefined || own) {
+      throw new Problem(
+        "identity_taken",
+        own
+          ? "Your account is linked to somebody else at the issuer. End that link first: DELETE /account/oidc/link."
+          : "This identity at the issuer belongs to another account here.",
+      );
+    }
+    return {
+      event: ownEvent("account.link_identity", accountId, { issuer, subject }),
+      changes: [linked({ id: accountId, createdAt: clock() }, identity)],
+    };
+  });
+}
+
+/** Ends the link of an account to the issuer, and the sessions that began there. */
+export function unlinkIdentity(
+  parts: AccountParts,
+  accountId: string,
+  issuer: string,
+): Promise<Recorded<string | null>> {
+  return act(parts, INSTALLATION, () => {
+    const own = listIdentities(parts.control.connection, accountId).find((one) => one.issuer === issuer);
+    if (own === undefined) return { event: null };
+    return {
+      event: ownEvent("account.unlink_identity", accountId, { issuer }),
+      changes: [
+        ["dropIdentity", { issuer, subject: own.subject }],
+        ["endIssuerSessions", { accountId, session: null }],
+      ],
+    };
+  });
+}
+
+/** Ends the sessions that the issuer says are over. An unknown person or session has none. */
+export async function endIssuerSessions(
+  parts: AccountParts,
+  issuer: string,
+  { subject, session }: LoggedOut,
+): Promise<Recorded<string | null>> {
+  const { connection } = parts.control;
+  const accounts = subject === null ? ofSession(parts, session as string) : [findIdentity(connection, issuer, subject)];
+  let auditId: string | null = null;
+  for (const one of accounts) {
+    if (one !== undefined) ({ auditId } = await endSessionsOf(parts, one.accountId, issuer, session));
+  }
+  return { auditId };
+}
+
+const ofSession = ({ control }: AccountParts, session: string): { accountId: string }[] =>
+  control.connection
+    .all<[string]>("SELECT DISTINCT account_id FROM sessions WHERE issuer_session = ?", [session])
+    .map(([accountId]) => ({ accountId }));
+
+function endSessionsOf(parts: AccountParts, accountId: string, issuer: string, session: string | null) {
+  return act(parts, INSTALLATION, () => {
+    const open = listSessions(parts.control.connection, accountId, parts.clock());
+    const over = open.filter(({ issuerSession: at }) => at !== null && (session === null || at === session));
+    if (over.length === 0) return { event: null };
+    const details = { account_id: accountId, sessions: over.length, own: false, issuer };
+    return {
+      event: { operation: "account.end_sessions", actor: "system", details },
+      changes: [["endIssuerSessions", { accountId, session }]],
+    };
+  });
+}

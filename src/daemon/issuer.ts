@@ -1,0 +1,53 @@
+/** The OpenID issuer that the settings name, if any. */
+import { Failure, readText } from "../failure.ts";
+import type { AccountDeps } from "../http/account/action.ts";
+import type { Clock } from "../ids.ts";
+import type { Flows } from "../oidc/flows.ts";
+import type { RoleRules } from "../oidc/group-roles.ts";
+import { Issuer } from "../oidc/issuer.ts";
+import type { IssuerRefused, IssuerUnavailable } from "../oidc/refused.ts";
+import type { Settings } from "../settings/definitions.ts";
+import type { Logger } from "./logger.ts";
+
+/**
+ * Returns what signing in by the issuer needs; null without an issuer. `flows` outlive the settings: what was begun before
+ * they were read again can still be finished.
+ * @throws {Failure} `invalid_settings` when a file of the settings cannot be used
+ */
+export function signInIssuer(
+  { settings, clock, logger }: { settings: Settings; clock: Clock; logger: Pick<Logger, "warn"> },
+  flows: Flows,
+): AccountDeps["oidc"] {
+  const named = issuerOf(settings, clock);
+  if (named === null) return null;
+  const onTrouble = ({ reason, message }: IssuerRefused | IssuerUnavailable) =>
+    logger.warn(message, { issuer: named.issuer.name, reason });
+  return { ...named, flows, onTrouble };
+}
+
+function issuerOf(settings: Settings, clock: Clock): { issuer: Issuer; rules: RoleRules } | null {
+  const { oidc_issuer: issuer, oidc_client_id: clientId, oidc_client_secret_file: file, oidc_ca_file: ca } = settings;
+  if (issuer === null || clientId === null) return null;
+  return {
+    issuer: new Issuer({
+      issuer,
+      clientId,
+      clientSecret: file === null ? null : readSecret(file),
+      ca: ca === null ? null : readText("invalid_settings", ca, "oidc_ca_file"),
+      scopes: settings.oidc_scopes,
+      groupsClaim: settings.oidc_groups_claim,
+      clock,
+    }),
+    rules: {
+      roleMap: settings.oidc_role_map,
+      requireGroup: settings.oidc_require_group,
+      defaultRole: settings.oidc_default_role === "none" ? null : settings.oidc_default_role,
+    },
+  };
+}
+
+function readSecret(file: string): string {
+  const secret = readText("invalid_settings", file, "oidc_client_secret_file").trim();
+  if (secret === "") throw new Failure("invalid_settings", `oidc_client_secret_file ${file} is empty.`);
+  return secret;
+}

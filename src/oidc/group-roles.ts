@@ -1,0 +1,54 @@
+/** The roles that an issuer's groups give. */
+
+/** A role, from the weakest to the strongest. */
+const STRENGTH = ["auditor", "member", "owner"] as const;
+
+type IssuedRole = (typeof STRENGTH)[number];
+
+/** What a group gives. */
+export interface GroupRole {
+  group: string;
+  role: IssuedRole;
+  /** Null for all workspaces. */
+  workspaceId: string | null;
+}
+
+/** Who may sign in by the issuer, and as what. */
+export interface RoleRules {
+  roleMap: readonly GroupRole[];
+  /** Only its people may sign in; null for everybody to whom a role is given. */
+  requireGroup: string | null;
+  /** In all workspaces, for people to whom no group gives a role; null: they cannot sign in. */
+  defaultRole: IssuedRole | null;
+}
+
+/** Somebody's roles: in all workspaces, and in single ones. */
+export interface IssuedRoles {
+  everywhere: IssuedRole | null;
+  byWorkspace: ReadonlyMap<string, IssuedRole>;
+}
+
+/** Returns the roles of somebody with these groups; null when nothing lets them in. */
+export function issuedRoles(rules: RoleRules, groups: readonly string[]): IssuedRoles | null {
+  if (rules.requireGroup !== null && !groups.includes(rules.requireGroup)) return null;
+  const given = rules.roleMap.filter(({ group }) => groups.includes(group));
+  if (given.length === 0) {
+    return rules.defaultRole === null ? null : { everywhere: rules.defaultRole, byWorkspace: new Map() };
+  }
+  let everywhere: IssuedRole | null = null;
+  const byWorkspace = new Map<string, IssuedRole>();
+  for (const { role, workspaceId } of given) {
+    if (workspaceId === null) everywhere = stronger(everywhere, role);
+    else byWorkspace.set(workspaceId, stronger(byWorkspace.get(workspaceId) ?? null, role));
+  }
+  return { everywhere, byWorkspace };
+}
+
+/** Returns the role in one workspace: the strongest that is given, or null. */
+export function roleIn({ everywhere, byWorkspace }: IssuedRoles, workspaceId: string): IssuedRole | null {
+  const own = byWorkspace.get(workspaceId);
+  return own === undefined ? everywhere : stronger(everywhere, own);
+}
+
+const stronger = (one: IssuedRole | null, other: IssuedRole): IssuedRole =>
+  one !== null && STRENGTH.indexOf(one) > STRENGTH.indexOf(other) ? one : other;

@@ -1,0 +1,298 @@
+/** Signing in by an OpenID issuer: who gets in, as what, and what is refused. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { Secret, TOTP } from "otpauth";
+import { ControlDatabase } from "../../src/control/database.ts";
+import { findInstallation } from "../../src/control/workspaces.ts";
+import { dataDirectory } from "../../src/datadir/layout.ts";
+import { governdProcess } from "../cli/governd-process.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import type { WorkspaceView } from "../support/workspace-view.ts";
+import { temporaryDirectory } from "../temporary.ts";
+import { Browser, invited, PASSWORD, type Person, signUp, tokenOf } from "./browser.ts";
+import { IssuerByHand, type Wrong } from "./issuer-by-hand.ts";
+
+const HOUR_MS = 3_600_000;
+const files = temporaryDirectory();
+let issuer: IssuerByHand;
+let daemon: TestDaemon;
+let owner: Person;
+let log: WorkspaceView;
+/** The settings, as flags. */
+const flags = () => ({
+  ...issuer.settings(files.path),
+  oidc_role_map: "gov-owners=owner,gov-auditors=auditor,team-a=member",
+  oidc_require_group: "governd-users",
+});
+
+beforeAll(async () => {
+  issuer = await IssuerByHand.start();
+  daemon = await TestDaemon.start({ flags: flags() });
+  owner = await signUp(daemon, tokenOf(daemon.signUpUrl));
+  using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
+  log = daemon.viewOf(findInstallation(control.connection)?.id as string);
+});
+beforeEach(() => {
+  issuer.wrong = {};
+  issuer.isDown = false;
+});
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]();
+  await issuer[Symbol.asyncDispose]();
+  files[Symbol.dispose]();
+});
+
+/** A browser as far as the issuer cares: redirections, and cookies of the daemon. */
+class Visitor {
+  readonly browser = new Browser(daemon);
+
+  /** Follows the redirections from an address of the daemon. Returns the page at the end. */
+  async follow(path: string): Promise<string> {
+    const to = await this.redirected(path);
+    return to.startsWith("/") ? to : this.back(await issuer.visited(to));
+  }
+
+  /** Comes back from the issuer. Returns the page that opens. */
+  back(address: string): Promise<string> {
+    return this.redirected(address.slice(daemon.url.length));
+  }
+
+  async redirected(path: string): Promise<string> {
+    const { status, headers } = await this.browser.get(path);
+    expect(status).toBe(303);
+    return headers.get("location") as string;
+  }
+
+  signIn = (next = "/"): Promise<string> => this.follow(`/account/oidc/start?next=${encodeURIComponent(next)}`);
+
+  async roles(): Promise<Record<string, string>> {
+    const { json } = await this.browser.get("/account");
+    return Object.fromEntries(json.workspaces.map(({ id, role }: { id: string; role: string }) => [id, role]));
+  }
+}
+
+const PEOPLE = ["governd-users"];
+const problemPage = (code: string) => `/sign-in?issuer_problem=${code}`;
+
+describe("somebody whom the issuer vouches for", () => {
+  test("gets an account, and the role of the groups in every workspace", async () => {
+    issuer.who = { sub: "s-1", email: "Ada@Example.org", name: "Ada", groups: [...PEOPLE, "team-a", "gov-auditors"] };
+    const head = log.head;
+    const ada = new Visitor();
+    expect(await ada.signIn("/workspaces?x=1")).toBe("/workspaces?x=1");
+    const { json } = await ada.browser.get("/account");
+    expect(json.account).toMatchObject({ email: "ada@example.org", name: "Ada", totp: false });
+    expect(await ada.roles()).toEqual({ [owner.workspaceId]: "member" });
+    const [made, signedIn] = log.eventsAfter(head);
+    expect(made).toMatchObject({
+      operation: "account.create",
+      details: { account_id: json.account.id, issuer: issuer.url, subject: "s-1", link_id: null },
+    });
+    expect(signedIn).toMatchObject({ operation: "account.sign_in", details: { issuer: issuer.url } });
+    expect(log.eventsAfter(head)).toHaveLength(2);
+  });
+
+  test("keeps the account whatever the mail address becomes, and has the roles of the next sign-in's groups", async () => {
+    issuer.who = { sub: "s-2", email: "bob@example.org", groups: [...PEOPLE, "team-a"] };
+    const bob = new Visitor();
+    await bob.signIn();
+    const { account } = (await bob.browser.get("/account")).json;
+    issuer.who = { sub: "s-2", email: "robert@example.org", groups: [...PEOPLE, "gov-owners"] };
+    const again = new Visitor();
+    await again.signIn();
+    expect((await again.browser.get("/account")).json.account).toEqual(account);
+    expect(await again.roles()).toEqual({ [owner.workspaceId]: "owner" });
+    issuer.who = { ...issuer.who, groups: [...PEOPLE, "gov-auditors"] };
+    await again.signIn();
+    expect(await again.roles()).toEqual({ [owner.workspaceId]: "auditor" });
+  });
+
+  test("loses roles and sessions when no group lets them in any more", async () => {
+    issuer.who = { sub: "s-3", groups: [...PEOPLE, "team-a"] };
+    const person = new Visitor();
+    await person.signIn();
+    expect(Object.values(await person.roles())).toEqual(["member"]);
+    issuer.who = { sub: "s-3", groups: ["team-a"] };
+    expect(await new Visitor().signIn()).toBe(problemPage("sign_in_failed"));
+    expect((await person.browser.get("/account")).status).toBe(401);
+    const members = (await owner.browser.get(`/account/workspaces/${owner.workspaceId}/members`)).json.data;
+    expect(members.some(({ email }: { email: string }) => email.endsWith("@localhost"))).toBe(false);
+  });
+
+  test("has a session of 8 hours at most, used or not", async () => {
+    issuer.who = { sub: "s-4", groups: [...PEOPLE, "team-a"] };
+    const person = new Visitor();
+    await person.signIn();
+    try {
+      daemon.setClock(8 * HOUR_MS - 60_000);
+      expect((await person.browser.get("/account")).status).toBe(200);
+      daemon.setClock(8 * HOUR_MS + 60_000);
+      expect((await person.browser.get("/account")).status).toBe(401);
+    } finally {
+      daemon.setClock(0);
+    }
+  });
+
+  test.each([-60, 60])("signs in although the issuer's clock is %d s off", async (clockS) => {
+    issuer.who = { sub: `s-clock-${clockS}`, groups: [...PEOPLE, "team-a"] };
+    issuer.wrong = { clockS };
+    expect(await new Visitor().signIn()).toBe("/");
+  });
+
+  test("never gets into an account that only has the same mail address", async () => {
+    issuer.who = { sub: "s-5", email: owner.email, groups: [...PEOPLE, "gov-owners"] };
+    const thief = new Visitor();
+    expect(await thief.signIn()).toBe(problemPage("email_taken"));
+    expect(thief.browser.session).toBeUndefined();
+  });
+});
+
+describe("what comes from the issuer is refused", () => {
+  const cases: [name: string, wrong: () => Wrong][] = [
+    ["with another nonce", () => ({ claims: { nonce: "another" } })],
+    ["without a nonce", () => ({ claims: { nonce: undefined } })],
+    ["of another issuer", () => ({ claims: { iss: "https://elsewhere.example.org" } })],
+    ["for another client", () => ({ claims: { aud: "another" } })],
+    ["that has expired", () => ({ claims: { exp: Math.floor(Date.now() / 1_000) - 600 } })],
+    ["signed with another key", () => ({ key: true })],
+    ["with another iss in the redirection", () => ({ iss: "https://elsewhere.example.org" })],
+    ["with another state", () => ({ state: "another" })],
+    ["from a clock an hour ahead", () => ({ claims: { nbf: Math.floor(Date.now() / 1_000) + 3_600 } })],
+  ];
+  test.each(cases)("%s", async (_name, wrong) => {
+    issuer.who = { sub: "s-refused", groups: [...PEOPLE, "gov-owners"] };
+    issuer.wrong = wrong();
+    const head = log.head;
+    const person = new Visitor();
+    expect(await person.signIn()).toBe(problemPage("sign_in_failed"));
+    expect(person.browser.session).toBeUndefined();
+    expect(log.eventsAfter(head).every(({ result }) => result === "denied")).toBe(true);
+  });
+
+  test("when the browser did not begin the sign-in, or it is over", async () => {
+    issuer.who = { sub: "s-6", groups: [...PEOPLE, "team-a"] };
+    const person = new Visitor();
+    const address = await issuer.visited(await person.redirected("/account/oidc/start"));
+    expect(await new Visitor().back(address)).toBe(problemPage("sign_in_failed"));
+    expect(await person.back(address)).toBe("/");
+    const replayed = new Visitor();
+    for (const [name, value] of person.browser.cookies) replayed.browser.cookies.set(name, value);
+    expect(await replayed.back(address)).toBe(problemPage("sign_in_failed"));
+  });
+
+  test("when it is not there; the password still works", async () => {
+    issuer.isDown = true;
+    // One that has never reached it.
+    await daemon.restart();
+    expect(await new Visitor().signIn()).toBe(problemPage("unavailable"));
+    const { status } = await new Browser(daemon).post("/account/sign-in", { email: owner.email, password: PASSWORD });
+    expect(status).toBe(200);
+  });
+
+  test("and no page outside the dashboard opens", async () => {
+    issuer.who = { sub: "s-7", groups: [...PEOPLE, "team-a"] };
+    for (const next of ["https://elsewhere.example.org", "//elsewhere.example.org", "/\\elsewhere.example.org"]) {
+      expect(await new Visitor().signIn(next)).toBe("/");
+    }
+  });
+});
+
+describe("the issuer ends sessions", () => {
+  const logout = (token: string) =>
+    new Browser(daemon).visit({
+      method: "POST",
+      path: "/account/oidc/back-channel-logout",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: `logout_token=${token}`,
+      origin: null,
+    });
+
+  async function signedIn(sub: string, sid: string): Promise<Visitor> {
+    issuer.who = { sub, sid, groups: [...PEOPLE, "team-a"] };
+    const person = new Visitor();
+    await person.signIn();
+    return person;
+  }
+  const isIn = async ({ browser }: Visitor) => (await browser.get("/account")).status === 200;
+
+  test("one of them, or all of a person", async () => {
+    const [one, other, third] = [await signedIn("s-8", "a"), await signedIn("s-8", "b"), await signedIn("s-8", "c")];
+    const head = log.head;
+    expect((await logout(await issuer.logoutToken({ sid: "a" }))).status).toBe(204);
+    expect([await isIn(one), await isIn(other), await isIn(third)]).toEqual([false, true, true]);
+    expect(log.eventsAfter(head)).toMatchObject([
+      { operation: "account.end_sessions", details: { sessions: 1, issuer: issuer.url } },
+    ]);
+    expect((await logout(await issuer.logoutToken({ sub: "s-8" }))).status).toBe(204);
+    expect([await isIn(other), await isIn(third)]).toEqual([false, false]);
+    expect((await logout(await issuer.logoutToken({ sub: "unknown" }))).status).toBe(204);
+  });
+
+  test("but no other token ends one", async () => {
+    const person = await signedIn("s-9", "d");
+    const tokens = await Promise.all([
+      issuer.logoutToken({ sub: "s-9" }, issuer.strangeKeys),
+      issuer.logoutToken({ sub: "s-9", aud: "another" }),
+      issuer.logoutToken({ sub: "s-9", iss: "https://elsewhere.example.org" }),
+      issuer.logoutToken({ sub: "s-9", nonce: "n" }),
+      issuer.logoutToken({ sub: "s-9", events: {} }),
+      issuer.logoutToken({ sub: "s-9", iat: Math.floor(Date.now() / 1_000) - 3_600 }),
+      issuer.logoutToken({}),
+      "not a token",
+    ]);
+    for (const token of tokens) expect((await logout(token)).status).toBe(400);
+    expect(await isIn(person)).toBe(true);
+  });
+});
+
+describe("an account with a password", () => {
+  test("is linked by its owner, and keeps the roles that it has here", async () => {
+    const member = await invited(owner, "member");
+    expect((await member.browser.post("/account/oidc/link", { password: "wrong password 123" })).json.code).toBe(
+      "password_wrong",
+    );
+    const { json } = await member.browser.post("/account/oidc/link", { password: PASSWORD });
+    const person = new Visitor();
+    for (const [name, value] of member.browser.cookies) person.browser.cookies.set(name, value);
+    issuer.who = { sub: "s-10", email: "other@example.org", groups: [...PEOPLE, "gov-auditors"] };
+    expect(await person.back(await issuer.visited(json.url))).toBe("/settings");
+    const byIssuer = new Visitor();
+    expect(await byIssuer.signIn()).toBe("/");
+    expect((await byIssuer.browser.get("/account")).json.account.id).toBe(member.accountId);
+    expect(await byIssuer.roles()).toMatchObject({ [owner.workspaceId]: "member" });
+    // The identity belongs to one account, and ending the link needs the password's session.
+    const { json: second } = await owner.browser.post("/account/oidc/link", { password: PASSWORD });
+    const thief = new Visitor();
+    for (const [name, value] of owner.browser.cookies) thief.browser.cookies.set(name, value);
+    expect(await thief.back(await issuer.visited(second.url))).toBe("/settings?issuer_problem=identity_taken");
+    expect((await byIssuer.browser.delete("/account/oidc/link")).json.code).toBe("forbidden");
+    expect((await member.browser.delete("/account/oidc/link")).status).toBe(204);
+    expect((await byIssuer.browser.get("/account")).status).toBe(401);
+  });
+});
+
+describe("with oidc_only", () => {
+  const signIn = (person: Person, code?: string) =>
+    new Browser(daemon).post("/account/sign-in", { email: person.email, password: PASSWORD, ...(code && { code }) });
+
+  test("only an owner with a second factor signs in with a password, and only the command line undoes it", async () => {
+    const member = await invited(owner, "member");
+    const { secret } = (await owner.browser.post("/account/totp", { password: PASSWORD })).json;
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    await owner.browser.post("/account/totp/confirm", { code: totp.generate() });
+    await daemon.restart(0, { oidc_only: true });
+    try {
+      expect((await signIn(member)).json.code).toBe("issuer_only");
+      const timestamp = Date.now() + 30_000;
+      daemon.setClock(30_000);
+      expect((await signIn(owner, totp.generate({ timestamp }))).status).toBe(200);
+      expect((await new Browser(daemon).get("/account/status")).json).toMatchObject({ issuer_only: true });
+      const head = log.head;
+      const cli = await governdProcess(["account", "oidc", "--only", "off", "--json", "--data-dir", daemon.dataDir]);
+      expect(cli.json()).toMatchObject({ only: false });
+      expect(log.eventsAfter(head)).toMatchObject([{ operation: "account.require_issuer", details: { only: false } }]);
+      expect((await signIn(member)).status).toBe(200);
+    } finally {
+      daemon.setClock(0);
+    }
+  });
+});
