@@ -11,6 +11,7 @@
 import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { sqliteCode } from "./damage.ts";
 import { freeBytesBeside } from "./disk-space.ts";
+import { toEnd } from "./steps.ts";
 import type { Row } from "./transaction.ts";
 import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
@@ -40,6 +41,8 @@ const KEPT_FREE_BYTES = 1024 * 1024;
 
 /** Pages of the database that are read at once. */
 const PAGES_AT_ONCE = 64;
+/** Pages that are compared in one step. */
+const PAGES_IN_STEP = 512;
 
 /** A checkpoint whose copies are to be compared with the log. */
 interface Unproved {
@@ -62,18 +65,19 @@ const unproved = new Map<string, Unproved>();
  * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
  *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
  */
-export function checkpoint(
+export function* checkpointInSteps(
   connection: Checkpointer,
   path: string,
   log: WriteAheadLog,
   openGuard: () => LogGuard,
-): Checkpointed {
+): Generator<void, Checkpointed> {
   const guard = openGuard();
   try {
     // Also, a log that cannot be read is not copied.
-    const found = tryToBegin(guard) ? log.readNew() : 0;
+    const found = tryToBegin(guard) ? yield* log.readNewInSteps() : 0;
     const isFitting = found === 0 || fits(path, log);
     if (found === 0 || !isFitting) return { frames: log.readNew(), copied: 0, fits: isFitting };
+    yield;
     const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
@@ -82,7 +86,8 @@ export function checkpoint(
   } finally {
     if (!unproved.has(path)) guard.close();
   }
-  return proveCopies(path) ?? { frames: 0, copied: 0, fits: true };
+  yield;
+  return (yield* proveInSteps(path)) ?? { frames: 0, copied: 0, fits: true };
 }
 
 /** Reports whether the disk has space for what the database at `path` grows when its log is copied back. */
@@ -114,11 +119,17 @@ function tryToBegin(guard: LogGuard): boolean {
  * @throws {UnreadableLog} while the log cannot be read, and once more when pages had to be written again
  */
 export function proveCopies(path: string): Checkpointed | null {
+  return toEnd(proveInSteps(path));
+}
+
+function* proveInSteps(path: string): Generator<void, Checkpointed | null> {
   const proof = unproved.get(path);
   if (proof === undefined) return null;
   // The file that was copied into is not at this path any more.
   const isOther = identityOf(path) !== proof.identity;
-  const rewritten = isOther ? 0 : rewriteWrong(path, proof);
+  const rewritten = isOther ? 0 : yield* rewriteWrong(path, proof);
+  // Whoever opened the file meanwhile proved it.
+  if (unproved.get(path) !== proof) return proof.done;
   unproved.delete(path);
   proof.guard.close();
   if (isOther) return null;
@@ -132,10 +143,12 @@ export function proveCopies(path: string): Checkpointed | null {
  * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
  * nothing here: an error of the disk would end the transaction that guards the log.
  */
-function rewriteWrong(path: string, { log, done }: Unproved): number {
+function* rewriteWrong(path: string, proof: Unproved): Generator<void, number> {
+  const { log, done } = proof;
   const newest = log.newest(done.frames, done.copied);
   const file = descriptorOf(path);
-  const wrong = wrongPages(file, log.pageSize, newest);
+  const wrong = yield* wrongPages(file, log.pageSize, newest);
+  if (unproved.get(path) !== proof) return 0;
   for (const page of wrong) {
     const { frame } = newest.get(page) as NewestFrame;
     writeSync(file, log.readContent(frame), 0, log.pageSize, (page - 1) * log.pageSize);
@@ -145,11 +158,19 @@ function rewriteWrong(path: string, { log, done }: Unproved): number {
 }
 
 /** Returns the pages of a database that are not as their newest frames say. */
-function wrongPages(file: number, pageSize: number, newest: ReadonlyMap<number, NewestFrame>): number[] {
+function* wrongPages(
+  file: number,
+  pageSize: number,
+  newest: ReadonlyMap<number, NewestFrame>,
+): Generator<void, number[]> {
   const pages = Uint32Array.from(newest.keys()).sort();
   const buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
   const wrong: number[] = [];
-  for (let at = 0; at < pages.length; ) {
+  for (let at = 0, pause = PAGES_IN_STEP; at < pages.length; ) {
+    if (at >= pause) {
+      yield;
+      pause = at + PAGES_IN_STEP;
+    }
     const first = pages[at] as number;
     const run = consecutive(pages, at);
     const bytes = readSync(file, buffer, 0, run * pageSize, (first - 1) * pageSize);

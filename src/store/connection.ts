@@ -7,14 +7,15 @@
  */
 import { statSync } from "node:fs";
 import Database from "libsql";
-import { type Checkpointed, checkpoint, identityOf, proveCopies } from "./checkpoint.ts";
+import { type Checkpointed, checkpointInSteps, identityOf, proveCopies } from "./checkpoint.ts";
 import { isLogEmpty, keepOpen, noteClosed } from "./closing.ts";
-import { isDriverError, sqliteCode } from "./damage.ts";
+import { CannotOpen, isDriverError, sqliteCode } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedOnce, isSelect } from "./guarded-select.ts";
 import { ALWAYS, type TakeLogRight } from "./log-right.ts";
 import { OwnFiles } from "./own-files.ts";
+import { toEnd } from "./steps.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 import { WriteAheadLog } from "./wal.ts";
@@ -127,11 +128,16 @@ export class Connection implements Transaction, Disposable {
   /**
    * Copies the write-ahead log into the database when it has grown long; to be called after a commit.
    * @param mostBytes what is long; without it, that depends on the space, and not every call looks
-   * @throws {UnreadableLog} see {@link checkpoint}; what was committed stays so
+   * @throws {UnreadableLog} see {@link checkpointInSteps}; what was committed stays so
    */
   checkpointIfDue(mostBytes = Number.POSITIVE_INFINITY): void {
+    toEnd(this.checkpointIfDueInSteps(mostBytes));
+  }
+
+  /** The same in steps, as all that is named so. Nothing else is done with the connection between them. */
+  *checkpointIfDueInSteps(mostBytes = Number.POSITIVE_INFINITY): Generator<void, void> {
     if (this.file === null || (this.#writes < this.#lookAt && mostBytes === Number.POSITIVE_INFINITY)) return;
-    const frames = this.#log.readNew();
+    const frames = yield* this.#log.readNewInSteps();
     // The commit after a checkpoint that copied everything started the log over.
     if (this.#log.starts !== this.#lastLook.starts) this.#framesBefore = 0;
     const most = Math.min(this.#space.logBytes, mostBytes) / Math.max(1, this.#log.pageSize);
@@ -140,7 +146,7 @@ export class Connection implements Transaction, Disposable {
     if (left > 0) return;
     using right = this.takeLogRight();
     if (right === null) return;
-    const done = this.#checkpoint(this.file.path);
+    const done = yield* this.#checkpoint(this.file.path);
     this.#framesBefore = done.frames;
     if (!done.fits) this.#onNoSpace();
   }
@@ -156,12 +162,12 @@ export class Connection implements Transaction, Disposable {
   }
 
   /** To be called with the right to copy the log back. */
-  #checkpoint(path: string): Checkpointed {
+  *#checkpoint(path: string): Generator<void, Checkpointed> {
     proveCopies(path);
     if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0, fits: true };
     const key = this.file?.options.encryptionKey ?? null;
     try {
-      const done = checkpoint(this, path, this.#log, () => openDriver(path, key));
+      const done = yield* checkpointInSteps(this, path, this.#log, () => openDriver(path, key));
       this.own.copied(done.copied);
       return done;
     } finally {
@@ -175,10 +181,14 @@ export class Connection implements Transaction, Disposable {
    * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
+    return toEnd(this.truncateLogInSteps());
+  }
+
+  *truncateLogInSteps(): Generator<void, boolean> {
     if (this.file === null) return true;
     using right = this.takeLogRight();
     if (right === null) return false;
-    const { frames, copied } = this.#checkpoint(this.file.path);
+    const { frames, copied } = yield* this.#checkpoint(this.file.path);
     if (copied < frames) return false;
     this.exec("PRAGMA busy_timeout = 0");
     try {
@@ -245,7 +255,6 @@ export class Connection implements Transaction, Disposable {
     }
   }
 
-  /** The same as {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
@@ -277,12 +286,6 @@ export function checked<T extends { close(): void }>(opened: T, check: (opened: 
     opened.close();
     throw error;
   }
-}
-
-/** The file cannot be opened. The driver's own error has no code. */
-class CannotOpen extends Error {
-  override readonly name = "CannotOpen";
-  readonly code = "SQLITE_CANTOPEN";
 }
 
 function openDriver(name: string, key: EncryptionKey | null): Driver {

@@ -48,3 +48,9 @@ export function damageOf(error: unknown): Damage | null {
 
 /** Reports whether an error means that the file is damaged; see {@link damageOf}. */
 export const isDamage = (error: unknown): boolean => damageOf(error) !== null;
+
+/** The file cannot be opened. The driver's own error has no code. */
+export class CannotOpen extends Error {
+  override readonly name = "CannotOpen";
+  readonly code = "SQLITE_CANTOPEN";
+}

@@ -6,6 +6,7 @@
  * other file of a database: SQLite holds no lock on it, and closing any descriptor of a file drops a process's locks.
  */
 import { closeSync, openSync, readSync } from "node:fs";
+import { toEnd } from "./steps.ts";
 
 const HEADER_BYTES = 32;
 const PAGE_SIZE_AT = 8;
@@ -15,6 +16,8 @@ const PAGES_AFTER_COMMIT_AT = 4;
 const FRAME_SALTS_AT = 8;
 /** Bytes read at once. */
 const CHUNK_BYTES = 128 * 1024;
+/** Chunks that are read in one step. */
+const CHUNKS_AT_ONCE = 16;
 /** Frames that there is room for at first. */
 const FEWEST_FRAMES = 64;
 /** In place of a descriptor. */
@@ -65,14 +68,26 @@ export class WriteAheadLog {
    * @throws {UnreadableLog}
    */
   readNew(): number {
-    this.#withFile((file, header) => {
+    return toEnd(this.readNewInSteps());
+  }
+
+  /** As {@link readNew}, in steps. */
+  *readNewInSteps(): Generator<void, number> {
+    let file = NO_FILE;
+    try {
+      file = openLog(this.path);
+      const header = headerOf(file);
       if (header === null || !this.#isStillThere(file, header)) {
         this.#count = 0;
         this.#starts++;
       }
-      if (header !== null) this.#readFrom(file, header);
-    });
-    return this.#count;
+      if (header !== null) yield* this.#readFrom(file, header);
+      return this.#count;
+    } catch (cause) {
+      throw unreadable(cause);
+    } finally {
+      if (file !== NO_FILE) closeSync(file);
+    }
   }
 
   /**
@@ -124,13 +139,14 @@ export class WriteAheadLog {
    * Reads from the last known frame on. Frames behind the last one are left from before the log was started over; their
    * salts differ. Those of a transaction that did not end may change, and are read again.
    */
-  #readFrom(file: number, header: Buffer): void {
+  *#readFrom(file: number, header: Buffer): Generator<void, void> {
     const salts = saltsOf(header, SALTS_AT);
     this.#pageSize = header.readUInt32BE(PAGE_SIZE_AT);
     const size = FRAME_HEADER_BYTES + this.#pageSize;
     const chunk = Buffer.allocUnsafe(Math.max(1, Math.floor(CHUNK_BYTES / size)) * size);
     let at = this.#count;
-    for (;;) {
+    for (let chunks = 1; ; chunks++) {
+      if (chunks % CHUNKS_AT_ONCE === 0) yield;
       const bytes = readSync(file, chunk, 0, chunk.length, this.#offsetOf(at));
       for (let start = 0; start < chunk.length; start += size) {
         if (start + size > bytes) return;
@@ -175,28 +191,28 @@ export class WriteAheadLog {
 
   /** Reads a part of frame `frame`, counted from 1. @throws {UnreadableLog} */
   #read(frame: number, from: number, length: number): Buffer {
-    return this.#withFile((file) => {
-      const part = Buffer.allocUnsafe(length);
-      if (readSync(file, part, 0, length, this.#offsetOf(frame - 1) + from) === length) return part;
-      throw new UnreadableLog("a frame of the write-ahead log is cut off");
-    });
-  }
-
-  /** Calls `read` with the file and its header; the header is null when there is no log, or it is empty. @throws {UnreadableLog} */
-  #withFile<T>(read: (file: number, header: Buffer | null) => T): T {
     let file = NO_FILE;
     try {
       file = openLog(this.path);
-      const header = Buffer.allocUnsafe(HEADER_BYTES);
-      const isEmpty = file === NO_FILE || readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES;
-      return read(file, isEmpty ? null : header);
+      const part = Buffer.allocUnsafe(length);
+      if (readSync(file, part, 0, length, this.#offsetOf(frame - 1) + from) === length) return part;
+      throw new UnreadableLog("a frame of the write-ahead log is cut off");
     } catch (cause) {
-      throw cause instanceof UnreadableLog ? cause : new UnreadableLog("the write-ahead log cannot be read", { cause });
+      throw unreadable(cause);
     } finally {
       if (file !== NO_FILE) closeSync(file);
     }
   }
 }
+
+/** Returns the header of a log; null when there is none, or it is empty. */
+function headerOf(file: number): Buffer | null {
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  return file === NO_FILE || readSync(file, header, 0, HEADER_BYTES, 0) < HEADER_BYTES ? null : header;
+}
+
+const unreadable = (cause: unknown): UnreadableLog =>
+  cause instanceof UnreadableLog ? cause : new UnreadableLog("the write-ahead log cannot be read", { cause });
 
 /** The numbers that tell a log from the one before it, in its header and in each frame's. */
 const saltsOf = (header: Buffer, at: number): bigint => header.readBigUInt64BE(at);

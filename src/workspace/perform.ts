@@ -82,8 +82,8 @@ export class WorkspaceWriter {
   }
 
   /** Empties the write-ahead log, now or behind a later transaction: while readers need it, it cannot be emptied. */
-  emptyLog(): void {
-    this.#log.scrub();
+  emptyLog(): Promise<void> {
+    return this.#log.scrub();
   }
 
   /**

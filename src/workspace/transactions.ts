@@ -104,27 +104,39 @@ export class Transactions {
     this.connection.own?.noteLog();
     if (this.#head !== before) this.options.onHead?.(this.#head);
     this.agents.trim();
-    this.#afterCommit();
+    await this.#afterCommit();
     return done;
   }
 
   /** Empties the write-ahead log as after an erasure. */
-  scrub(): void {
+  async scrub(): Promise<void> {
     this.toScrub = true;
-    this.#afterCommit();
+    await this.#afterCommit();
   }
 
   /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
-  #afterCommit(): void {
+  async #afterCommit(): Promise<void> {
     this.report("file of seals", () => this.options.sealer?.committed());
     // While readers need the write-ahead log, it cannot be emptied.
-    if (this.toScrub) {
-      this.report("emptying the write-ahead log", () => {
-        this.toScrub = !this.connection.truncateLog();
-      });
-    }
-    const failure = this.report("copying the write-ahead log back", () => this.connection.checkpointIfDue());
+    if (this.toScrub) await this.#inTurns("emptying the write-ahead log", this.#scrubbing());
+    const copying = this.connection.checkpointIfDueInSteps();
+    const failure = await this.#inTurns("copying the write-ahead log back", copying);
     if (failure !== null) this.failure = failure; // so that the workspace is opened again
+  }
+
+  *#scrubbing(): Generator<void, void> {
+    this.toScrub = !(yield* this.connection.truncateLogInSteps());
+  }
+
+  /** Does steps, between which other workspaces have their turn, and reports a failure as {@link report} does. */
+  async #inTurns(where: string, steps: Generator<void, void>): Promise<unknown> {
+    try {
+      for (const _ of steps) await this.options.slice.pause();
+      return null;
+    } catch (error) {
+      this.options.onFailure?.(where, error);
+      return error;
+    }
   }
 
   /** Does something and reports its failure. Returns the failure, or null. */

@@ -3,6 +3,7 @@
  * their turn in between. Counted here, not timed: the slice is over whenever it is looked at.
  */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { statSync } from "node:fs";
 import { CHANGED_AT_ONCE, inSteps } from "../../src/store/walk.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { TimeSlice } from "../../src/workspace/time-slice.ts";
@@ -19,6 +20,8 @@ const STEPS = Math.floor((ENTRIES * VALUE.length) / (512 * 1024));
 let directory: TemporaryDirectory;
 let workspace: OpenWorkspace;
 let turns = 0;
+/** Those after the commit. */
+let turnsAfterCommit = 0;
 let nowMs = Date.UTC(2026, 0, 1);
 
 beforeAll(async () => {
@@ -28,6 +31,7 @@ beforeAll(async () => {
     () => 1_000 * calls++,
     async () => {
       turns++;
+      if (!workspace.connection.inTransaction) turnsAfterCommit++;
     },
   );
   workspace = await OpenWorkspace.make(directory.path, () => nowMs, slice);
@@ -37,9 +41,10 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 beforeEach(async () => {
-  for (let i = 0; i < ENTRIES; i++)
-    await workspace.perform("data.write", { agentId: "a", key: `large/${i}`, value: VALUE, metadata: {} });
+  for (let i = 0; i < ENTRIES; i++) await workspace.perform("data.write", large(i));
 });
+
+const large = (i: number) => ({ agentId: "a", key: `large/${i}`, value: VALUE, metadata: {} });
 
 /** Returns how often others had their turn. */
 async function turnsOf(work: () => Promise<unknown>): Promise<number> {
@@ -76,6 +81,21 @@ test("the removal of what is past its retention", async () => {
   nowMs += 3 * 86_400_000;
   expect(await turnsOf(() => sweepWorkspace(workspace.connection, workspace.writer))).toBeGreaterThan(STEPS);
   expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
+});
+
+test("the log of a large transaction is read, copied back and compared in turns", async () => {
+  await checkpoint();
+  await deletePrefix();
+  turnsAfterCommit = 0;
+  await workspace.perform("data.erase", { agentId: "a", prefix: "large/" });
+  expect(turnsAfterCommit).toBeGreaterThanOrEqual(3);
+  const { connection } = workspace;
+  expect(statSync(`${connection.file?.path}-wal`).size).toBe(0);
+  expect(connection.value<string>("PRAGMA integrity_check")).toBe("ok");
+  // A copy that is due by the length of the log takes as many turns.
+  for (let i = 0; i < ENTRIES; i++) await workspace.perform("data.write", large(i));
+  expect([...connection.checkpointIfDueInSteps(0)].length).toBeGreaterThanOrEqual(3);
+  expect(connection.value<string>("PRAGMA integrity_check")).toBe("ok");
 });
 
 test("a step has few rows, or few bytes, and one row at least", () => {
