@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
+import { soon } from "../eventually.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { OWNER, signIn, signUp } from "./support/people.ts";
@@ -48,7 +49,7 @@ describe.skipIf(!hasChromium)("signing in by the issuer", () => {
     await page.getByRole("link", { name: "Sign in by localhost" }).click();
     await signInAt(page, "carla");
     await page.getByRole("heading", { name: "Members" }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/workspaces/${workspaceId}/members`);
+    await soon(async () => expect(new URL(page.url()).pathname).toBe(`/workspaces/${workspaceId}/members`));
     const row = page.getByRole("row").filter({ hasText: "carla@example.org" });
     await row.getByText("owner").first().waitFor();
 
