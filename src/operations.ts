@@ -10,6 +10,7 @@ import {
   type ActivityInterval,
   type AuditScope,
   type ControlEffect,
+  type DisplayGroup,
   type EffectKind,
   type Expiry,
   type ExportFormat,
@@ -538,6 +539,7 @@ export const OPERATIONS = {
     did: "resumed the agent",
     tried: "resume the agent",
   },
+  "dashboard.view": { ...UPKEEP, effect: "none", ocsf: "api.read", group: "watching", did: "looked at" },
   "workspace.create": {
     ...UPKEEP,
     effect: "none",
@@ -765,6 +767,18 @@ const EVENT_FACTS: ReadonlyMap<string, RecordedFacts> = new Map(
 
 /** Returns the facts of a recorded operation; undefined for a name that is not in the list. */
 export const eventFacts = (operation: string): RecordedFacts | undefined => EVENT_FACTS.get(operation);
+
+/** The event of what a person only looked at. */
+export const VIEW = "dashboard.view" satisfies EventName;
+
+/** Groups whose operations only show something. */
+const SHOWING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "data_reads", "watching"];
+
+/** Of these, what is an act of its own: trying policies, taking a receipt, following the log. */
+const ACTS: readonly string[] = ["policy.check", "policy.replay", "audit.receipt", "audit.stream"];
+
+/** Reports whether a person who requests this operation only looks at something. */
+export const isLooking = (name: EventName): boolean => SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
 
 /** Returns the recorded operations that have one of these effects. */
 export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] {

@@ -12,6 +12,7 @@ import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
+import { WorkspaceTrailPage } from "./pages/trail/trail.tsx";
 import { AgentsPage } from "./pages/workspace/agents.tsx";
 import { KeysPage } from "./pages/workspace/keys.tsx";
 import { MembersPage } from "./pages/workspace/members.tsx";
@@ -52,6 +53,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
     return [`/workspaces/:workspace/policies${end}`, page] as const;
   }),
   ["/workspaces/:workspace/events/:event", ({ event = "" }) => <EventPage eventId={event} />],
+  ["/workspaces/:workspace/events", () => <WorkspaceTrailPage />],
   ["/workspaces/:workspace/trail", () => <TrailPage />],
   ["/workspaces/:workspace/proof", () => <ProofPage />],
   ["/workspaces/:workspace/keys", () => <KeysPage />],

@@ -68,6 +68,7 @@ function NavLink({ to, icon, exact = false, children }: NavLinkProps) {
 const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconName, name: string])[] = [
   [paths.workspace, "activity", "Overview"],
   [paths.agents, "agents", "Agents"],
+  [(room) => paths.events(room), "activity", "Trail"],
   [paths.policies, "policies", "Policies"],
   [paths.proof, "proof", "Proof"],
   [paths.trail, "trail", "Administration log"],

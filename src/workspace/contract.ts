@@ -22,6 +22,8 @@ export interface Principal {
   scope: Scope;
   /** The agents that the key is limited to; null means every agent. */
   agents: readonly string[] | null;
+  /** A person with a session, whose looking is recorded as such (`views.ts`). */
+  person?: true;
   /** `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
 }

@@ -5,6 +5,7 @@
 import type { IdSource, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { effectKind } from "../log/effects.ts";
+import { VIEW } from "../operations.ts";
 import { showFloorVersion } from "../policy/floor.ts";
 import { Problem } from "../problem.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
@@ -20,6 +21,7 @@ import type { Context, Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 import type { Transactions } from "./transactions.ts";
+import { type View, Views, viewOf } from "./views.ts";
 
 /** The job found nothing to do, and nothing was recorded. */
 const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
@@ -34,11 +36,15 @@ interface RecorderOptions {
 }
 
 export class Recorder {
+  readonly #views: Views;
+
   constructor(
     private readonly connection: Connection,
     private readonly log: Transactions,
     private readonly options: RecorderOptions,
-  ) {}
+  ) {
+    this.#views = new Views(connection);
+  }
 
   /**
    * Runs a job and records what it did. `prepared`: what its `prepare` returned.
@@ -49,13 +55,25 @@ export class Recorder {
     const writes = this.connection.writes;
     try {
       const outcome = await this.decide(job, context, prepared);
-      return outcome === null ? NOTHING_DONE : await this.record(job, context, outcome);
+      if (outcome === null) return NOTHING_DONE;
+      const view = viewOf(job, outcome);
+      return view === null ? await this.record(job, context, outcome) : await this.#look(job, context, outcome, view);
     } catch (error) {
       if (isStorageFailure(error)) throw error;
       const reply = this.failed(job, error);
       if (this.connection.writes === writes) return reply;
       throw new JobFailed(reply);
     }
+  }
+
+  /** Records what a person looks at, once for all that belongs to it. */
+  async #look(job: Job, context: Context, outcome: Outcome<Answer>, view: View): Promise<Reply> {
+    const known = await this.#views.eventOf(view, context.nowMs);
+    if (known !== null) return { answer: outcome.answer, auditId: known, result: outcome.result };
+    const { details } = view;
+    const reply = await this.record({ ...job, operation: VIEW }, context, { ...outcome, agent: null, details });
+    this.#views.begin(view, context.auditId, context.nowMs);
+    return reply;
   }
 
   /** Runs a job, which changes nothing. Returns what is to happen; null for nothing. */

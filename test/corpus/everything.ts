@@ -99,9 +99,10 @@ class Life {
   async perform<N extends OperationName>(
     name: N,
     input: OperationInputs[N],
-    more: Pick<OperationRequest, "via" | "retry"> = {},
+    { person, ...more }: Pick<OperationRequest, "via" | "retry"> & { person?: true } = {},
   ) {
-    const request = { name, input, principal: this.principal, ...more };
+    const principal = { ...this.principal, ...(person && { person }) };
+    const request = { name, input, principal, ...more };
     const [reply] = await this.writer.perform([jobOf(request, await this.#found(name, input))]);
     if (!reply?.auditId) throw new Error(`${name}: ${JSON.stringify(reply)}`);
     return { auditId: reply.auditId, answer: reply.answer };
@@ -364,6 +365,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.write("alpha", "note/1", "first note");
   await life.write("alpha", "note/2", "zweite Notiz: äöü \u0000 🙂");
   await life.write("alpha", "secret", "will be erased");
+  await life.perform("data.read", { agentId: "alpha", key: "note/1" }, { person: true });
   await life.perform("data.read", { agentId: "alpha", key: "secret" });
   const first = await life.checkpoint("alpha", "first");
   await life.write("alpha", "greeting", "Hello again");

@@ -37,7 +37,7 @@ export interface SignedIn {
 }
 
 /** What an operator may do in the log of the installation. */
-const OPERATOR = { scope: "auditor", agents: null, installation: true } as const;
+const OPERATOR = { scope: "auditor", agents: null, installation: true, person: true } as const;
 
 export class SessionKeeper extends RecordCache<SignedIn> {
   constructor(
@@ -78,7 +78,7 @@ export class SessionKeeper extends RecordCache<SignedIn> {
     const principals = new Map(
       usable.map(({ id, role }): [string, Principal] => [
         id,
-        Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null }),
+        Object.freeze({ actor: accountId, workspaceId: id, scope: scopeOfRole(role), agents: null, person: true }),
       ]),
     );
     const operator = findOperator(connection, accountId);

@@ -133,6 +133,7 @@ export const paths = {
   workspace: (id: string) => `/workspaces/${id}`,
   agents: (id: string) => `/workspaces/${id}/agents`,
   trail: (id: string) => `/workspaces/${id}/trail`,
+  events: (id: string, query: Record<string, string | undefined> = {}) => address(`/workspaces/${id}/events`, query),
   proof: (id: string) => `/workspaces/${id}/proof`,
   policies: (id: string) => `/workspaces/${id}/policies`,
   keys: (id: string) => `/workspaces/${id}/keys`,

@@ -32,6 +32,8 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "audit", path: `${agent}/audit?show=changes` },
     { name: "audit-blocked", path: `${agent}/audit?result=blocked&event=${blockedEventId}` },
     { name: "event", path: `${room}/events/${blockedEventId}` },
+    { name: "events", path: `${room}/events?result=blocked&event=${blockedEventId}` },
+    { name: "events-filtered", path: `${room}/events?agent_id=support-bot&mode=block&clock=utc` },
     { name: "policies", path: `${room}/policies` },
     { name: "policies-edited", path: `${room}/policies`, act: editedPolicies },
     { name: "policies-apply", path: `${room}/policies`, act: press("Apply …") },

@@ -30,7 +30,7 @@ const TAGS = [
 
 const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
 
-Every request needs an API key in \`X-API-Key\`. \`Authorization: Bearer\` with the same key is equivalent. The dashboard sends its session and \`X-Workspace-Id\` instead; \`${ACCOUNT_API_PATH}\` describes that, and the routes for people.
+Every request needs an API key in \`X-API-Key\`. \`Authorization: Bearer\` with the same key is equivalent. The dashboard sends its session and \`X-Workspace-Id\` instead; \`${ACCOUNT_API_PATH}\` describes that, and the routes for people. What a person only looks at is recorded as \`dashboard.view\`.
 
 ${GENERAL_HEADERS}`;
 

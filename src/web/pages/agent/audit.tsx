@@ -16,7 +16,7 @@ import { AgentActivity } from "./activity.tsx";
 import { EventDetails, Sentence } from "./event.tsx";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, type OperationGroup, WORKSPACE_GROUPS } from "./operation-groups.ts";
 
-const RESULTS = [
+export const RESULTS = [
   ["", "Any result"],
   ["blocked", "Blocked"],
   ["denied", "Denied"],
@@ -151,7 +151,7 @@ function AuditList({ agentId }: { agentId: string | null }) {
 }
 
 /** Whether new events appear by themselves, and how many wait. */
-function TailBar({ tail: { waiting, paused, setPaused, showNew } }: { tail: Tail }) {
+export function TailBar({ tail: { waiting, paused, setPaused, showNew } }: { tail: Tail }) {
   const show = () => {
     scrollTo(0, 0);
     showNew();

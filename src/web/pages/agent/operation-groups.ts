@@ -27,6 +27,17 @@ export const AGENT_GROUPS: readonly OperationGroup[] = [
   EVERYTHING,
 ];
 
+/** For the trail of the whole workspace. */
+export const TRAIL_GROUPS: readonly OperationGroup[] = [
+  ["", "All operations", null],
+  ["changes", "Changes", operationsIn("config", "checkpoints", "data", "suspension", "keys", "members", "workspace")],
+  ["writes", "Writes", namesWithEffect("put")],
+  ["reads", "Reads of data", operationsIn("data_reads", "checkpoint_reads", "config_reads")],
+  ["administration", "Administration", operationsIn("keys", "members", "workspace", "suspension")],
+  ["looking", "Looking on", operationsIn("watching")],
+  AUDITS,
+];
+
 /** For the log of the installation. */
 export const INSTALLATION_GROUPS: readonly OperationGroup[] = [
   ["", "Accounts, sign-ins and operators", operationsIn("accounts", "sign_ins", "members", "workspace")],

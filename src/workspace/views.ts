@@ -1,0 +1,64 @@
+/**
+ * What people only look at in the dashboard. It is no activity of an agent, and one look is many requests, so it is
+ * recorded in the workspace's own chain as one event: the first request makes it, and what the same person looks at of the
+ * same agent within the next minutes belongs to it. Each stored value that is shown has an event of its own.
+ */
+import type { JsonObject } from "../json.ts";
+import { isLooking } from "../operations.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { Answer } from "./contract.ts";
+import type { Job } from "./job.ts";
+import type { Outcome } from "./operation.ts";
+
+/** How long a view lasts, ms. */
+const VIEW_MS = 600_000;
+/** Views that are remembered; the oldest is forgotten first, and then recorded once more. */
+const MOST_VIEWS = 4_096;
+
+/** What somebody looks at. */
+export interface View {
+  /** Names the view: who looks at what. */
+  name: string;
+  details: JsonObject;
+}
+
+/** Returns what a person looks at; null for an operation that is recorded as itself. */
+export function viewOf(
+  { operation, principal, retry }: Job,
+  { agent, result, effect, details, answer }: Outcome<Answer>,
+) {
+  if (principal.person !== true || retry !== undefined || effect.kind !== "none" || !isLooking(operation)) return null;
+  if (result !== "ok" && result !== "not_found") return null;
+  const agentId = agent?.agentId ?? details.agent_id;
+  // Not the key: this event outlives its erasure. The event that wrote the entry names it.
+  const entry = operation.startsWith("data.read") && answer.kind === "json" ? answer.etag : undefined;
+  const shown: JsonObject = {
+    ...(typeof agentId === "string" && { agent_id: agentId }),
+    ...(entry !== undefined && { entry }),
+    ...(details.checkpoint_id !== undefined && { checkpoint_id: details.checkpoint_id }),
+  };
+  return { name: JSON.stringify([principal.actor, shown]), details: { ...shown, operation } } satisfies View;
+}
+
+/** The views that go on. */
+export class Views {
+  readonly #views = new Map<string, { auditId: string; untilMs: number }>();
+
+  constructor(private readonly reader: Reader) {}
+
+  /** Returns the event of a view that goes on; null for a new one, also when its event was never committed. */
+  async eventOf({ name }: View, nowMs: number): Promise<string | null> {
+    const view = this.#views.get(name);
+    if (view === undefined || view.untilMs <= nowMs) return null;
+    const found = await this.reader.value<number>("SELECT 1 FROM events WHERE id = ?", [view.auditId]);
+    return found === undefined ? null : view.auditId;
+  }
+
+  begin({ name }: View, auditId: string, nowMs: number): void {
+    this.#views.delete(name);
+    this.#views.set(name, { auditId, untilMs: nowMs + VIEW_MS });
+    if (this.#views.size <= MOST_VIEWS) return;
+    const [oldest] = this.#views.keys();
+    this.#views.delete(oldest as string);
+  }
+}
