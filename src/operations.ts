@@ -778,7 +778,8 @@ const SHOWING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "d
 const ACTS: readonly string[] = ["policy.check", "policy.replay", "audit.receipt", "audit.stream"];
 
 /** Reports whether a person who requests this operation only looks at something. */
-export const isLooking = (name: EventName): boolean => SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
+export const isLooking = (name: EventName): boolean =>
+  SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
 
 /** Returns the recorded operations that have one of these effects. */
 export function namesWithEffect(...effects: readonly EffectKind[]): EventName[] {

@@ -87,6 +87,7 @@ test("rooms import only what the table allows", () => {
 const SHARED_LIST = [
   "operations.ts",
   "operation-facts.ts",
+  "trail-filter.ts",
   "policy/policies.ts",
   "policy/retention.ts",
   "policy/screening.ts",

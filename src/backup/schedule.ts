@@ -17,7 +17,7 @@ export type BackupOutcome =
   | { kind: "failed"; reason: string };
 
 /** The state of the scheduled backups. Times are in ms since the Unix epoch, or null when there was none. */
-interface BackupStatus {
+export interface BackupStatus {
   /** When the newest complete backup in the directory was started, by the daemon or by hand. */
   lastSuccessMs: number | null;
   /** When the last backup that failed or lacks workspaces was started. */

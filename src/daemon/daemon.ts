@@ -23,6 +23,7 @@ import type { Monitoring } from "./monitoring.ts";
 import { Reload } from "./reload.ts";
 import { Schedules } from "./schedules.ts";
 import { openService } from "./service.ts";
+import { type Watched, watchedNothing } from "./upkeep.ts";
 
 /** How long running requests may take at shutdown. The rest of the ten seconds is for closing. */
 const DRAIN_MS = 5_000;
@@ -60,8 +61,9 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
   const authenticator = stack.use(new Authenticator(control, { clock, onError }));
   const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
+  const watched = watchedNothing();
   const service = stack.use(
-    await openService({ settings, directory, control, authenticator, sessions, clock, logger }),
+    await openService({ settings, directory, control, authenticator, sessions, clock, logger, watched }),
   );
   const source = certificateSource(settings, directory, clock);
   const certificate = (await source?.load()) ?? null;
@@ -79,10 +81,12 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   stack.defer(serveLogRequests(directory, service.monitored.pool, logger));
   stack.use(new CompactRequests(directory, service.monitored.pool, logger));
   const schedules = stack.use(await Schedules.of(settings, directory, clock, logger));
+  const backups = () => schedules.backups;
+  Object.assign(watched, { certificates, backups } satisfies Watched);
   let monitoring: Monitoring | null = null;
   if (settings.metrics_listen !== null) {
     const { openMonitoring } = await import("./monitoring.ts");
-    const parts = { control, directory, certificates, backups: () => schedules.backups, clock, logger };
+    const parts = { control, directory, certificates, backups, clock, logger };
     monitoring = stack.use(await openMonitoring(settings.metrics_listen, service.monitored, parts));
   }
   const server = {

@@ -46,6 +46,7 @@ import { ReadinessProbe } from "./readiness.ts";
 import type { Applies } from "./reload.ts";
 import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
+import { upkeepFrom, type Watched } from "./upkeep.ts";
 
 /** What a service needs. */
 interface ServiceParts {
@@ -56,6 +57,7 @@ interface ServiceParts {
   sessions: SessionKeeper;
   clock: Clock;
   logger: Logger;
+  watched: Watched;
 }
 
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
@@ -291,6 +293,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
     flows: new Flows(random, () => performance.now()),
     oidc: null,
     findings: findingsFrom(pool, clock),
+    upkeep: upkeepFrom(directory.root, pool.space, parts.watched),
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
   };
 }

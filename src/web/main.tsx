@@ -4,6 +4,7 @@ import "./styles/controls.css";
 import "./styles/shell.css";
 import "./styles/pages.css";
 import "./styles/policies.css";
+import "./styles/overview.css";
 import "./styles/trail.css";
 import { render } from "preact";
 import { App } from "./app.tsx";

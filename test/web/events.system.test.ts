@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { eventually } from "../eventually.ts";
+import { eventually, soon } from "../eventually.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Kept, signUp } from "./support/people.ts";
 
@@ -42,25 +42,21 @@ describe.skipIf(!hasChromium)("the trail of a workspace", () => {
 
   test("has columns, and filters that the address holds", async () => {
     await show("show=writes&clock=utc");
-    expect(await page.locator(".trail-table thead th").allTextContents()).toEqual([
-      "Time",
-      "Agent",
-      "Operation",
-      "Subject",
-      "Actor",
-      "Result",
-    ]);
-    expect(await rows().count()).toBe(3);
-    expect(await rows().first().textContent()).toContain("second-bot");
-    expect(await rows().first().locator("time").textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/);
+    const columns = ["Time", "Agent", "Operation", "Subject", "Actor", "Result"];
+    await soon(async () => expect(await page.locator(".trail-table thead th").allTextContents()).toEqual(columns));
+    await soon(async () => expect(await rows().count()).toBe(3));
+    await soon(async () => expect(await rows().first().textContent()).toContain("second-bot"));
+    await soon(async () =>
+      expect(await rows().first().locator("time").textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/),
+    );
     await page.getByRole("link", { name: "Refused" }).click();
     await eventually("only what was refused is shown", async () => (await rows().count()) === 1);
-    expect(await rows().first().textContent()).toContain("blocked");
+    await soon(async () => expect(await rows().first().textContent()).toContain("blocked"));
     await page.getByText("More filters").click();
     await page.getByLabel("Agents").fill("second-bot");
     await page.getByRole("button", { name: "Filter", exact: true }).click();
     await page.getByText("Nothing fits these filters").waitFor();
-    expect(page.url()).toContain("agent_id=second-bot");
+    await soon(async () => expect(page.url()).toContain("agent_id=second-bot"));
   });
 
   test("keeps a view under its name, in this browser", async () => {
@@ -80,7 +76,7 @@ describe.skipIf(!hasChromium)("the trail of a workspace", () => {
     await write("first-bot", "elsewhere", "v");
     await write("second-bot", "arrived", "v");
     await rows().getByText("arrived").waitFor();
-    expect(await rows().getByText("elsewhere").count()).toBe(0);
+    await soon(async () => expect(await rows().getByText("elsewhere").count()).toBe(0));
   });
 
   test("a link shows its event under any filter", async () => {

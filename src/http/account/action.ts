@@ -23,6 +23,8 @@ export interface AccountDeps {
     of: { workspaceId: string; accountId: string },
     interval: ActivityInterval,
   ): Promise<{ body: JsonObject; auditId: string | null }>;
+  /** The state of the disk, the certificates and the backups. */
+  upkeep(): Promise<JsonObject>;
   /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
   /** The issuer that people can sign in by; null without one. */

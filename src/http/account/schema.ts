@@ -158,6 +158,18 @@ export const WorkspaceDetails = shape("WorkspaceDetails", {
   keys: Count,
 });
 
+export const Upkeep = shape("Upkeep", {
+  disk: shape("DiskState", { free_bytes: Count, total_bytes: Count, full: t.Boolean() }),
+  certificates: t.Array(shape("CertificateState", { role: oneOf(["server", "client_ca"]), expires_at: Time })),
+  backups: nullable(
+    shape(
+      "BackupState",
+      { last_success_at: nullable(Time), last_failure_at: usuallyNull(Time) },
+      "Null without a schedule.",
+    ),
+  ),
+});
+
 const ByDetector = t.Record(t.String(), t.Integer({ minimum: 1 }), {
   description:
     "Numbers of operations, by the detector or the pattern that found something; what was blocked without one, by the policy.",

@@ -84,6 +84,15 @@ export const workspaceActions = [
   }),
 
   memberAction({
+    name: "read_upkeep",
+    at: "GET /account/workspaces/:workspace_id/upkeep",
+    summary: "Read the state of the installation",
+    description: "Of the disk, the certificates and the scheduled backups, on which every workspace depends.",
+    response: { description: "The state.", schema: schema.Upkeep },
+    run: async (_asked, { upkeep }) => ({ body: await upkeep() }),
+  }),
+
+  memberAction({
     name: "count_findings",
     at: "GET /account/workspaces/:workspace_id/findings/:interval",
     summary: "Count what the policies found",

@@ -35,6 +35,7 @@ export type Workspace = Static<typeof account.WorkspaceShape>;
 export type WorkspaceInfo = Static<typeof account.WorkspaceDetails>;
 export type NewWorkspace = Static<typeof account.NewWorkspace>;
 export type FindingsOverTime = Static<typeof account.FindingsOverTime>;
+export type Upkeep = Static<typeof account.Upkeep>;
 export type Role = Workspace["role"];
 export type Member = Static<typeof account.MemberShape>;
 export type Invitation = Static<typeof account.InvitationShape>;

@@ -1,6 +1,10 @@
 /** Bars over time. The same numbers are in a table or in the label, for those who cannot see the bars. */
+import type { TargetedPointerEvent } from "preact";
+import { useState } from "preact/hooks";
 import type { Activity, ActivityInterval } from "../api/types.ts";
+import { go } from "../state/router.ts";
 import { count, counted } from "./numbers.ts";
+import { roundTop } from "./series.ts";
 
 const WIDTH = 720;
 const HEIGHT = 140;
@@ -18,14 +22,23 @@ const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
 export const intervalName = (interval: Activity["interval"], at: string): string =>
   FORMATS[interval].format(Date.parse(at));
 
-export function ActivityChart({ activity, label }: { activity: Activity; label: string }) {
+interface ChartProps {
+  activity: Activity;
+  label: string;
+  /** Returns the address of what happened in a stretch of time; with it, the chart can be brushed. */
+  linkTo?: (from: string, to: string) => string;
+}
+
+export function ActivityChart({ activity, label, linkTo }: ChartProps) {
   const { data, interval } = activity;
   const name = (at: string) => intervalName(interval, at);
-  const most = Math.max(1, ...data.map(({ events }) => events));
+  const most = roundTop(Math.max(0, ...data.map(({ events }) => events)));
   const total = sum(data, "events");
   const refused = sum(data, "blocked") + sum(data, "denied");
-  const first = data[0];
-  const last = data.at(-1);
+  const ends = (at: number) => data[at + 1]?.start_time ?? activity.end_time;
+  const brush = useBrush(data.length, (first, last) => {
+    if (linkTo !== undefined) go(linkTo(data[first]?.start_time as string, ends(last)));
+  });
   return (
     <figure class="chart">
       <figcaption class="row">
@@ -35,27 +48,80 @@ export function ActivityChart({ activity, label }: { activity: Activity; label: 
         <span class="legend legend-bad">
           <strong>{count(refused)}</strong> blocked or denied
         </span>
-        <span class="faint chart-max">
-          at most {counted(most, "event")} per {interval}
-        </span>
+        {linkTo !== undefined && <span class="faint small">Drag over bars to see their events.</span>}
       </figcaption>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
-        {data.map((each, at) => (
-          <Bar key={each.start_time} each={each} at={at} of={data.length} most={most} name={name(each.start_time)} />
-        ))}
-      </svg>
-      {first !== undefined && last !== undefined && (
-        <div class="chart-axis faint small" aria-hidden="true">
-          <span>{name(first.start_time)}</span>
-          <span>{name(last.start_time)}</span>
+      <div class="chart-plot">
+        <div class="chart-scale faint small" aria-hidden="true">
+          <span>{count(most)}</span>
+          <span>{count(most / 2)}</span>
+          <span>0</span>
         </div>
-      )}
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={label}
+          {...(linkTo === undefined ? {} : brush.handlers)}
+        >
+          <path class="chart-grid" d={`M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}`} />
+          {data.map((each, at) => (
+            <Bar key={each.start_time} each={each} at={at} of={data.length} most={most} name={name(each.start_time)} />
+          ))}
+          {brush.range !== null && <Brushed range={brush.range} of={data.length} />}
+        </svg>
+        <div class="chart-axis faint small" aria-hidden="true">
+          {[data[0], data[Math.floor((data.length - 1) / 2)], data.at(-1)].map((each, at) => (
+            <span key={at}>{each && name(each.start_time)}</span>
+          ))}
+        </div>
+      </div>
       <details class="small">
         <summary>As a table</summary>
-        <ActivityTable data={data.filter(({ events }) => events > 0)} name={name} />
+        <ActivityTable
+          data={data}
+          name={name}
+          {...(linkTo && { linkOf: (at: number) => linkTo(data[at]?.start_time as string, ends(at)) })}
+        />
       </details>
     </figure>
   );
+}
+
+/** The bars between two, both included. */
+type Range = readonly [first: number, last: number];
+
+/** Lets a pointer choose bars of a chart. */
+function useBrush(of: number, onRange: (...range: Range) => void) {
+  const [from, setFrom] = useState<number | null>(null);
+  const [to, setTo] = useState(0);
+  const barAt = ({ currentTarget, clientX }: TargetedPointerEvent<SVGSVGElement>) => {
+    const { left, width } = currentTarget.getBoundingClientRect();
+    return Math.max(0, Math.min(of - 1, Math.floor(((clientX - left) / width) * of)));
+  };
+  const range: Range | null = from === null ? null : [Math.min(from, to), Math.max(from, to)];
+  const handlers = {
+    onPointerDown(event: TargetedPointerEvent<SVGSVGElement>) {
+      event.currentTarget.setPointerCapture(event.pointerId);
+      setFrom(barAt(event));
+      setTo(barAt(event));
+    },
+    onPointerMove(event: TargetedPointerEvent<SVGSVGElement>) {
+      if (from !== null) setTo(barAt(event));
+    },
+    onPointerUp(event: TargetedPointerEvent<SVGSVGElement>) {
+      if (from === null) return;
+      const last = barAt(event);
+      setFrom(null);
+      onRange(Math.min(from, last), Math.max(from, last));
+    },
+    onPointerCancel: () => setFrom(null),
+  };
+  return { range, handlers };
+}
+
+function Brushed({ range: [first, last], of }: { range: Range; of: number }) {
+  const step = WIDTH / of;
+  return <rect class="chart-brush" x={first * step} y={0} width={(last - first + 1) * step} height={HEIGHT} />;
 }
 
 interface BarProps {
@@ -88,8 +154,15 @@ const heightOf = (n: number, most: number): number => (n === 0 ? 0 : Math.max(LE
 const sum = (data: readonly ActivityInterval[], member: "events" | "blocked" | "denied"): number =>
   data.reduce((total, each) => total + each[member], 0);
 
-function ActivityTable({ data, name }: { data: readonly ActivityInterval[]; name(at: string): string }) {
-  if (data.length === 0) return <p>Nothing happened in this time.</p>;
+interface TableProps {
+  data: readonly ActivityInterval[];
+  name(at: string): string;
+  linkOf?: (at: number) => string;
+}
+
+function ActivityTable({ data, name, linkOf }: TableProps) {
+  const rows = data.map((each, at) => ({ each, at })).filter(({ each }) => each.events > 0);
+  if (rows.length === 0) return <p>Nothing happened in this time.</p>;
   return (
     <table>
       <thead>
@@ -101,9 +174,9 @@ function ActivityTable({ data, name }: { data: readonly ActivityInterval[]; name
         </tr>
       </thead>
       <tbody>
-        {data.map(({ start_time, events, blocked, denied }) => (
+        {rows.map(({ each: { start_time, events, blocked, denied }, at }) => (
           <tr key={start_time}>
-            <th scope="row">{name(start_time)}</th>
+            <th scope="row">{linkOf === undefined ? name(start_time) : <a href={linkOf(at)}>{name(start_time)}</a>}</th>
             <td>{count(events)}</td>
             <td>{count(blocked)}</td>
             <td>{count(denied)}</td>

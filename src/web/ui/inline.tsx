@@ -99,7 +99,7 @@ const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle:
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
 
 /** Returns a time relative to another: "3 minutes ago", "in 2 days", and the date when it is far away. */
-function relativeTime(timeMs: number, nowMs: number): string {
+export function relativeTime(timeMs: number, nowMs: number): string {
   const distance = timeMs - nowMs;
   const size = Math.abs(distance);
   if (size < 45 * SECOND) return distance > 5 * SECOND ? "in a moment" : "just now";

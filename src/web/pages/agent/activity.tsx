@@ -26,7 +26,7 @@ interface Props {
   window: ActivityWindow;
 }
 
-export function ActivityCard({ agentId, window }: Props) {
+export function ActivityCard({ agentId, window, linkTo }: Props & Pick<Parameters<typeof ActivityChart>[0], "linkTo">) {
   const { id, api } = useRoom();
   const { label, interval, ms } = WINDOWS[window];
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
@@ -43,7 +43,9 @@ export function ActivityCard({ agentId, window }: Props) {
   }, activity.reload);
   return (
     <div class="card chart-place">
-      <Show of={activity}>{(data) => <ActivityChart activity={data} label={`Events of the last ${label}`} />}</Show>
+      <Show of={activity}>
+        {(data) => <ActivityChart activity={data} label={`Events of the last ${label}`} {...(linkTo && { linkTo })} />}
+      </Show>
     </div>
   );
 }

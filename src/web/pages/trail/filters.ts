@@ -3,7 +3,6 @@ import { fits, type TrailFilter } from "../../../trail-filter.ts";
 import type { Query } from "../../api/client.ts";
 import type { AuditEvent } from "../../api/types.ts";
 import { place } from "../../state/router.ts";
-import { instant } from "../../ui/local-time.ts";
 import { TRAIL_GROUPS } from "../agent/operation-groups.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,8 +25,6 @@ export const WORDS = [
   ["policy", "Policies that refused"],
   ["text", "Part of an id"],
 ] as const;
-
-export type WordFilter = (typeof WORDS)[number][0];
 
 /** Every parameter of the address that narrows the trail. */
 export const FILTER_NAMES: readonly string[] = [
@@ -54,8 +51,8 @@ export function trailQuery(nowMs: number): Record<string, string> {
     ...(words.agent_id === "" && { scope: "all" }),
     operations: operationsHere()?.join(","),
     result: here("result"),
-    start_time: length === undefined ? instant(here("from")) : new Date(nowMs - length).toISOString(),
-    end_time: length === undefined ? instant(here("to")) : undefined,
+    start_time: length === undefined ? here("from") : new Date(nowMs - length).toISOString(),
+    end_time: length === undefined ? here("to") : undefined,
   };
   return Object.fromEntries(
     Object.entries(query).flatMap(([name, value]) => (value ? [[name, String(value)] as const] : [])),
@@ -66,8 +63,8 @@ const list = (text: string): string[] | undefined => (text === "" ? undefined : 
 
 /** Reports whether a new event belongs to the list. */
 export function fitsHere(event: AuditEvent): boolean {
-  const end = WINDOWS[here("window")] === undefined ? instant(here("to")) : undefined;
-  if (end !== undefined && event.timestamp >= end) return false;
+  const end = WINDOWS[here("window")] === undefined ? here("to") : "";
+  if (end !== "" && event.timestamp >= end) return false;
   const filter: TrailFilter = {
     agentIds: list(here("agent_id")),
     operations: operationsHere() ?? undefined,

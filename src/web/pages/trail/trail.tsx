@@ -10,6 +10,7 @@ import { useTail } from "../../state/tail.ts";
 import { Button } from "../../ui/button.tsx";
 import { submitForDownload } from "../../ui/download.ts";
 import { Form, Moment, Select, TextField, useFields } from "../../ui/field.tsx";
+import { instant, localTime } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, Problem, Section, Show, ShowItems } from "../../ui/parts.tsx";
@@ -59,8 +60,16 @@ function FilterBar() {
         />
         {here("window") === "" && (
           <>
-            <Moment label="From" value={here("from")} onValue={(from) => set({ from })} />
-            <Moment label="To" value={here("to")} onValue={(to) => set({ to })} />
+            <Moment
+              label="From"
+              value={localTime(here("from") || null)}
+              onValue={(from) => set({ from: instant(from) ?? null })}
+            />
+            <Moment
+              label="To"
+              value={localTime(here("to") || null)}
+              onValue={(to) => set({ to: instant(to) ?? null })}
+            />
           </>
         )}
         <Select

@@ -10,6 +10,7 @@ import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
 import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../agent/activity.tsx";
 import { EventRows } from "../agent/audit.tsx";
 import { NoAgents } from "./agents.tsx";
+import { Morning } from "./morning.tsx";
 
 /** How many of the newest events are shown. */
 const NEWEST = 12;
@@ -26,8 +27,9 @@ export function OverviewPage() {
       <Heading title={name}>
         <code>{id}</code> <CopyButton text={id} label="Copy workspace id" />
       </Heading>
-      <Numbers />
+      <Morning />
       <ActivitySection />
+      <Numbers />
       <Newest />
     </>
   );
@@ -63,11 +65,13 @@ function Figure({ name, value, href }: { name: string; value: string; href?: str
 }
 
 function ActivitySection() {
+  const { id } = useRoom();
   const window = windowHere();
+  const linkTo = (from: string, to: string) => paths.events(id, { from, to });
   const choose = (id: ActivityWindow) => setQuery({ window: id === "24h" ? null : id }, { replace: true });
   return (
     <Section title="Activity" actions={<WindowChoice window={window} onWindow={choose} />}>
-      <ActivityCard agentId={null} window={window} />
+      <ActivityCard agentId={null} window={window} linkTo={linkTo} />
     </Section>
   );
 }
