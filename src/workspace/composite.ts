@@ -2,7 +2,7 @@
  * A request for several operations: its parts run in order within the open transaction, each with its own event. When it
  * is atomic and a part is refused, all of them are decided, then all is undone, and only the refusals are recorded.
  */
-import { wholeText } from "../long-text.ts";
+import { type LongText, wholeText } from "../long-text.ts";
 import type { CompositeName } from "../operations.ts";
 import { Problem, within } from "../problem.ts";
 import type { AgentState } from "../state/agents.ts";
@@ -23,7 +23,7 @@ export interface CompositeJob {
   /** Returns what the request calls a part. */
   nameOf(index: number): string;
   /** Returns the body of the answer. `results`: the bodies of the parts, null for those that were not carried out. */
-  answer(results: readonly (string | null)[], applied: boolean): string;
+  answer(results: readonly (string | null)[], applied: boolean): LongText;
 }
 
 /** The longest answer, UTF-16 units: an answer is held in memory as a whole. */

@@ -101,7 +101,7 @@ export interface Composite<C extends CompositeName> {
   parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
   /** See `CompositeJob`. */
   nameOf(index: number): string;
-  answer(results: readonly (string | null)[], applied: boolean): string;
+  answer(results: readonly (string | null)[], applied: boolean): LongText;
 }
 
 /** Circumstances of a query on a reader thread. */

@@ -83,6 +83,16 @@ test("the removal of what is past its retention", async () => {
   expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
 });
 
+test("the answer of a batch of reads is in pieces", async () => {
+  const parts = Array.from({ length: ENTRIES }, (_, i) => {
+    return { name: "data.read" as const, input: { agentId: "a", key: large(i).key } };
+  });
+  const { answer } = await workspace.perform("data.batch", { agentId: "a", atomic: true, parts });
+  if (answer.kind !== "json" || typeof answer.body === "string") throw new Error("one text");
+  expect(answer.body.length).toBeGreaterThan(STEPS);
+  expect(JSON.parse(answer.body.join("")).results).toHaveLength(ENTRIES);
+});
+
 test("the log of a large transaction is read, copied back and compared in turns", async () => {
   await checkpoint();
   await deletePrefix();

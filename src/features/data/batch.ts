@@ -1,5 +1,6 @@
 /** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import { textOfItems } from "../../long-text.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import { findEntry } from "../../state/entries.ts";
@@ -51,5 +52,9 @@ export const batchData: Composite<"data.batch"> = {
   },
   nameOf: (index) => `operations[${index}]`,
   answer: (results, applied) =>
-    `{"applied":${applied},"results":[${results.map((result) => result ?? SKIPPED).join(",")}]}`,
+    textOfItems(
+      `{"applied":${applied},"results":[`,
+      results.map((result) => result ?? SKIPPED),
+      "]}",
+    ),
 };

@@ -2,6 +2,7 @@
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { sha256Hex } from "../../log/hash.ts";
+import { textOfItems } from "../../long-text.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf, type Freshness, freshAt } from "../../policy/retention.ts";
@@ -109,7 +110,7 @@ export const searchData = inquiry("data.search", {
     return answered(
       agent,
       naming(agent, input.agentId, details),
-      `{"data":[${found.rows.join(",")}],"model":${JSON.stringify(found.model)}}`,
+      textOfItems('{"data":[', found.rows, `],"model":${JSON.stringify(found.model)}}`),
     );
   },
 });
