@@ -1,7 +1,7 @@
 /** What a sink is: a receiver outside, such as a SIEM, to which the events of a workspace are delivered in their order. */
 
 /** The ways to a receiver. */
-export const SINK_TYPES = ["webhook"] as const;
+export const SINK_TYPES = ["webhook", "otlp", "splunk_hec"] as const;
 export type SinkType = (typeof SINK_TYPES)[number];
 
 /** The forms of an event. */

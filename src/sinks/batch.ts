@@ -88,3 +88,7 @@ function isWanted(
   if (operations?.includes(event.operation) === false || results?.includes(event.result) === false) return false;
   return agents === undefined || (event.agent_id !== null && agents.includes(event.agent_id));
 }
+
+/** Returns the lines of a message, that of its position last. */
+export const linesOf = ({ lines, position }: Message): readonly Line[] =>
+  position === null ? lines : [...lines, position];

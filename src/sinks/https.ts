@@ -1,9 +1,9 @@
 /** One request to a receiver over HTTPS. Redirects are not followed: they would lead past the allowed places. */
 import { type RequestOptions, request } from "node:https";
 import { systemCode } from "../failure.ts";
-import type { Clock } from "../ids.ts";
-import { type AllowedPlaces, hostOf } from "./allowed.ts";
+import { hostOf } from "./allowed.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
+import type { ReceiverDeps } from "./receiver.ts";
 
 /** The most bytes of an answer that are read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -11,16 +11,10 @@ const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 export const HTTPS_PORT = 443;
 
-/** What receivers need. */
-export interface ReceiverDeps {
-  allowed: AllowedPlaces;
-  clock: Clock;
-}
-
-type Receiver = Pick<SinkConfig, "url" | "ca" | "clientCertificate" | "clientKey">;
+type Endpoint = Pick<SinkConfig, "url" | "ca" | "clientCertificate" | "clientKey">;
 
 /** Returns the options of a TLS connection to a receiver. */
-const tlsOptions = ({ ca, clientCertificate: cert, clientKey: key }: Omit<Receiver, "url">) => ({
+const tlsOptions = ({ ca, clientCertificate: cert, clientKey: key }: Omit<Endpoint, "url">) => ({
   ...(ca === null ? {} : { ca }),
   ...(cert === null ? {} : { cert }),
   ...(key === null ? {} : { key }),
@@ -31,7 +25,7 @@ const tlsOptions = ({ ca, clientCertificate: cert, clientKey: key }: Omit<Receiv
  * @throws {SinkFailed} when the receiver cannot be reached, or does not answer with a status of success
  */
 export async function post(
-  receiver: Receiver,
+  receiver: Endpoint,
   headers: Readonly<Record<string, string>>,
   body: Uint8Array,
   { allowed, clock }: ReceiverDeps,

@@ -35,6 +35,8 @@ export interface Line {
   id: string;
   /** Ms since the Unix epoch. */
   atMs: number;
+  /** The trace of the request that an event records (`traceparent`); null without one. */
+  trace: string | null;
   /** JSON. */
   text: string;
 }
@@ -45,7 +47,8 @@ const shownOf = ({ details, details_salt, ...others }: PresentedEvent) => others
 export function eventLine(event: PresentedEvent, format: SinkFormat, includeDetails: boolean): Line {
   const shown = includeDetails ? event : shownOf(event);
   const text = JSON.stringify(viewOf(event, shown, format));
-  return { id: event.id, atMs: Date.parse(event.timestamp), text };
+  const trace = typeof event.details?.trace === "string" ? event.details.trace : null;
+  return { id: event.id, atMs: Date.parse(event.timestamp), trace, text };
 }
 
 function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: SinkFormat): object {
@@ -63,7 +66,7 @@ function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: S
 export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: string, atMs: number): Line {
   const { type, ...data } = record;
   const id = `${workspaceId}-${type}-${"to" in record ? record.to : "position" in record ? record.position : atMs}`;
-  if (format !== "cloudevents") return { id, atMs, text: JSON.stringify(record) };
+  if (format !== "cloudevents") return { id, atMs, trace: null, text: JSON.stringify(record) };
   const event = {
     specversion: "1.0",
     id,
@@ -73,5 +76,5 @@ export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: 
     datacontenttype: "application/json",
     data,
   };
-  return { id, atMs, text: JSON.stringify(event) };
+  return { id, atMs, trace: null, text: JSON.stringify(event) };
 }

@@ -31,6 +31,6 @@ const HTTPS: Form = {
   },
 };
 
-const FORMS: Record<SinkType, Form> = { webhook: HTTPS };
+const FORMS: Record<SinkType, Form> = { webhook: HTTPS, otlp: HTTPS, splunk_hec: HTTPS };
 
 const placeAt = (url: URL, port: number): Place => ({ host: hostOf(url), port, name: `${url.hostname}:${port}` });

@@ -1,9 +1,7 @@
-/** The receivers of sinks, by type. */
-import type { SinkType } from "../sink.ts";
+/** What every receiver does, and what it needs. */
+import type { Clock } from "../ids.ts";
+import type { AllowedPlaces } from "./allowed.ts";
 import type { Message } from "./batch.ts";
-import type { SinkConfig } from "./config.ts";
-import { post, type ReceiverDeps } from "./https.ts";
-import { signatureHeaders } from "./signature.ts";
 
 /** Takes messages, one after another. */
 export interface Receiver extends Disposable {
@@ -14,18 +12,8 @@ export interface Receiver extends Disposable {
   send(message: Message, signal: AbortSignal): Promise<string | null>;
 }
 
-/** Returns the receiver of a sink. */
-export const receiverOf = (sink: SinkConfig, deps: ReceiverDeps): Receiver => RECEIVERS[sink.type](sink, deps);
-
-const RECEIVERS: Record<SinkType, (sink: SinkConfig, deps: ReceiverDeps) => Receiver> = {
-  webhook: (sink, deps) => ({
-    async send({ id, lines, position }, signal) {
-      const texts = [...lines, ...(position === null ? [] : [position])].map(({ text }) => text);
-      const body = Buffer.from(`${texts.join("\n")}\n`);
-      const signed = signatureHeaders(sink.signing, id, body, deps.clock());
-      await post(sink, { "content-type": "application/x-ndjson", ...signed }, body, deps, signal);
-      return null;
-    },
-    [Symbol.dispose]() {},
-  }),
-};
+/** What receivers need. */
+export interface ReceiverDeps {
+  allowed: AllowedPlaces;
+  clock: Clock;
+}

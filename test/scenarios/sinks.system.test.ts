@@ -165,6 +165,14 @@ scenarios(
       appends: [],
     },
     {
+      name: "a Splunk collector without its token",
+      request: () => ({ path: "/v1/sinks", body: webhook({ type: "splunk_hec" }) }),
+      status: 400,
+      code: "invalid_request",
+      param: "token",
+      appends: [],
+    },
+    {
       name: "a certificate without its key",
       request: () => ({ path: "/v1/sinks", body: webhook({ client_certificate: receiver.ca }) }),
       status: 400,

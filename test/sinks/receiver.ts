@@ -24,7 +24,7 @@ interface SeenLine {
  * What becomes of a request: a status, after which the receiver has taken the body if it is 2xx; or it takes the body and
  * dies before it answers; or it never answers.
  */
-type Outcome = number | "dies" | "waits" | { status: number; headers: Record<string, string> };
+type Outcome = number | "dies" | "waits" | { status: number; headers: Record<string, string>; body?: string };
 
 export class TestReceiver implements AsyncDisposable {
   /** What it took, in order. */
@@ -50,11 +50,11 @@ export class TestReceiver implements AsyncDisposable {
       } catch {
         return; // the daemon was killed before the body was complete
       }
-      const { status, headers } = typeof what === "object" ? what : { status: what, headers: {} };
+      const { status, headers, body: answer = "" } = typeof what === "object" ? what : { status: what, headers: {} };
       const isTaken = status === "dies" || (typeof status === "number" && status < 300);
       if (isTaken) receiver.taken.push({ headers: textsOf(request.headers), body });
       if (status === "dies") request.socket.destroy();
-      else if (status !== "waits") response.writeHead(status, headers).end();
+      else if (status !== "waits") response.writeHead(status, headers).end(answer);
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

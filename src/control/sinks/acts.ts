@@ -215,8 +215,13 @@ function refuseBadSettings(
   if (!allowed.mayReach(place.host, place.port)) {
     throw new Problem("forbidden", NOT_ALLOWED, { param: "url" });
   }
+  if (sink.type === "splunk_hec" && sink.token === null) throw invalid('Send the "token" of the collector.', "token");
+  if (sink.token !== null && !TOKEN.test(sink.token)) throw invalid('"token" must be visible ASCII.', "token");
   refuseBadCertificates(sink);
 }
+
+/** What a header can hold. */
+const TOKEN = /^[\x21-\x7e]+$/;
 
 const NOT_ALLOWED =
   "The server's setting sink_allow does not name this receiver, so nothing may be sent there. Ask the operator to add its host.";

@@ -9,7 +9,7 @@ import { AllowedPlaces } from "../../sinks/allowed.ts";
 import { testMessage } from "../../sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../sinks/config.ts";
 import { Delivery, type SinkState } from "../../sinks/delivery.ts";
-import { receiverOf } from "../../sinks/receiver.ts";
+import { receiverOf } from "../../sinks/receivers.ts";
 import { limitUnreleased, releaseClosed } from "../../store/closing.ts";
 import type { Connection } from "../../store/connection.ts";
 import { EncryptionKey } from "../../store/encryption.ts";

@@ -1,0 +1,49 @@
+/** Logs of OpenTelemetry as HTTP takes them in JSON (OTLP 1, `ExportLogsServiceRequest`). */
+import type { Line } from "./lines.ts";
+
+/** The severity of every event (`SEVERITY_NUMBER_INFO`): the log judges nothing. */
+const INFO = 9;
+
+/** `traceparent` of version 00 (W3C Trace Context). */
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+
+/** Returns the request that exports lines as log records. */
+export function logRequest(workspaceId: string, lines: readonly Line[], nowMs: number): string {
+  const resource = {
+    attributes: [attribute("service.name", "governd"), attribute("governd.workspace_id", workspaceId)],
+  };
+  const logRecords = lines.map(({ id, atMs, trace, text }) => ({
+    timeUnixNano: nanos(atMs),
+    observedTimeUnixNano: nanos(nowMs),
+    severityNumber: INFO,
+    severityText: "INFO",
+    body: { stringValue: text },
+    attributes: [attribute("event.id", id)],
+    ...spanOf(trace),
+  }));
+  return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ scope: { name: "governd" }, logRecords }] }] });
+}
+
+/** Returns what a collector did not accept of a request and never will, or null. Its own words may repeat an event. */
+export function rejectedBy(answer: string): string | null {
+  const rejected = Number(partialSuccessIn(answer)?.rejectedLogRecords ?? 0);
+  return rejected > 0 ? `the collector did not accept ${rejected} records of the last delivery` : null;
+}
+
+function partialSuccessIn(answer: string): { rejectedLogRecords?: number | string } | undefined {
+  try {
+    return (JSON.parse(answer) as { partialSuccess?: { rejectedLogRecords?: number | string } } | null)?.partialSuccess;
+  } catch {
+    return undefined; // an empty answer accepts everything
+  }
+}
+
+const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
+
+/** 64-bit numbers are texts in JSON. */
+const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
+
+function spanOf(trace: string | null): { traceId?: string; spanId?: string } {
+  const [, traceId, spanId] = TRACEPARENT.exec(trace ?? "") ?? [];
+  return traceId === undefined || spanId === undefined ? {} : { traceId, spanId };
+}

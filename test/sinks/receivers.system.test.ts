@@ -1,0 +1,70 @@
+/** Receivers other than webhooks: what arrives there. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { eventually } from "../eventually.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
+import { TestReceiver } from "./receiver.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1" } });
+});
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+/** Numbers from 0 to the head of a log. */
+const upTo = (head: number) => Array.from({ length: head + 1 }, (_, seq) => seq);
+
+test("Splunk gets every event with its time and the token", async () => {
+  await using receiver = await TestReceiver.start();
+  const { client, view, id } = await daemon.workspace();
+  await client.write("a", "confidential", "confidential");
+  const { url, ca } = receiver;
+  await client.post("/v1/sinks", { type: "splunk_hec", url, ca, token: "hec-token", start: "beginning" });
+  const events = () =>
+    receiver.lines.map(({ event }) => event as { seq?: number; position?: number; timestamp?: string });
+  await eventually("all arrived", () => events().at(-1)?.position === view.head);
+  expect(events().flatMap(({ seq = [] }) => seq)).toEqual(upTo(view.head));
+  const [first] = receiver.lines;
+  expect(first).toMatchObject({ source: id, sourcetype: "governd:governd" });
+  expect(Math.round((first?.time as number) * 1_000)).toBe(Date.parse(events()[0]?.timestamp as string));
+  expect(receiver.taken[0]?.headers.authorization).toBe("Splunk hec-token");
+  expect(receiver.taken.map(({ body }) => body).join("")).not.toContain("confidential");
+});
+
+interface LogRecord {
+  timeUnixNano: string;
+  severityNumber: number;
+  body: { stringValue: string };
+  attributes: { key: string; value: { stringValue: string } }[];
+  traceId?: string;
+}
+
+test("an OTLP collector gets log records with their traces, and what it does not accept is told", async () => {
+  const partial = JSON.stringify({ partialSuccess: { rejectedLogRecords: "2", errorMessage: "confidential" } });
+  await using receiver = await TestReceiver.start(() => ({ status: 200, headers: {}, body: partial }));
+  const { client, view } = await daemon.workspace();
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
+  const body = { agent_id: "a", key: "k", value: "confidential" };
+  expect((await client.send({ path: "/v1/data/write", body, headers: { traceparent } })).status).toBe(200);
+  const { url, ca } = receiver;
+  const { json: sink } = await client.post("/v1/sinks", { type: "otlp", url, ca, start: "beginning" });
+  const records = () =>
+    receiver.taken.flatMap(({ body: text }) => JSON.parse(text).resourceLogs[0].scopeLogs[0].logRecords as LogRecord[]);
+  const bodies = () => records().map((record) => JSON.parse(record.body.stringValue));
+  await eventually("all arrived", () => bodies().at(-1)?.position === view.head);
+  expect(bodies().flatMap(({ seq = [] }) => seq)).toEqual(upTo(view.head));
+  const written = records().find((record) => JSON.parse(record.body.stringValue).operation === "data.write");
+  const { id, timestamp } = JSON.parse(written?.body.stringValue as string);
+  expect(written).toMatchObject({
+    timeUnixNano: `${Date.parse(timestamp)}000000`,
+    severityNumber: 9,
+    attributes: [{ key: "event.id", value: { stringValue: id } }],
+    traceId: trace,
+  });
+  await eventually("it is told", async () => (await client.get(`/v1/sinks/${sink.id}`)).json.position === view.head);
+  const { state, last_error: error } = (await client.get(`/v1/sinks/${sink.id}`)).json;
+  expect([state, error.message]).toEqual(["ok", "the collector did not accept 2 records of the last delivery"]);
+});
