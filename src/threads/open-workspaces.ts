@@ -152,6 +152,11 @@ export class OpenWorkspaces<T extends Closable> {
     return this.#held.size;
   }
 
+  /** What is open and not set aside. */
+  *resources(): Iterable<T> {
+    for (const { resource } of this.#held.values()) yield resource;
+  }
+
   ids(): string[] {
     return [...this.#held.keys()];
   }

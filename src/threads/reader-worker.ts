@@ -268,5 +268,5 @@ function shutDown(): void {
 
 limitUnreleased(options.open.unreleased);
 runBehind(options.behind);
-collectWhenIdle();
+collectWhenIdle(() => connections.resources());
 post({ kind: "ready" });

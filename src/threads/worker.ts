@@ -23,7 +23,7 @@ const thread = new WorkspaceThread(options, {
 });
 parentPort?.on("message", (text: string) => thread.receive(text));
 
-collectWhenIdle();
+collectWhenIdle(() => thread.connections());
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
 // What already waits on the thread has its turn before the tables, which take up to 100 ms.

@@ -146,6 +146,11 @@ export class WorkspaceThread {
     }
   }
 
+  /** The connections to the open workspaces. */
+  *connections(): Iterable<Connection> {
+    for (const { connection } of this.#workspaces.resources()) yield connection;
+  }
+
   #post(message: FromWriter): void {
     this.around.post(JSON.stringify(message));
   }
