@@ -131,6 +131,15 @@ function decided(
 const reported = (matches: readonly Match[]): Finding[] =>
   matches.slice(0, MOST_REPORTED).map(({ finding }) => finding);
 
+/** What was found in several contents that are stored, together. */
+export function reportedTogether(all: readonly Reported[]): Reported {
+  const excepted: Record<string, number> = {};
+  for (const [detector, count] of all.flatMap((one) => Object.entries(one.excepted ?? {})))
+    excepted[detector] = (excepted[detector] ?? 0) + count;
+  const findings = all.flatMap((one) => one.findings).slice(0, MOST_REPORTED);
+  return Object.keys(excepted).length === 0 ? { findings } : { findings, excepted };
+}
+
 /** Decides about what cannot be stored in another form: what would be redacted is refused. */
 export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: number): Allowed | Refused {
   const { found, excepted } = examine(rulesOf(policies), content, nowMs);
@@ -143,16 +152,14 @@ export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: 
 
 /**
  * Returns what an event says of a text that its request names, such as a key that is read: the text, or
- * `{"redacted": true}` when a policy objects to it. `policies` are those in force for the agent.
- * Without them, no agent is known, and every policy counts.
+ * `{"redacted": true}` when a policy finds something in it, in whatever mode. `policies` are those in force for the
+ * agent. Without them, no agent is known, and every policy counts.
  */
 export function recorded(name: string, text: string, policies: PolicySettings = EVERY_POLICY): JsonObject {
   if (text === "") return { [name]: text };
   // At the end of time, only exceptions that never end hold.
-  const found = matchesOf(
-    examine(rulesOf(policies), { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER).found,
-  );
-  return found.some(refuses) ? { redacted: true } : { [name]: text };
+  const { found } = examine(rulesOf(policies), { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
+  return found.length > 0 ? { redacted: true } : { [name]: text };
 }
 
 const EVERY_POLICY = examplePolicies(screeningPolicies());

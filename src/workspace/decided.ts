@@ -1,7 +1,7 @@
 /** Decisions of policies: those that are made before the transaction, and what events say of them. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../json.ts";
-import type { Allowed, Decision } from "../policy/decide.ts";
+import type { Allowed, Decision, Finding } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
 
 /** A decision, and the policies that it was made under. */
@@ -28,4 +28,9 @@ export function reportedOf({ found }: Allowed): JsonObject {
   if (redacted !== undefined) said.redacted = true;
   if (excepted !== undefined) said.excepted = excepted;
   return said;
+}
+
+/** What the answer says of what was found in something that is stored as it is. */
+export function findingsIn({ found }: Allowed): { findings?: readonly Finding[] } {
+  return found === undefined || found.findings.length === 0 ? {} : { findings: found.findings };
 }

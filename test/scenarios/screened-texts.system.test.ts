@@ -114,3 +114,30 @@ test("what is left out says so; harmless texts, and keys that are stored, are re
   });
   expect(unharmed.status).toBe(201);
 });
+
+test("what is only reported is in the answers and the events, and reads do not record it", async () => {
+  const { client } = workspace;
+  await client.write("audited", CARD, "v");
+  await client.write("audited", "k", `card ${CARD}`);
+  const { json: before } = await client.send({ path: "/v1/checkpoints", body: { agent_id: "audited" } });
+  expect(before.findings).toBeUndefined();
+  await client.configure("audited", { policies: { screening: { pii: { mode: "audit" } } } });
+  const found = (field: string, start: number) => [
+    expect.objectContaining({ detector: "credit_card", field, start, mode: "audit" }),
+  ];
+  const requests = [
+    ["/v1/checkpoints", { agent_id: "audited", label: CARD }, found("label", 0)],
+    ["/v1/agents/audited/suspend", { reason: CARD }, found("reason", 0)],
+    ["/v1/agents/audited/resume", { reason: CARD }, found("reason", 0)],
+  ] as const;
+  for (const [path, body, findings] of requests) {
+    const { json } = await client.send({ path, body });
+    expect([json.findings, last()?.details?.findings]).toEqual([findings, findings]);
+  }
+  await client.send({ path: "/v1/data", method: "DELETE", query: { agent_id: "audited", key: "k" } });
+  const { json } = await client.send({ path: `/v1/checkpoints/${before.id}/restore`, body: { restore_config: false } });
+  expect([json.findings, last()?.details?.findings]).toEqual([found("value", 5), found("value", 5)]);
+  await client.send({ path: "/v1/data/read", query: { agent_id: "audited", key: CARD } });
+  expect(last()?.details).toEqual({ redacted: true });
+  expect((await workspace.view.verify()).valid).toBe(true);
+});

@@ -8,7 +8,7 @@ import { type AgentOverview, findOverview, listOverviews } from "../../state/ove
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { requireAgentAllowed } from "../../workspace/contract.ts";
-import { reportedOf } from "../../workspace/decided.ts";
+import { findingsIn, reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
   type Context,
@@ -93,7 +93,7 @@ async function setSuspended(
     lastActivityAt: context.timestamp,
     suspension,
   });
-  return answered(agent, details, JSON.stringify(shown), {
+  return answered(agent, details, JSON.stringify({ ...shown, ...findingsIn(decision) }), {
     effect: { kind: suspended ? "suspend" : "resume", reason },
   });
 }

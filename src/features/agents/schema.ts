@@ -15,6 +15,7 @@ import {
   VersionId,
 } from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
+import { Reported } from "../data/finding-schema.ts";
 
 export const AgentShape = shape("Agent", {
   agent_id: AgentId,
@@ -35,6 +36,7 @@ export const AgentShape = shape("Agent", {
   suspended_at: usuallyNull(Time),
   suspended_by: usuallyNull(Actor),
   suspended_reason: usuallyNull(t.String()),
+  findings: Reported,
 });
 
 export const AgentList = component("AgentList", listOf(AgentShape));

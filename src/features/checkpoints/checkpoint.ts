@@ -15,7 +15,7 @@ import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../
 const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
 /** Returns a checkpoint as the API shows it, without its state. */
-export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string {
+export function showCheckpoint(agentId: string, checkpoint: Checkpoint, more: object = {}): string {
   const { id, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
   const rest = JSON.stringify({
     created_at: createdAt,
@@ -23,6 +23,7 @@ export function showCheckpoint(agentId: string, checkpoint: Checkpoint): string 
     config_version: showVersion(configVersion),
     entry_count: entryCount,
     audit_seq: asOfSeq,
+    ...more,
   });
   return (
     `{"id":"${id}","agent_id":${JSON.stringify(agentId)},"label":${JSON.stringify(label)},` +

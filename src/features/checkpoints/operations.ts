@@ -4,7 +4,7 @@ import { canonicalJson } from "../../log/jcs.ts";
 import { decideAsItIs } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
-import { reportedOf } from "../../workspace/decided.ts";
+import { findingsIn, reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
   finished,
@@ -38,7 +38,7 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
   const { metadata } = input;
   const stated = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
   const details = { ...stated, ...reportedOf(decision) };
-  return answered(agent, details, showCheckpoint(input.agentId, checkpoint), {
+  return answered(agent, details, showCheckpoint(input.agentId, checkpoint, findingsIn(decision)), {
     status: 201,
     effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },
   });

@@ -3,7 +3,7 @@
  * checkpoint's content, and a checkpoint of the state before makes it possible to undo.
  */
 import type { JsonObject } from "../../json.ts";
-import { decideAsItIs, type Refused } from "../../policy/decide.ts";
+import { type Allowed, decideAsItIs, type Refused, type Reported, reportedTogether } from "../../policy/decide.ts";
 import { effectivePolicies } from "../../policy/floor.ts";
 import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
@@ -14,6 +14,7 @@ import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Bar, barOfEntries, barOfValue, barWithoutConfig } from "../../workspace/admission.ts";
+import { findingsIn, reportedOf } from "../../workspace/decided.ts";
 import { answered, type Context, type Operation, type Outcome, refusedByPolicy } from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
@@ -31,10 +32,10 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   // An entry that has expired under the present or the restored policies does not come back.
   const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
-  const refusal = plan === null ? null : await refusalOfRestore(reader, context, agent, plan, policies);
-  if (refusal !== null) return refusedByPolicy(agent, refusal, "restore_blocked", { checkpoint_id: checkpoint.id });
+  const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies);
+  if (!decision.allowed) return refusedByPolicy(agent, decision, "restore_blocked", { checkpoint_id: checkpoint.id });
   const present = await countPresent(reader, agent, context.nowMs);
-  return restored(context, found, newConfig, plan, present);
+  return restored(context, found, newConfig, plan, present, decision);
 };
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
@@ -47,20 +48,22 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }
 
-/** Returns what keeps the entries of a plan from coming back under these policies; null for nothing. */
-async function refusalOfRestore(
+const ALLOWED: Allowed = { allowed: true };
+
+/** Decides whether the entries of a plan may come back under these policies. */
+async function decideAboutRestore(
   reader: Reader,
   context: Context,
   agent: AgentState,
   plan: RestorePlan,
   policies: PolicySettings,
-): Promise<Refused | null> {
+): Promise<Allowed | Refused> {
   const bar = plan.comeBack.length === 0 ? null : (barOfPlan(agent, plan, policies) ?? barWithoutConfig(agent));
   if (bar !== null) return { allowed: false, ...bar, findings: [] };
-  const refusal = await findRefused(reader, context, plan, policies);
-  if (refusal === null) return null;
-  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refusal.message} Nothing was restored.`;
-  return { ...refusal, message };
+  const decision = await decideAboutEntries(reader, context, plan, policies);
+  if (decision.allowed) return decision;
+  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
+  return { ...decision, message };
 }
 
 /** Returns what keeps a plan from making more entries than there may be; null for nothing. */
@@ -70,16 +73,17 @@ function barOfPlan({ liveEntries }: AgentState, plan: RestorePlan, { limits }: P
   return most === undefined || more <= 0 || liveEntries + more <= most ? null : barOfEntries(most);
 }
 
-/** Returns the decision about the first entry that these policies refuse; null when they refuse none. */
-async function findRefused(
+/** Returns the decision about the first entry that these policies refuse, or what they found in all of them. */
+async function decideAboutEntries(
   reader: Reader,
   context: Context,
   plan: RestorePlan,
   policies: PolicySettings,
-): Promise<Refused | null> {
+): Promise<Allowed | Refused> {
   const { limits } = policies;
   // Most policies refuse no content, so no entry has to be read.
-  if (!refusesContent(policies) && limits?.value_bytes === undefined) return null;
+  if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
+  const found: Reported[] = [];
   for (const id of plan.comeBack) {
     await context.pause();
     const content = await readVersion(reader, id);
@@ -87,8 +91,9 @@ async function findRefused(
     if (bar !== null) return { allowed: false, ...bar, findings: [] };
     const decision = decideAsItIs(policies, content, context.nowMs);
     if (!decision.allowed) return decision;
+    if (decision.found !== undefined) found.push(decision.found);
   }
-  return null;
+  return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
 }
 
 function restored(
@@ -97,6 +102,7 @@ function restored(
   newConfig: NewConfig | null,
   plan: RestorePlan | null,
   present: number,
+  decision: Allowed,
 ): Outcome {
   const safety = { id: context.ids.next("cp"), entryCount: present };
   const config = newConfig === null ? null : configFacts(newConfig);
@@ -110,6 +116,7 @@ function restored(
     safety_checkpoint_id: safety.id,
     safety_entry_count: present,
     ...counts,
+    ...reportedOf(decision),
   };
   if (config !== null) {
     details.config_version = config.version;
@@ -123,6 +130,7 @@ function restored(
     ...counts,
     safety_checkpoint_id: safety.id,
     audit_id: context.auditId,
+    ...findingsIn(decision),
   };
   return answered(agent, details, JSON.stringify(body), {
     effect: {

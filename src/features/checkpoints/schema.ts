@@ -14,6 +14,7 @@ import {
   VersionId,
 } from "../../http/shapes.ts";
 import { StoredConfig } from "../config/schema.ts";
+import { Reported } from "../data/finding-schema.ts";
 import { StateEntry } from "../data/schema.ts";
 
 const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
@@ -30,7 +31,7 @@ const checkpointMembers = {
   audit_seq: countOf("The position in the trail at which the state was taken."),
 };
 
-export const Checkpoint = shape("Checkpoint", checkpointMembers);
+export const Checkpoint = shape("Checkpoint", { ...checkpointMembers, findings: Reported });
 
 export const CheckpointList = component("CheckpointList", listOf(Checkpoint));
 
@@ -56,4 +57,5 @@ export const RestoreResult = shape("RestoreResult", {
     examples: ["cp_01jz8v7d4xf0xa9c6n2t5e8v3h"],
   }),
   audit_id: AuditId,
+  findings: Reported,
 });

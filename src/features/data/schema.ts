@@ -12,7 +12,6 @@ import {
   listOf,
   nullable,
   object,
-  oneOf,
   shape,
   Time,
   VersionId,
@@ -21,9 +20,8 @@ import { parseTimestamp } from "../../http/timestamp.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Expiry } from "../../operation-facts.ts";
 import type { PartOf, PartRequest } from "../../operations.ts";
-import { DETECTORS } from "../../policy/detectors.ts";
-import { MODES } from "../../policy/modes.ts";
 import { invalid, Problem, within } from "../../problem.ts";
+import { BlockedBy, Finding } from "./finding-schema.ts";
 
 /** Ten years. */
 const MAX_TTL_SECONDS = 315_360_000;
@@ -90,40 +88,6 @@ export const DeletedOrErased = shape("DeletedOrErased", {
   erased_events: t.Optional(countOf("With erase=true: audit events whose details are destroyed.")),
   audit_id: AuditId,
 });
-
-const EXAMPLE_DETECTOR = DETECTORS.email;
-
-export const Finding = shape(
-  "Finding",
-  {
-    policy: t.String({
-      description: "The policy that has the detector; `patterns` for patterns of your own.",
-      examples: [EXAMPLE_DETECTOR.policy],
-    }),
-    detector: t.String({
-      description: "What was recognised: a detector, or the name of a pattern.",
-      examples: ["email"],
-    }),
-    field: t.String({
-      description:
-        "Where it was found: `key`, `value` or a path into the metadata. A name in the path that itself matched is `*`.",
-      examples: ["value", "metadata.a.b"],
-    }),
-    tier: t.Optional(
-      t.Integer({
-        minimum: 1,
-        maximum: 2,
-        description: "For personal data: 1 names a person or an account; 2 a device, an address or a wallet.",
-      }),
-    ),
-    start: countOf("The position of the first UTF-16 code unit of the match."),
-    end: countOf("The position after the last UTF-16 code unit of the match."),
-    mode: { ...oneOf(MODES), description: "What happens there." },
-  },
-  "What a policy found and where. It never contains the text.",
-);
-
-const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EXAMPLE_DETECTOR.policy}`] });
 
 const Stored = shape(
   "WriteStored",

@@ -3,7 +3,8 @@ import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, Key } from "../../http/fields.ts";
 import { Actor, component, FloorVersionId, listOf, nullable, object, shape, Time } from "../../http/shapes.ts";
 import { Policies } from "../config/schema.ts";
-import { Finding, WriteBlocked } from "../data/schema.ts";
+import { Finding } from "../data/finding-schema.ts";
+import { WriteBlocked } from "../data/schema.ts";
 
 const RequireConfig = component(
   "RequireConfig",

@@ -1,6 +1,6 @@
 /** The form of errors, as the API's documents describe it. `http/problem-document.ts` makes them. */
 import { Type as t } from "@sinclair/typebox";
-import { Finding } from "../../../features/data/schema.ts";
+import { Finding } from "../../../features/data/finding-schema.ts";
 import { PROBLEMS, Problem } from "../../../problem.ts";
 import { problemBody } from "../../problem-document.ts";
 import { component, nullable, oneOf } from "../../shapes.ts";
