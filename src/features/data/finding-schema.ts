@@ -11,34 +11,26 @@ export const BlockedBy = t.String({ pattern: "^policy:", examples: [`policy:${EX
 export const Finding = shape(
   "Finding",
   {
-    policy: t.String({
-      description: "The policy that has the detector; `patterns` for patterns of your own.",
-      examples: [EXAMPLE_DETECTOR.policy],
-    }),
-    detector: t.String({
-      description: "What was recognised: a detector, or the name of a pattern.",
-      examples: ["email"],
-    }),
+    policy: t.String({ description: "`patterns` for patterns of your own.", examples: [EXAMPLE_DETECTOR.policy] }),
+    detector: t.String({ description: "A detector, or the name of a pattern.", examples: ["email"] }),
     field: t.String({
       description:
-        "Where it was found: `key`, `value` or a path into the metadata. A name in the path that itself matched is `*`.",
+        "`key`, `value`, `label`, `reason` or a path into the metadata. A name in the path that itself matched is `*`.",
       examples: ["value", "metadata.a.b"],
     }),
     tier: t.Optional(
       t.Integer({
         minimum: 1,
         maximum: 2,
-        description: "For personal data: 1 names a person or an account; 2 a device, an address or a wallet.",
+        description: "Of personal data: 1 names a person or an account; 2 a device or a wallet.",
       }),
     ),
-    start: countOf("The position of the first UTF-16 code unit of the match."),
-    end: countOf("The position after the last UTF-16 code unit of the match."),
+    start: countOf("The first UTF-16 code unit of the match."),
+    end: countOf("After the last UTF-16 code unit of the match."),
     mode: { ...oneOf(MODES), description: "What happens there." },
   },
   "What a policy found and where. It never contains the text.",
 );
 
-/** In the answer to what is stored as it is. */
-export const Reported = t.Optional(
-  t.Array(Finding, { description: "What policies that only report found in what this request stored." }),
-);
+/** In the answer to what is stored as it is: what policies that only report found. */
+export const Reported = t.Optional(t.Array(Finding));
