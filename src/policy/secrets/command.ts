@@ -43,8 +43,16 @@ const rows = (section: "behind" | "behind, any word" | "in front", flags: string
 /** What is no variable, and no number. */
 const isWord = (written: string): boolean => {
   const value = bare(written);
-  return value.length >= SHORTEST && !isReference(value) && !isPlaceholder(value) && !/^[\d:.,/]+$|\($/.test(value);
+  return (
+    value.length >= SHORTEST &&
+    !isReference(value) &&
+    !isPlaceholder(value) &&
+    !/^[\d:.,/]+$|\($/.test(value) &&
+    !DEFAULTS.has(value)
+  );
 };
+/** What manuals and programs have there before anybody chose something. */
+const DEFAULTS: ReadonlySet<string> = new Set(["public", "private", "foobared"]);
 
 function behind(pattern: RegExp, isOne: (written: string) => boolean = isPassword): Check {
   return (text, _start, end) => {

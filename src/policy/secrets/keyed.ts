@@ -16,7 +16,7 @@ import {
   mentionsPassword,
   wordShare,
 } from "./plausible.ts";
-import { isClear, looksChosen, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
+import { isClear, looksChosen, mayBeOne, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -83,9 +83,16 @@ const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
     /:[?+]$/.test(text.slice(start - 1, start + 1)));
 const LONGEST_NOTHING = 5;
 
+/** `creds: mika / Raufaser_19`. */
+const USER_AND_PASSWORD =
+  /\s{0,2}(?:[:=–-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
+
 /** The check for words that come with a user's name: a password may follow somewhere behind them. */
 export function accountSecret(text: string, start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
+  const paired = matchAt(USER_AND_PASSWORD, text, end)?.[1];
+  if (paired !== undefined && mayBeOne(paired))
+    return hitOf("generic_credential", USER_AND_PASSWORD.lastIndex - paired.length, USER_AND_PASSWORD.lastIndex);
   const said = saidSecret(text, start, end, "account");
   return said && hitOf("generic_credential", said.start, said.end);
 }
@@ -133,12 +140,14 @@ function isMeantAsSecret(
   end: number,
   { start: at, end: last, link, quoted }: Assigned,
 ): boolean {
-  if (link !== "assigned" || last - at < SHORTEST_KEY || last - at > LONGEST_PASSWORD) return false;
+  if (link === "beside" || (link === "said" && !quoted)) return false;
+  if (last - at < SHORTEST_KEY || last - at > LONGEST_PASSWORD) return false;
   const name = text.slice(Math.max(0, start - LONGEST_BEFORE), end + LONGEST_BEFORE);
   const value = text.slice(at, last);
   if (!SECRET.test(name) || isPlaceholder(value) || mentionsPassword(value)) return false;
   if (/[A-Z]/.test(value) && /\d/.test(value) && looksChosen(value)) return true;
-  return quoted && OWN_SECRET.test(name) && PHRASE.test(value) && /\d/.test(value);
+  const isSetting = quoted || /^[A-Z_]+$/.test(text.slice(start, end));
+  return isSetting && OWN_SECRET.test(name) && PHRASE.test(value) && /\d/.test(value);
 }
 
 const SECOND = /["'`]?\s{0,2}[/|,;]\s{0,2}["'`]?([^\s"'`,;]{6,64})/y;
@@ -210,7 +219,13 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
   if (/\s/.test(value))
-    return quoted && !saysRule(value) && /\d/.test(value) && value.split(/\s+/).length <= 4 && !/[.:,]\s/.test(value);
+    return (
+      quoted &&
+      !saysRule(value) &&
+      /\d/.test(value) &&
+      value.split(/\s+/).length <= (copula ? 8 : 4) &&
+      !/[.:,]\s/.test(value)
+    );
   if (copula && quoted && /^[\w!@#$%&*+-]{5,}$/.test(value) && !STATE.test(value)) return true;
   return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
 }

@@ -87,6 +87,8 @@ const isDeclared = (text: string, before: string, nameEnd: number, { start }: As
     text.slice(nameEnd, start),
   ) && DECLARATION.test(before.slice(before.lastIndexOf("\n") + 1));
 
+/** The heading of a section of an INI file. */
+const SECTION = /(?:^|\n|: )[ \t]{0,4}\[[\w .:"-]{1,60}\][ \t]*\r?\n/;
 const LINE_END = /[ \t]*(?:[#;][^\n]*)?(?:\r?\n|$)/y;
 
 /** Whether an unquoted value is a setting, the rest of its line, and no variable of a program. */
@@ -106,6 +108,6 @@ function isSetting(text: string, nameEnd: number, { start, end }: Assigned): boo
     operator.includes(":") ||
     /^\s{0,24}(?:-\s)?[A-Z]|export |\./.test(written) ||
     operator === "=" ||
-    /^\[/m.test(text.slice(0, REACH))
+    SECTION.test(text.slice(Math.max(0, lineStart - REACH), lineStart))
   );
 }

@@ -51,7 +51,8 @@ const BESIDE = /[ \t]{1,2}(\d{4,8})(?!\d|[.,:/-]\d|[ \t]?%)/y;
 const OPENED =
   /card|account|bank|phone|sim\b|voicemail|safe|alarm|door|gate|locker|login|app\b|atm|debit|credit|tablet|unlock|karte|konto|handy|tresor|alarm|tür|carte|compte|téléphone|coffre|tarjeta|cuenta|teléfono|caja|cartão|conta|cofre|celular|carta|bancomat|conto|telefono|pas\b|rekening|telefoon|kart|konta|telefon|sejf|kort|puhelin|kártya|card|κάρτα|карт|телефон|рахун|сч[её]т|сейф|卡|カード|카드|بطاقة|כרטיס|कार्ड/iu;
 /** Other numbers that such a word has: of a place in India, of a connector. */
-const OTHER = /gpio|pinout|connector|header|arduino|digital|post|zip|city|delhi|mumbai|address|area/i;
+const OTHER =
+  /error|fehler|erreur|status|exit|sensor|insee|gpio|pinout|connector|header|arduino|digital|post|zip|city|delhi|mumbai|address|area/i;
 const REACH_AROUND = 48;
 
 /** `the PIN of my card is 7731`. `alone`: a number right behind the word is one, whatever it opens. */

@@ -90,6 +90,9 @@ function numberedLooks(token: string): 0 | 1 | 2 {
 /** Whether somebody seems to have made up a token as a password: no word, no name with a number, no version. */
 export const looksChosen = (token: string): boolean => looksOf(token) > WEAK;
 
+/** Whether a token may be a password where one is expected. */
+export const mayBeOne = (token: string): boolean => looksOf(token) > NONE;
+
 const looksLikeKey = (token: string): boolean =>
   token.length >= SHORTEST_KEY &&
   /\d/.test(token) &&
