@@ -14,16 +14,11 @@ export const Finding = shape(
     policy: t.String({ description: "`patterns` for patterns of your own.", examples: [EXAMPLE_DETECTOR.policy] }),
     detector: t.String({ description: "A detector, or the name of a pattern.", examples: ["email"] }),
     field: t.String({
-      description:
-        "`key`, `value`, `label`, `reason` or a path into the metadata. A name in the path that itself matched is `*`.",
+      description: "`key`, `value`, `label`, `reason` or a path into the metadata, with `*` for a name that matched.",
       examples: ["value", "metadata.a.b"],
     }),
     tier: t.Optional(
-      t.Integer({
-        minimum: 1,
-        maximum: 2,
-        description: "Of personal data: 1 names a person or an account; 2 a device or a wallet.",
-      }),
+      t.Integer({ minimum: 1, maximum: 2, description: "Of personal data: 1 a person or an account; 2 a device." }),
     ),
     start: countOf("The first UTF-16 code unit of the match."),
     end: countOf("After the last UTF-16 code unit of the match."),
