@@ -120,6 +120,7 @@ export async function fillControl(parts: AccountParts) {
   await setOperator(parts, people.member, true, "cli");
   await setOperator(parts, people.member, false, "cli");
   for (const person of [founder, people.member]) signedIn(control.connection, person);
+  for (const person of [founder, people.member]) byIssuer(control.connection, person, workspaceId);
   for (const id of ["snk_1", "snk_2"]) sinkOf(control.connection, id, workspaceId);
   return {
     ...{ workspaceId, otherId: other.workspace.id, people },
@@ -137,11 +138,17 @@ function sinkOf(connection: Connection, id: string, workspaceId: string): void {
   connection.run(`INSERT INTO sinks VALUES (${values})`, [id, workspaceId]);
 }
 
+/** What an account has that the issuer let in. */
+function byIssuer(connection: Connection, account: string, workspaceId: string): void {
+  connection.run("INSERT INTO identities VALUES ('https://id.example.org', 's-' || ?, ?, 1, 0)", [account, account]);
+  connection.run("INSERT INTO issued_roles VALUES (?, ?)", [workspaceId, account]);
+}
+
 /** What an account has that signed in with a second factor. */
 function signedIn(connection: Connection, account: string): void {
   connection.run("INSERT INTO recovery_codes VALUES (?, randomblob(32))", [account]);
   connection.run("INSERT INTO devices VALUES (randomblob(32), ?, 1)", [account]);
-  connection.run("INSERT INTO sessions VALUES ('ses_' || ?, ?, randomblob(32), 1, 2, 3, '::1', 'Mozilla')", [
+  connection.run("INSERT INTO sessions VALUES ('ses_' || ?, ?, randomblob(32), 1, 2, 3, '::1', 'Mozilla', NULL)", [
     account,
     account,
   ]);

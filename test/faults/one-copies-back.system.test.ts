@@ -60,6 +60,7 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   "account link": works(({ open }) => [["--workspace", open.workspace_id, "--role", "owner"]]),
   "account list": works(() => [[]]),
   "account operator": refuses(() => [["--email", "nobody@example.com"]]),
+  "account oidc": works(() => [["--only", "off"]]),
   audit: works(() => [["--installation"]]),
   prune: works((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
   compact: waits(() => [[]]),

@@ -17,7 +17,7 @@ export async function live(baseUrl: string, key: string): Promise<Seen> {
   const list = await dataList({ query: { agent_id, include_values: true } });
   const missing = await dataRead({ query: { agent_id, key: "a/2" } });
   const events = await auditQuery({
-    query: { agent_id, operations: ["data.write", "data.read"], result: ["blocked", "not_found"] },
+    query: { agent_id: [agent_id], operations: ["data.write", "data.read"], result: ["blocked", "not_found"] },
   });
   return {
     enforced: config.data?.config.policies?.block_pii,

@@ -21,7 +21,9 @@ export async function live(baseUrl: string, key: string): Promise<Seen> {
   const list = await GET("/v1/data/list", { params: { query: { agent_id, include_values: true } } });
   const missing = await GET("/v1/data/read", { params: { query: { agent_id, key: "a/2" } } });
   const events = await GET("/v1/audit", {
-    params: { query: { agent_id, operations: ["data.write", "data.read"], result: ["blocked", "not_found"] } },
+    params: {
+      query: { agent_id: [agent_id], operations: ["data.write", "data.read"], result: ["blocked", "not_found"] },
+    },
   });
   return {
     enforced: config.data?.config.policies?.block_pii,

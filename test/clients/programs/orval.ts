@@ -17,7 +17,7 @@ export async function live(_baseUrl: string, key: string): Promise<Seen> {
   const list = await dataList({ agent_id, include_values: true }, options);
   const missing = await dataRead({ agent_id, key: "a/2" }, options);
   const events = await auditQuery(
-    { agent_id, operations: ["data.write", "data.read"], result: ["blocked", "not_found"] },
+    { agent_id: [agent_id], operations: ["data.write", "data.read"], result: ["blocked", "not_found"] },
     options,
   );
   return {
