@@ -511,7 +511,7 @@ export const OPERATIONS = {
   "agent.list": {
     ...TRAIL_READ,
     kind: "inquiry",
-    input: takes<{ prefix: string; page: Page }>(),
+    input: takes<{ prefix: string; contains?: string; page: Page }>(),
     did: "listed the agents",
     tried: "list the agents",
   },

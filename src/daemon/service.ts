@@ -216,7 +216,7 @@ function descriptorPlan({ threads, max_connections }: Settings, logger: Logger):
 type ServiceAccounts = AccountDeps & { flows: Flows };
 
 function appDeps(parts: ServiceParts, monitored: Monitored, accounts: ServiceAccounts): Omit<AppDeps, "peerOf"> {
-  const { settings, directory, authenticator, logger } = parts;
+  const { settings, authenticator, logger } = parts;
   const { pool, anchors, sinks, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
@@ -230,7 +230,7 @@ function appDeps(parts: ServiceParts, monitored: Monitored, accounts: ServiceAcc
       quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
     },
     isReady: () => readiness.brief(),
-    caFile: settings.tls === "auto" ? directory.authority : null,
+    caFile: accounts.parts.caFile,
     ...(requests === null ? {} : { meter: requests }),
     logs: (status) => logger.writes(levelOfStatus(status)),
     log: (entry) => {
@@ -289,6 +289,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
       factorKey: new FactorKey(directory),
       signup: settings.signup,
       issuerOnly: settings.oidc_only,
+      caFile: settings.tls === "auto" ? directory.authority : null,
     },
     flows: new Flows(random, () => performance.now()),
     oidc: null,

@@ -103,6 +103,7 @@ export const Key = component(
 );
 
 const PREFIX = "What keys begin with, taken literally";
+export const AgentIdPart = plainText("AgentIdPart", 0, 128, "What ids have anywhere in them, taken literally", "bot");
 export const Prefix = plainText("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
 export const NonEmptyPrefix = plainText("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
 

@@ -37,12 +37,17 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
 
 const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";
 
-/** Returns a page of the agents with a prefix, by id in byte order: those after the id `after`, or all. */
-export async function listOverviews(reader: Reader, { prefix, page }: OperationInputs["agent.list"], nowMs: number) {
+/**
+ * Returns a page of the agents with a prefix, and with a text anywhere in the id, by id in byte order: those after the id
+ * `after`, or all.
+ */
+export async function listOverviews(reader: Reader, input: OperationInputs["agent.list"], nowMs: number) {
+  const { prefix, contains = "", page } = input;
   const { after = "", limit, offset } = page;
   const rows = await reader.all<AgentRow>(
-    `${AGENTS} WHERE agent_id >= ? AND agent_id < ? AND agent_id > ? ORDER BY agent_id LIMIT ? OFFSET ?`,
-    [prefix, endOfPrefix(prefix), String(after), limit + 1, offset],
+    `${AGENTS} WHERE agent_id >= ? AND agent_id < ? AND agent_id > ? AND instr(agent_id, ?) > 0
+     ORDER BY agent_id LIMIT ? OFFSET ?`,
+    [prefix, endOfPrefix(prefix), String(after), contains, limit + 1, offset],
   );
   const blocked = await countBlocked(reader, nowMs, null);
   const { items, last } = pageOf(rows, limit);

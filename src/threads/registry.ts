@@ -12,6 +12,7 @@ import { showEntries, showTile } from "../features/tlog/tiles.ts";
 import type { JsonValue } from "../json.ts";
 import {
   type CompositeName,
+  changesSomething,
   type EventName,
   type InspectionName,
   isAct,
@@ -27,7 +28,7 @@ import { Problem } from "../problem.ts";
 import { DISK_IS_FULL, type DiskSpace } from "../store/disk-space.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { CompositeJob } from "../workspace/composite.ts";
-import type { Answer, OperationRequest } from "../workspace/contract.ts";
+import { type Answer, isPerson, type OperationRequest, type Principal } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
 import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
 
@@ -106,7 +107,7 @@ function singleJobOf(
 ): Job {
   let operation = operationOf(own, found);
   if (quota) operation = refusingOverQuota(name, operation, quota);
-  if (isSuspendable(name)) operation = refusingSuspended(operation);
+  if (isSuspendable(name) && !mayLook(name, principal)) operation = refusingSuspended(operation);
   if (space?.isFull && whatGrows(name) !== "nothing") operation = refuseFull;
   const job: Job = {
     operation: name as EventName,
@@ -117,6 +118,9 @@ function singleJobOf(
   if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
   return job;
 }
+
+/** Suspension stops programs. A person who is signed in may look at what a suspended agent has stored. */
+const mayLook = (name: OperationName, principal: Principal): boolean => isPerson(principal) && !changesSomething(name);
 
 /** Refuses what was on its way when the disk became full. */
 const refuseFull: Operation<OperationName> = () => {

@@ -10,7 +10,9 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startRouter } from "./state/router.ts";
 import { loadSession } from "./state/session.ts";
+import { showHidden } from "./ui/text/visible.ts";
 
+showHidden();
 startRouter();
 void loadSession();
 const root = document.getElementById("app");

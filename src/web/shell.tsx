@@ -4,6 +4,7 @@ import { useContext, useEffect, useState } from "preact/hooks";
 import { liveState, useAction, useLiveWorkspace } from "./state/load.ts";
 import { go, isCurrent, path, paths } from "./state/router.ts";
 import { type Room, RoomContext, session, signOut } from "./state/session.ts";
+import { useTitle } from "./state/title.ts";
 import { Button } from "./ui/button.tsx";
 import { Icon, type IconName, LogoMark } from "./ui/icon.tsx";
 import { learnActors } from "./ui/inline.tsx";
@@ -12,6 +13,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const room = useContext(RoomContext);
   const [open, setOpen] = useState(false);
   const here = path.value;
+  useTitle("workspace", room?.name ?? null);
   useEffect(() => setOpen(false), [here]);
   return (
     <div class="shell">

@@ -28,6 +28,9 @@ export interface Principal {
   installation?: true;
 }
 
+/** Reports whether it is a person who is signed in, and no program with a key. */
+export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
+
 /** @throws {Problem} `forbidden` when the key is limited to agents and this is none of them */
 export function requireAgentAllowed({ agents }: Principal, agentId: string | null): void {
   if (agents === null || (agentId !== null && agents.includes(agentId))) return;

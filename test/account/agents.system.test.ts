@@ -164,10 +164,13 @@ describe("the overview", () => {
     expect([next.json.has_more, next.json.next_cursor]).toEqual([false, null]);
     const some = await own.client.get("/v1/agents", { prefix: "a" });
     expect(some.json.data).toHaveLength(2);
+    const parts = await own.client.get("/v1/agents", { contains: ":" });
+    expect(parts.json.data.map((agent: { agent_id: string }) => agent.agent_id)).toEqual(["a:1"]);
     expect(own.view.eventsAfter(head).map(({ line, details }) => [line, details])).toEqual([
       ["- agent.list ok", { prefix: "", count: 3 }],
       ["- agent.list ok", { prefix: "", count: 1 }],
       ["- agent.list ok", { prefix: "a", count: 2 }],
+      ["- agent.list ok", { prefix: "", contains: ":", count: 1 }],
     ]);
     const one = await own.client.get("/v1/agents/a");
     assertMatchesOpenApi("GET", "/v1/agents/a", 200, one.json);

@@ -59,6 +59,7 @@ export async function withParts<T>(
       issuerOnly: false,
     },
     factorKey: new FactorKey(directory),
+    caFile: null,
   });
 }
 

@@ -57,8 +57,9 @@ test.each(["docs/mcp.md", "README.md"])("%s", async (page) => {
 });
 
 test("the dashboard", async () => {
-  const shown = mcpExample("https://dashboard.example", workspace.client.apiKey).replaceAll("\\\n  ", "");
-  expect(shown.startsWith("export NODE_EXTRA_CA_CERTS=$PWD/governd-data/tls/ca.crt\n")).toBe(true);
+  const at = { origin: "https://dashboard.example", caFile: join(daemon.dataDir, "tls/ca.crt") };
+  const shown = mcpExample(at, workspace.client.apiKey).replaceAll("\\\n  ", "");
+  expect(shown.startsWith(`export NODE_EXTRA_CA_CERTS=${at.caFile}\n`)).toBe(true);
   await expectTools(ofCommand(shown));
 });
 

@@ -434,7 +434,7 @@ describe("restoring", () => {
           ],
         }),
         check: async ({ client, agent }, { json, text, headers }) => {
-          expect(json.blocked_by).toBe("policy:block_pii");
+          expect([json.blocked_by, json.key]).toEqual(["policy:block_pii", "bad"]);
           expect(json.findings).toHaveLength(1);
           expect(text).not.toContain(EMAIL);
           expect(await valuesOf(client, agent)).toEqual({ ok: "2" });

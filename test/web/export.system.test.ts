@@ -50,6 +50,17 @@ describe.skipIf(!hasChromium)("an export", () => {
       page.getByRole("button", { name: "Export" }).click(),
     ]);
     expect(download.suggestedFilename()).toMatch(/^audit-ws_.*\.ndjson$/);
+    await page.getByText(`The export ${download.suggestedFilename()} is being saved by the browser.`).waitFor();
+    const [seal] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Save the seal" }).click(),
+    ]);
+    // The command names the files that were just saved.
+    const command = page.getByLabel("Offline check", { exact: true });
+    await command.filter({ hasText: `--seal ${seal.suggestedFilename()}` }).waitFor();
+    await soon(async () =>
+      expect(await command.textContent()).toContain(`governd verify ${download.suggestedFilename()} `),
+    );
     const file = join(stage.directory, "large.ndjson");
     await download.saveAs(file);
     expect(statSync(file).size).toBeGreaterThan(LARGE_BYTES);
@@ -68,6 +79,7 @@ describe.skipIf(!hasChromium)("an export", () => {
     await page.getByLabel("Agent").fill("nobody");
     await page.getByRole("button", { name: "Export" }).click();
     await page.getByRole("alert").filter({ hasText: "does not exist" }).waitFor();
+    await soon(async () => expect(await page.getByText("is being saved").count()).toBe(0));
     await soon(async () => expect(new URL(page.url()).pathname).toEndWith("/proof"));
   });
 

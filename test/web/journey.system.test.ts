@@ -61,7 +61,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByLabel("Block personal data").check();
     await page.getByLabel("Everything else (JSON)").fill('{"temperature": 0.2}');
     await page.getByRole("button", { name: "Save as a new version" }).click();
-    await page.getByText("Saved as v1.").waitFor();
+    await page.getByText("Version v1 is saved and in force.").waitFor();
     const config = await stage.daemon.ask("/v1/config/bot", { apiKey: kept.apiKey });
     expect(await config.json()).toMatchObject({
       version: "v1",
@@ -81,7 +81,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await sides.getByText('"model": "mine"').waitFor();
     await soon(async () => expect(await page.getByLabel("Model").inputValue()).toBe("mine"));
     await page.getByRole("button", { name: "Save mine over v2" }).click();
-    await page.getByText("Saved as v3.").waitFor();
+    await page.getByText("Version v3 is saved and in force.").waitFor();
   });
 
   test("versions are compared side by side and rolled back", async () => {
@@ -142,20 +142,23 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByText("All 2 entries are as they were.").waitFor();
     await write("notes/1", "The report is late.");
     await write("notes/2", "New.");
-    await page.getByText("Restoring it: 1 changes back, 1 is removed; 1 unchanged.").waitFor();
+    await page.getByText("Restoring it: 1 entry changes back, 1 entry is removed; 1 entry stays as it is.").waitFor();
     await page.getByRole("button", { name: "Restore …" }).click();
-    await page.getByRole("dialog").getByText("1 changes back, 1 is removed; 1 unchanged").waitFor();
+    await page
+      .getByRole("dialog")
+      .getByText("1 entry changes back, 1 entry is removed; 1 entry stays as it is")
+      .waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Restore", exact: true }).click();
-    await page.getByText("1 came back or changed back, 1 removed, 1 unchanged").waitFor();
+    await page.getByText("1 entry came back or changed back, 1 entry was removed, 1 entry unchanged").waitFor();
     await page.getByText("All 2 entries are as they were.").waitFor();
     await write("notes/since", "written after the restore");
     await page.getByRole("button", { name: "Undo …" }).click();
     // What the agent wrote since then goes too, which it says before it does it.
     const asked = page.getByRole("dialog");
-    await asked.getByText("1 comes back, 1 changes back, 1 is removed").waitFor();
+    await asked.getByText("1 entry comes back, 1 entry changes back, 1 entry is removed").waitFor();
     await asked.getByText("notes/since").waitFor();
     await asked.getByRole("button", { name: "Undo the restore" }).click();
-    await page.getByText("Restoring it: 1 changes back, 1 is removed; 1 unchanged.").waitFor();
+    await page.getByText("Restoring it: 1 entry changes back, 1 entry is removed; 1 entry stays as it is.").waitFor();
     const now = await stage.daemon.ask("/v1/data/read?agent_id=bot&key=notes/1", { apiKey: kept.apiKey });
     expect(await now.json()).toMatchObject({ value: "The report is late." });
   });
@@ -211,7 +214,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByRole("button", { name: "Delete …" }).click();
     await page.getByLabel("Erase for good").check();
     await page.getByRole("button", { name: "Erase for good" }).click();
-    await page.getByText(/^Erased 1 entry, and the details of \d+ events?\.$/).waitFor();
+    await page.getByText(/^The entry notes\/2 is erased, with the details of \d+ events?\.$/).waitFor();
   });
 
   test("a suspended agent is refused, which is shown, and resumed", async () => {
@@ -259,6 +262,9 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await page.getByRole("heading", { name: "crawler is ready" }).waitFor();
     const second = ((await page.getByLabel("API key", { exact: true }).textContent()) ?? "").trim();
     await page.getByRole("button", { name: "I have kept the key" }).click();
+    // The two keys have one label, and are told apart.
+    await page.getByText(/^replaced by /).waitFor();
+    await page.getByText(/^replaces /).waitFor();
     const status = async (apiKey: string) => (await stage.daemon.ask("/v1/data/list?agent_id=bot", { apiKey })).status;
     expect([await status(first), await status(second)]).toEqual([401, 200]);
     for (const [networks, expected] of [
@@ -273,7 +279,7 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     }
     await page.getByRole("button", { name: "Revoke crawler" }).click();
     await page.getByRole("button", { name: "Revoke now" }).click();
-    await page.getByText("Revoked: requests with it are refused.").waitFor();
+    await page.getByText("is revoked: requests with it are refused.").waitFor();
     expect(await status(second)).toBe(401);
   });
 

@@ -18,11 +18,13 @@ import { draftOfPolicies, singlePolicies, toPolicies } from "../../src/web/pages
 import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
 import { partsOf } from "../../src/web/pages/policies/parts-of.ts";
-import { sealSize } from "../../src/web/pages/workspace/seal-text.ts";
+import { exportFile, sealSize } from "../../src/web/pages/workspace/saved-files.ts";
 import { diffRows } from "../../src/web/ui/diff-rows.ts";
 import { verb } from "../../src/web/ui/event-words.ts";
+import { readableJson } from "../../src/web/ui/json-text.ts";
 import { size } from "../../src/web/ui/numbers.ts";
 import { roundTop } from "../../src/web/ui/series.ts";
+import { hiddenIn, visible } from "../../src/web/ui/text/visible.ts";
 
 const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
   key,
@@ -262,6 +264,65 @@ test("lines stand beside what replaces them", () => {
     ["c", "c"],
     [null, "d"],
   ]);
+});
+
+test("lines show the words in which they differ", () => {
+  const [row] = diffRows("Never promise a refund.\n", "Never promise a discount.\n");
+  expect(row?.words).toEqual({
+    before: [
+      { text: "Never promise a ", changed: false },
+      { text: "refund", changed: true },
+      { text: ".", changed: false },
+    ],
+    after: [
+      { text: "Never promise a ", changed: false },
+      { text: "discount", changed: true },
+      { text: ".", changed: false },
+    ],
+  });
+  expect(diffRows("one thing\n", "another text altogether\n")[0]?.words).toBe(null);
+});
+
+test("a text of several lines is compared line by line", () => {
+  const config = (rule: string) => readableJson({ tools: [], instructions: `Be polite.\n${rule}\nBe brief.` });
+  expect(config('Say "hi".').split("\n")).toEqual([
+    "{",
+    '  "instructions": """',
+    "    Be polite.",
+    '    Say "hi".',
+    "    Be brief.",
+    '  """,',
+    '  "tools": []',
+    "}",
+  ]);
+  const changed = diffRows(config("Never shout."), config("Never whisper.")).filter(({ same }) => !same);
+  expect(changed.map(({ before, after }) => [before, after])).toEqual([["    Never shout.", "    Never whisper."]]);
+});
+
+test("what cannot be seen is escaped, and what writing needs is not", () => {
+  const hidden = [
+    "\u202e",
+    "\u2066",
+    "\u200b",
+    "\u00ad",
+    "\ufeff",
+    "\u0000",
+    "\u{e0041}",
+    "\u3164",
+    "\ud800",
+    "a\u200db",
+  ];
+  expect(hidden.filter((text) => !visible(`x${text}`).includes("⟨U+"))).toEqual([]);
+  expect(visible("gnp.\u202eexe")).toBe("gnp.⟨U+202E⟩exe");
+  expect(hiddenIn("\u202ea\u202e\u200b")).toEqual(["⟨U+202E⟩", "⟨U+200B⟩"]);
+  const written = ["naïve – “quoted” … 你好 مرحبا שלום", "👩‍👩‍👧 ❤️ 👍🏽", "می‌خواهم", "क्‍ष", "line\n\tnext"];
+  expect(written.map(visible)).toEqual(written);
+});
+
+test("the daemon's own name of an export is the one that the page states", () => {
+  const at = new Date("2026-01-31T23:59:59Z");
+  expect(exportFile("ws_1", null, "json", at)).toBe("audit-ws_1-2026-01-31.json");
+  expect(exportFile("ws_1", "a/b", "ocsf", at)).toBe("audit-a_b-2026-01-31.ndjson");
 });
 
 test("sizes and seals are read as they are meant", () => {

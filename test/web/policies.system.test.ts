@@ -68,7 +68,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await pattern.getByText("Use RE2 syntax").waitFor();
     await pattern.getByLabel("Regular expression").fill("PRJ-[0-9]{5}");
     await save();
-    await page.getByText("Saved as p1.").waitFor();
+    await page.getByText("Version p1 is saved and in force.").waitFor();
     expect(await beside("/v1/policies")).toMatchObject({
       version: "p1",
       require_config: false,
@@ -148,7 +148,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await sides.getByText('"retention_days": 30').waitFor();
     await soon(async () => expect(await page.getByLabel("Keep data for (days)").inputValue()).toBe("30"));
     await alert.getByRole("button", { name: "Save mine over p2" }).click();
-    await page.getByText("Saved as p3.").waitFor();
+    await page.getByText("Version p3 is saved and in force.").waitFor();
     expect(await beside("/v1/policies")).toMatchObject({ version: "p3", policies: { retention_days: 30 } });
   });
 
@@ -180,7 +180,7 @@ describe.skipIf(!hasChromium)("policies in the dashboard", () => {
     await soon(async () => expect(await page.getByLabel("Model").inputValue()).toBe("mine"));
     await page.getByLabel("Block personal data").check();
     await page.getByRole("button", { name: "Save mine over v1" }).click();
-    await page.getByText("Saved as v2.").waitFor();
+    await page.getByText("Version v2 is saved and in force.").waitFor();
   });
 
   test("an agent's text is tried under its policies and the workspace's", async () => {

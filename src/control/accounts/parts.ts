@@ -22,6 +22,8 @@ export interface AccountParts extends ActParts {
   signup: SignupMode;
   /** What the setting says; see `issuer-only.ts`. */
   issuerOnly: boolean;
+  /** The certificate authority that the daemon made; null for another's certificate. */
+  caFile: string | null;
 }
 
 /** Where a request came from. */

@@ -49,7 +49,8 @@ const listAgents = inquiry("agent.list", {
     return { agents: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
   async record(_tx, _context, input, { agents, next }) {
-    const details = { prefix: input.prefix, count: agents.length };
+    const { prefix, contains } = input;
+    const details = { prefix, ...(contains !== undefined && { contains }), count: agents.length };
     return answered(null, details, listBody("agent.list", input, agents, next));
   },
 });
@@ -107,7 +108,7 @@ export const agentOperations: OperationsOf<"agent"> = {
 };
 
 const SUSPENDED =
-  "The agent is suspended: its data and checkpoints are unavailable. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
+  "The agent is suspended: its data and checkpoints are unavailable to keys, and to people for changes. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
 
 /** Returns the operation with a check before it. For a suspended agent it is refused, which is recorded. */
 export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {

@@ -1,6 +1,6 @@
 /** The HTTP routes of agents as a whole. */
 import { Type as t } from "@sinclair/typebox";
-import { Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
+import { AgentIdPart, Label, PAGE_PARAMETERS, Prefix } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
@@ -25,10 +25,10 @@ export const agentRoutes = [
   route({
     operation: "agent.list",
     at: "GET /v1/agents",
-    query: object({ prefix: t.Optional(Prefix), ...PAGE_PARAMETERS }),
-    input: ({ query, principal }) => {
+    query: object({ prefix: t.Optional(Prefix), contains: t.Optional(AgentIdPart), ...PAGE_PARAMETERS }),
+    input: ({ query: { prefix = "", contains, ...page }, principal }) => {
       checkWorkspaceWide(principal);
-      return listInput("agent.list", { prefix: query.prefix ?? "" }, query);
+      return listInput("agent.list", { prefix, ...(contains !== undefined && { contains }) }, page);
     },
     summary: "List agents",
     description: "Every agent, by id: what it holds, what it did, and which policies are in force.",
@@ -48,7 +48,7 @@ export const agentRoutes = [
   switching("suspend", {
     summary: "Suspend an agent",
     description:
-      "From now on its data and checkpoint operations return 403 `agent_suspended` to everyone and are recorded as `denied`. Its config and its trail stay available.",
+      "From now on its data and checkpoint operations return 403 `agent_suspended` and are recorded as `denied`, whatever key asks. People who are signed in to the dashboard can still look at both; they change nothing either. Its config and its trail stay available.",
   }),
 
   switching("resume", { summary: "Resume an agent", description: "Ends a suspension." }),

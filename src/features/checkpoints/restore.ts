@@ -15,7 +15,14 @@ import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Bar, barOfEntries, barOfValue, barWithoutConfig } from "../../workspace/admission.ts";
 import { findingsIn, reportedOf } from "../../workspace/decided.ts";
-import { answered, type Context, type Operation, type Outcome, refusedByPolicy } from "../../workspace/operation.ts";
+import {
+  answered,
+  type Context,
+  type Operation,
+  type Outcome,
+  type ProblemAnswer,
+  refusedByPolicy,
+} from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
 
 export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader, context, input) => {
@@ -33,7 +40,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
   const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
   const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies);
-  if (!decision.allowed) return refusedByPolicy(agent, decision, "restore_blocked", { checkpoint_id: checkpoint.id });
+  if (!decision.allowed) return refusedRestore(agent, checkpoint, decision);
   const present = await countPresent(reader, agent, context.nowMs);
   return restored(context, found, newConfig, plan, present, decision);
 };
@@ -50,6 +57,20 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
 
 const ALLOWED: Allowed = { allowed: true };
 
+/** What a policy refused; `key` is of the entry that it is about, null when it is about none or the key itself. */
+type RefusedRestore = Refused & { key: string | null };
+
+/** Answers that nothing was restored, and which entry the policies refuse. The log has what was found, and not the key. */
+function refusedRestore(
+  agent: AgentState,
+  { id }: Checkpoint,
+  { key, ...refusal }: RefusedRestore,
+): Outcome<ProblemAnswer> {
+  const outcome = refusedByPolicy(agent, refusal, "restore_blocked", { checkpoint_id: id });
+  if (key !== null) outcome.answer.extra = { ...outcome.answer.extra, key };
+  return outcome;
+}
+
 /** Decides whether the entries of a plan may come back under these policies. */
 async function decideAboutRestore(
   reader: Reader,
@@ -57,9 +78,9 @@ async function decideAboutRestore(
   agent: AgentState,
   plan: RestorePlan,
   policies: PolicySettings,
-): Promise<Allowed | Refused> {
+): Promise<Allowed | RefusedRestore> {
   const bar = plan.comeBack.length === 0 ? null : (barOfPlan(agent, plan, policies) ?? barWithoutConfig(agent));
-  if (bar !== null) return { allowed: false, ...bar, findings: [] };
+  if (bar !== null) return { allowed: false, ...bar, findings: [], key: null };
   const decision = await decideAboutEntries(reader, context, plan, policies);
   if (decision.allowed) return decision;
   const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
@@ -79,7 +100,7 @@ async function decideAboutEntries(
   context: Context,
   plan: RestorePlan,
   policies: PolicySettings,
-): Promise<Allowed | Refused> {
+): Promise<Allowed | RefusedRestore> {
   const { limits } = policies;
   // Most policies refuse no content, so no entry has to be read.
   if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
@@ -88,13 +109,16 @@ async function decideAboutEntries(
     await context.pause();
     const content = await readVersion(reader, id);
     const bar = limits && barOfValue(limits, content.value);
-    if (bar !== null) return { allowed: false, ...bar, findings: [] };
+    if (bar !== null) return { allowed: false, ...bar, findings: [], key: content.key };
     const decision = decideAsItIs(policies, content, context.nowMs);
-    if (!decision.allowed) return decision;
+    if (!decision.allowed) return { ...decision, key: isAboutKey(decision) ? null : content.key };
     if (decision.found !== undefined) found.push(decision.found);
   }
   return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
 }
+
+/** Reports whether the policies object to the key itself, which then is not repeated. */
+const isAboutKey = ({ findings }: Refused): boolean => findings.some(({ field }) => field === "key");
 
 function restored(
   context: Context,

@@ -194,6 +194,13 @@ export const WhoAmI = shape("SignedIn", {
   session: SessionShape,
   workspaces: t.Array(WorkspaceShape),
   installation: nullable(WorkspaceShape),
+  ca_file: nullable(
+    t.String({
+      description:
+        "The file on the daemon's machine with the certificate authority that clients trust; null with another's certificate.",
+      examples: ["/var/lib/governd/tls/ca.crt"],
+    }),
+  ),
 });
 
 const ApiKey = t.String({ pattern: "^gov_", description: "The key itself, shown only once.", examples: ["gov_…"] });

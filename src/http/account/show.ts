@@ -45,6 +45,7 @@ export function showSignedIn(
     session: showSession(session, session.id),
     workspaces: listMemberships(connection, account.id).map(showWorkspace),
     installation: operator && showWorkspace(operator),
+    ca_file: parts.caFile,
   };
 }
 

@@ -3,6 +3,7 @@
  * stores nothing in the browser.
  */
 import { ApiProblem, problemOf, unreachable } from "./problem.ts";
+import { noteAway } from "./reach.ts";
 import type { Page } from "./types.ts";
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -55,7 +56,9 @@ export async function send(path: string, ask: Ask = {}): Promise<Response> {
       body: ask.body === undefined ? null : JSON.stringify(ask.body),
     });
   } catch (error) {
-    throw isAbort(error) ? error : unreachable();
+    if (isAbort(error)) throw error;
+    noteAway();
+    throw unreachable();
   }
   if (response.ok) return response;
   const problem = await problemOf(response);

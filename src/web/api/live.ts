@@ -3,6 +3,7 @@
  * since `EventSource` cannot send the workspace's header. One stream serves the whole page.
  */
 import { isCode, send } from "./client.ts";
+import { returned } from "./reach.ts";
 import type { AuditEvent } from "./types.ts";
 
 /** The backoff between attempts: doubles after each failure, from the first to the last. */
@@ -121,7 +122,12 @@ export class MessageReader {
   }
 }
 
-function pause(ms: number, stopped: AbortSignal): Promise<unknown> {
-  const over = AbortSignal.any([stopped, AbortSignal.timeout(ms)]);
-  return new Promise((resolve) => over.addEventListener("abort", resolve));
+/** Waits, but not longer than the daemon is away. */
+async function pause(ms: number, stopped: AbortSignal): Promise<void> {
+  const back = new AbortController();
+  const before = returned.peek();
+  const unsubscribe = returned.subscribe((times) => times > before && back.abort());
+  const over = AbortSignal.any([stopped, back.signal, AbortSignal.timeout(ms)]);
+  await new Promise((resolve) => over.addEventListener("abort", resolve));
+  unsubscribe();
 }

@@ -8,6 +8,8 @@ export class ApiProblem extends Error {
   /** The offending field of the request, when there is one. */
   readonly param: string | null;
   readonly requestId: string | null;
+  /** The key of the entry that it is about, when the request named none. */
+  readonly entry: string | null;
   /** What the policies found, when that is the reason. */
   readonly findings: readonly Finding[];
 
@@ -19,6 +21,7 @@ export class ApiProblem extends Error {
     this.title = text("title") ?? `The daemon answered ${status}`;
     this.param = text("param");
     this.requestId = text("request_id") ?? requestId;
+    this.entry = text("key");
     this.findings = Array.isArray(document.findings) ? (document.findings as unknown as Finding[]) : [];
   }
 

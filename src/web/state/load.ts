@@ -7,8 +7,10 @@ import { eventFacts } from "../../operations.ts";
 import { type Ask, ask, isAbort, type Query } from "../api/client.ts";
 import { type LiveState, listen } from "../api/live.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
+import { returned } from "../api/reach.ts";
 import type { AuditEvent, Page } from "../api/types.ts";
 import { RoomContext, resumed, useRoom } from "./session.ts";
+import { keep, kept, keptOnReturn } from "./visits.ts";
 
 /** Something loaded, or on its way. */
 export interface Loaded<T> {
@@ -19,15 +21,27 @@ export interface Loaded<T> {
   set(change: (data: T) => T): void;
 }
 
-/** Loads when `key` changes. Data loaded for another key is not shown. */
+interface LoadState<T> {
+  key: string;
+  data?: T;
+  problem: ApiProblem | null;
+}
+
+/** What the page showed under a key before somebody left it and came back, until it is loaded again. */
+function stateBefore<T>(key: string): LoadState<T> {
+  const data = keptOnReturn<T>(key);
+  return data === undefined ? { key, problem: null } : { key, data, problem: null };
+}
+
+/** Loads when `key` changes, and when the daemon or the session is back. Data loaded for another key is not shown. */
 export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data?: T; problem: ApiProblem | null }>({ key, problem: null });
+  const [state, setState] = useState<LoadState<T>>(() => stateBefore(key));
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     const abandoned = new AbortController();
-    setState((old) => (old.key === key ? old : { key, problem: null }));
+    setState((old) => (old.key === key ? old : stateBefore(key)));
     latest.current(abandoned.signal).then(
       (data) => {
         if (!abandoned.signal.aborted) setState({ key, data, problem: null });
@@ -38,7 +52,10 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
       },
     );
     return () => abandoned.abort();
-  }, [key, round, resumed.value]);
+  }, [key, round, resumed.value, returned.value]);
+  useEffect(() => {
+    if (state.data !== undefined) keep(state.key, state.data);
+  }, [state]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
   const set = useCallback((change: (data: T) => T) => {
     setState((old) => (old.data === undefined ? old : { ...old, data: change(old.data) }));
@@ -73,8 +90,13 @@ export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Que
   const { id, api } = useRoom();
   const key = JSON.stringify([id, path, query]);
   /** A reload asks for as many pages as are shown, so that the list does not shrink under the reader. */
-  const shown = useRef({ key, pages: 1 });
-  if (shown.current.key !== key) shown.current = { key, pages: 1 };
+  const before = { key, pages: kept<number>(`pages ${key}`) ?? 1 };
+  const shown = useRef(before);
+  if (shown.current.key !== key) shown.current = before;
+  const show = (pages: number) => {
+    shown.current.pages = pages;
+    keep(`pages ${key}`, pages);
+  };
   const loaded = useLoad<{ items: T[]; first: P | undefined; cursor: string | null }>(key, async (signal) => {
     const items: T[] = [];
     let first: P | undefined;
@@ -92,7 +114,7 @@ export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Que
     loaded.set((old) => {
       // A reload in between made this page one of another list.
       if (old.cursor !== cursor) return old;
-      shown.current.pages++;
+      show(shown.current.pages + 1);
       return { ...old, items: [...old.items, ...page.data], cursor: page.next_cursor };
     });
   });
@@ -102,7 +124,7 @@ export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Que
     problem: loaded.problem ?? more.problem,
     reload: loaded.reload,
     restart() {
-      shown.current.pages = 1;
+      show(1);
       loaded.reload();
     },
     set: (change) => loaded.set((old) => ({ ...old, items: change(old.items) })),

@@ -1,6 +1,7 @@
 /** The router. The address holds the state of each page, so that every view has a link. */
 import { computed, signal } from "@preact/signals";
 import { address, segment } from "../api/client.ts";
+import { beginVisit, leave, restoreScroll, resumeVisit, sameVisit, storeVisit } from "./visits.ts";
 
 interface Place {
   path: string;
@@ -32,8 +33,10 @@ interface GoOptions {
 /** Goes to an address of the dashboard. */
 export function go(to: string, { replace = false }: GoOptions = {}): void {
   const before = location.pathname;
-  if (replace) history.replaceState(null, "", to);
-  else history.pushState(null, "", to);
+  leave();
+  const isSamePage = new URL(to, location.href).pathname === before;
+  if (replace) history.replaceState(sameVisit(), "", to);
+  else history.pushState(beginVisit(isSamePage), "", to);
   place.value = here();
   if (location.pathname !== before) arrive();
 }
@@ -71,14 +74,23 @@ export function hold(onBack: () => void): () => void {
 
 /** Handles links of the page and the browser's history buttons. */
 export function startRouter(): void {
+  // The browser would scroll before the page is long enough.
+  history.scrollRestoration = "manual";
+  resumeVisit();
+  restoreScroll();
+  // Not when the page is left, which is too late for the history to take it.
+  addEventListener("scrollend", storeVisit);
   addEventListener("popstate", () => {
     const onBack = holds.at(-1);
     if (onBack === undefined) {
+      leave();
+      resumeVisit();
       place.value = here();
+      restoreScroll();
       return;
     }
     const { path: shown, query, hash } = place.peek();
-    history.pushState(null, "", address(shown, Object.fromEntries(query)) + hash);
+    history.pushState(sameVisit(), "", address(shown, Object.fromEntries(query)) + hash);
     onBack();
   });
   document.addEventListener("click", (event) => {

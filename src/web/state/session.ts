@@ -1,10 +1,12 @@
 /** Who is signed in. It is loaded from the daemon at each start and never stored in the browser. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { ask, isCode, WorkspaceApi, whenSignedOut } from "../api/client.ts";
 import { type ApiProblem, asProblem } from "../api/problem.ts";
+import { returned } from "../api/reach.ts";
 import type { SignedIn } from "../api/types.ts";
+import { forgetVisits } from "./visits.ts";
 
 type SessionState =
   | { kind: "unknown" }
@@ -57,6 +59,14 @@ function markEnded(): void {
 }
 
 whenSignedOut(markEnded);
+
+returned.subscribe((times) => {
+  if (times > 0 && session.peek().kind === "failed") void loadSession();
+});
+
+effect(() => {
+  if (session.value.kind === "out") forgetVisits();
+});
 
 /** The workspace of a page, and what the user may do there. */
 export interface Room {

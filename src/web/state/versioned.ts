@@ -77,7 +77,7 @@ export function useEditor<V extends AnyVersion, D>(
       const saved = await api.ask<V>(what.path, { method: "PUT", body: what.bodyOf(draft), headers });
       onSaved(saved);
       start(saved);
-      say(`Saved as ${saved.version}. The policies apply to every write from now on.`);
+      say(`Version ${saved.version}`, "is saved and in force. Its policies apply to every write from now on.");
     } catch (error) {
       if (isCode(error, "version_conflict")) setTheirs(await api.ask<V>(what.path));
       throw error;
@@ -90,6 +90,12 @@ export function useEditor<V extends AnyVersion, D>(
     save.clear();
   });
   const changed = JSON.stringify(draft) !== JSON.stringify(what.draftOf(base));
+  useEffect(() => {
+    // It was loaded again.
+    if (current.version === base.version) return;
+    if (changed) setNewer(current.version);
+    else start(current);
+  }, [current.version]);
   useEffect(() => {
     if (changed) unsaved.set(key, { base, draft });
     else unsaved.delete(key);

@@ -5,22 +5,13 @@ import type { Activity, ActivityInterval } from "../api/types.ts";
 import { go } from "../state/router.ts";
 import { count, counted } from "./numbers.ts";
 import { roundTop } from "./series.ts";
+import { intervalName } from "./text/times.ts";
 
 const WIDTH = 720;
 const HEIGHT = 140;
 const GAP_SHARE = 0.25;
 /** The height of the smallest bar that is not zero. */
 const LEAST_HEIGHT = 2;
-
-const FORMATS: Record<Activity["interval"], Intl.DateTimeFormat> = {
-  minute: new Intl.DateTimeFormat("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-  hour: new Intl.DateTimeFormat("en", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
-  day: new Intl.DateTimeFormat("en", { day: "numeric", month: "short" }),
-};
-
-/** Returns the name of the interval that begins at a time. */
-export const intervalName = (interval: Activity["interval"], at: string): string =>
-  FORMATS[interval].format(Date.parse(at));
 
 interface ChartProps {
   activity: Activity;

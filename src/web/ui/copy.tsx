@@ -1,7 +1,9 @@
 /** Text to copy: a key, a command, a hash. */
 import { useEffect, useState } from "preact/hooks";
+import type { SignedIn } from "../api/types.ts";
+import { useAsk } from "../state/load.ts";
 import { Button } from "./button.tsx";
-import { curlExample, mcpExample } from "./examples.ts";
+import { curlExample, type Daemon, mcpExample } from "./examples.ts";
 import { Icon } from "./icon.tsx";
 import { say } from "./notices.tsx";
 
@@ -19,7 +21,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       await navigator.clipboard.writeText(text);
       setCopied(true);
     } catch {
-      say("The browser did not allow copying. Select the text and copy it by hand.", "bad");
+      say("The browser", "did not allow copying. Select the text and copy it by hand.", "bad");
     }
   };
   return (
@@ -55,8 +57,24 @@ export function Digest({ text, label }: { text: string; label: string }) {
   );
 }
 
+function FirstRequests({ apiKey, daemon }: { apiKey: string; daemon: Daemon }) {
+  return (
+    <>
+      <p>
+        A first request with it
+        {daemon.caFile === null ? ":" : ". On another machine, give the path of a copy of the daemon's ca.crt:"}
+      </p>
+      <CopyBlock label="curl command" text={curlExample(daemon, apiKey)} />
+      <p>Or connect a program that speaks MCP, here Claude Code, as the agent "assistant":</p>
+      <CopyBlock label="MCP command" text={mcpExample(daemon, apiKey)} />
+    </>
+  );
+}
+
 /** A key, which is shown only once, and a first request with it. */
 export function NewKey({ apiKey }: { apiKey: string }) {
+  // Somebody who has just signed up has a session, of which the page knows nothing yet.
+  const { data } = useAsk<SignedIn>("/account");
   return (
     <div class="stack">
       <p class="callout tone-warn">
@@ -64,10 +82,9 @@ export function NewKey({ apiKey }: { apiKey: string }) {
         nowhere public.
       </p>
       <CopyBlock label="API key" text={apiKey} />
-      <p>A first request with it. The daemon's own certificate authority is in its data directory:</p>
-      <CopyBlock label="curl command" text={curlExample(location.origin, apiKey)} />
-      <p>Or connect a program that speaks MCP, here Claude Code, as the agent "assistant":</p>
-      <CopyBlock label="MCP command" text={mcpExample(location.origin, apiKey)} />
+      {data !== undefined && (
+        <FirstRequests apiKey={apiKey} daemon={{ origin: location.origin, caFile: data.ca_file }} />
+      )}
     </div>
   );
 }

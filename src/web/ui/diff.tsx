@@ -1,5 +1,5 @@
-/** Compares two texts line by line, side by side, or one above the other in a narrow window. */
-import { diffRows } from "./diff-rows.ts";
+/** Compares two texts line by line and word by word, side by side, or one above the other in a narrow window. */
+import { diffRows, type Part } from "./diff-rows.ts";
 
 interface DiffProps {
   before: string;
@@ -20,13 +20,13 @@ export function Diff({ before, after, beforeName, afterName }: DiffProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row, at) => (
-            <tr key={at} class={row.same ? undefined : "diff-changed"}>
-              <td class={row.same || row.before === null ? undefined : "diff-removed"}>
-                <Line text={row.before} mark={row.same ? null : "removed"} />
+          {rows.map(({ before: old, after: next, same, words }, at) => (
+            <tr key={at} class={same ? undefined : "diff-changed"}>
+              <td class={same || old === null ? undefined : "diff-removed"}>
+                <Line text={old} words={words?.before ?? null} mark={same ? null : "removed"} />
               </td>
-              <td class={row.same || row.after === null ? undefined : "diff-added"}>
-                <Line text={row.after} mark={row.same ? null : "added"} />
+              <td class={same || next === null ? undefined : "diff-added"}>
+                <Line text={next} words={words?.after ?? null} mark={same ? null : "added"} />
               </td>
             </tr>
           ))}
@@ -36,12 +36,23 @@ export function Diff({ before, after, beforeName, afterName }: DiffProps) {
   );
 }
 
-function Line({ text, mark }: { text: string | null; mark: "removed" | "added" | null }) {
+interface LineProps {
+  text: string | null;
+  words: readonly Part[] | null;
+  mark: "removed" | "added" | null;
+}
+
+function Line({ text, words, mark }: LineProps) {
   if (text === null) return null;
   return (
     <pre>
       {mark !== null && <span class="sr-only">{mark}: </span>}
-      {text === "" ? " " : text}
+      {text === "" && " "}
+      {words === null
+        ? text
+        : words.map((part, at) =>
+            part.changed ? <mark key={at}>{part.text}</mark> : <span key={at}>{part.text}</span>,
+          )}
     </pre>
   );
 }

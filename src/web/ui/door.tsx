@@ -1,6 +1,7 @@
 /** The frame of the pages for people who are not signed in. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useTitle } from "../state/title.ts";
 import { LogoMark } from "./icon.tsx";
 import { Empty } from "./parts.tsx";
 
@@ -11,9 +12,7 @@ interface DoorProps {
 }
 
 export function Door({ title, children, wide = false }: DoorProps) {
-  useEffect(() => {
-    document.title = `${title} · governd`;
-  }, [title]);
+  useTitle("page", title);
   return (
     <main class={wide ? "door door-wide" : "door"}>
       <div class="door-logo" aria-hidden="true">

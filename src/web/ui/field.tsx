@@ -6,6 +6,7 @@ import { useAction } from "../state/load.ts";
 import { Button } from "./button.tsx";
 import { Leave } from "./leave.ts";
 import { Problem } from "./parts.tsx";
+import { hiddenIn } from "./text/visible.ts";
 
 /** The problem of the form around a field, which may be about this field. */
 export const FormProblem = createContext<ApiProblem | null>(null);
@@ -100,7 +101,14 @@ function Field(props: FieldProps & { children(control: Control): ComponentChildr
   const id = useId();
   const problem = useContext(FormProblem);
   const isWrong = problem !== null && problem.param !== null && problem.param === param;
-  const describedBy = [hint !== undefined && `${id}-hint`, isWrong && `${id}-error`].filter(Boolean).join(" ");
+  const hidden = hiddenIn(value);
+  const describedBy = [
+    hint !== undefined && `${id}-hint`,
+    hidden.length > 0 && `${id}-hidden`,
+    isWrong && `${id}-error`,
+  ]
+    .filter(Boolean)
+    .join(" ");
   const attributes = { id, value, "aria-describedby": describedBy || undefined, "aria-invalid": isWrong };
   return (
     <div class="field">
@@ -109,6 +117,11 @@ function Field(props: FieldProps & { children(control: Control): ComponentChildr
       {hint !== undefined && (
         <p class="hint faint" id={`${id}-hint`}>
           {hint}
+        </p>
+      )}
+      {hidden.length > 0 && (
+        <p class="hint warn" id={`${id}-hidden`}>
+          It contains characters that cannot be seen here: {hidden.join(" ")}
         </p>
       )}
       {isWrong && (

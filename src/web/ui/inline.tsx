@@ -5,6 +5,7 @@ import type { Mode } from "../../policy/modes.ts";
 import { allPolicies } from "../../policy/policies.ts";
 import { ask } from "../api/client.ts";
 import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
+import { exactTime, relativeTime, utcTime } from "./text/times.ts";
 
 export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
 
@@ -81,38 +82,18 @@ export function Actor({ id }: { id: string }) {
   );
 }
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
 /** How often relative times are updated. */
-const TICK_MS = 20 * SECOND;
+const TICK_MS = 20_000;
 
 const now = signal(Date.now());
 setInterval(() => {
   now.value = Date.now();
 }, TICK_MS);
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
-const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
-
-/** Returns a time relative to another: "3 minutes ago", "in 2 days", and the date when it is far away. */
-export function relativeTime(timeMs: number, nowMs: number): string {
-  const distance = timeMs - nowMs;
-  const size = Math.abs(distance);
-  if (size < 45 * SECOND) return distance > 5 * SECOND ? "in a moment" : "just now";
-  if (size < 90 * MINUTE) return relative.format(Math.round(distance / MINUTE), "minute");
-  if (size < 36 * HOUR) return relative.format(Math.round(distance / HOUR), "hour");
-  if (size < 30 * DAY) return relative.format(Math.round(distance / DAY), "day");
-  return day.format(timeMs);
-}
-
 export function Time({ at }: { at: string }) {
   const ms = Date.parse(at);
   return (
-    <time dateTime={at} title={`${exact.format(ms)}\n${at}`}>
+    <time dateTime={at} title={`${exactTime(ms)}\n${utcTime(ms)}`}>
       {relativeTime(ms, Math.max(now.value, Date.now()))}
     </time>
   );
@@ -120,9 +101,10 @@ export function Time({ at }: { at: string }) {
 
 /** A time to the second, in the reader's zone. */
 export function ExactTime({ at }: { at: string }) {
+  const ms = Date.parse(at);
   return (
-    <time dateTime={at} title={at}>
-      {exact.format(Date.parse(at))}
+    <time dateTime={at} title={utcTime(ms)}>
+      {exactTime(ms)}
     </time>
   );
 }

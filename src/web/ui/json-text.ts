@@ -25,3 +25,19 @@ export function sortedJson(value: unknown): string {
       : part;
   return JSON.stringify(value, sorted, 2);
 }
+
+/** A line of JSON whose value is a text with line breaks: the indent, the member's name, the text, the comma. */
+const LONG_TEXT = /^( *)("(?:[^"\\]|\\.)*": )?("(?:[^"\\]|\\.)*\\n(?:[^"\\]|\\.)*")(,?)$/;
+
+/** Returns a value to be read and compared: like {@link sortedJson}, with each line of its texts on a line. */
+export function readableJson(value: unknown): string {
+  return sortedJson(value)
+    .split("\n")
+    .map((line) => {
+      const [, indent = "", name = "", text, comma = ""] = LONG_TEXT.exec(line) ?? [];
+      if (text === undefined) return line;
+      const lines = (JSON.parse(text) as string).split("\n").map((one) => `${indent}  ${one}`);
+      return [`${indent}${name}"""`, ...lines, `${indent}"""${comma}`].join("\n");
+    })
+    .join("\n");
+}

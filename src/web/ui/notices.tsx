@@ -16,9 +16,10 @@ const notices = signal<readonly Notice[]>([]);
 
 let lastId = 0;
 
-export function say(text: string, tone: Notice["tone"] = "good"): void {
+/** Says what happened: to what, and what: `say("The key bot", "is revoked.")`. */
+export function say(subject: string, happened: string, tone: Notice["tone"] = "good"): void {
   const id = ++lastId;
-  notices.value = [...notices.value, { id, text, tone }];
+  notices.value = [...notices.value, { id, text: `${subject} ${happened}`, tone }];
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 

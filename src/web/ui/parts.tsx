@@ -6,6 +6,7 @@ import type { ApiProblem } from "../api/problem.ts";
 import type { Finding } from "../api/types.ts";
 import type { Loaded, LoadedList } from "../state/load.ts";
 import { isCurrent, path } from "../state/router.ts";
+import { useTitle } from "../state/title.ts";
 import { Button } from "./button.tsx";
 import { Badge, MODE_TONES } from "./inline.tsx";
 
@@ -84,9 +85,7 @@ interface HeadingProps {
 }
 
 export function Heading({ title, badge, children, actions }: HeadingProps) {
-  useEffect(() => {
-    document.title = `${title} · governd`;
-  }, [title]);
+  useTitle("page", title);
   return (
     <header class="heading">
       <div>
@@ -103,6 +102,7 @@ export function Heading({ title, badge, children, actions }: HeadingProps) {
 /** Views of one thing, each with its own address. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly [href: string, label: string])[] }) {
   const bar = useRef<HTMLElement>(null);
+  useTitle("tab", tabs.find(([href], at) => isCurrent(href, at === 0))?.[1] ?? null);
   useEffect(() => {
     const current = bar.current?.querySelector<HTMLElement>("[aria-current]");
     if (current && bar.current) bar.current.scrollLeft = current.offsetLeft - bar.current.offsetLeft - 48;
@@ -193,6 +193,11 @@ export function Problem({ problem, children }: Props) {
       <p>
         <strong>{problem.title}.</strong> {problem.message}
       </p>
+      {problem.entry !== null && (
+        <p>
+          The entry is <code>{problem.entry}</code>.
+        </p>
+      )}
       {findings.length > 0 && <Findings findings={findings} />}
       {problem.requestId !== null && (
         <p class="faint small">

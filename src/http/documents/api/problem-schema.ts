@@ -28,6 +28,9 @@ export const ProblemSchema = component(
       limit: t.Optional(t.Integer({ description: "With `quota_exceeded`: the quota." })),
       count: t.Optional(t.Integer({ description: "With `count_mismatch`: how many entries there are." })),
       used: t.Optional(t.Integer({ description: "With `quota_exceeded`: how much the workspace holds." })),
+      key: t.Optional(
+        t.String({ description: "With `restore_blocked`: the entry, unless the policies object to its key." }),
+      ),
       current_version: t.Optional(
         nullable(t.String({ description: "With `version_conflict`: the version that there is; null for none." })),
       ),

@@ -33,7 +33,7 @@ function NameSection({ account }: { account: Account }) {
   const save = async () => {
     const changed = await ask<Account>("/account", { method: "PUT", body: values });
     updateSession(() => ({ account: changed }));
-    say("Saved.");
+    say("Your name", `is ${changed.name} now.`);
   };
   return (
     <Section title="Name">
@@ -55,7 +55,7 @@ function PasswordSection() {
   const change = async () => {
     await ask("/account/password", { method: "PUT", body: values });
     clear();
-    say("The password is changed, and all your other sessions have ended.");
+    say("The password", "is changed, and all your other sessions have ended.");
   };
   return (
     <Section title="Password">

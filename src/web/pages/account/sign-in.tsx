@@ -143,7 +143,7 @@ function Reset({ token }: { token: string }) {
     await ask("/account/password/reset", { body: { token, ...values } });
     // The daemon has ended all sessions of the account, including this one.
     session.value = { kind: "out" };
-    say("The password is changed. Sign in with it.");
+    say("The password", "is changed. Sign in with it.");
     go("/sign-in");
   };
   return (

@@ -119,7 +119,7 @@ function Disable() {
   const disable = async () => {
     await ask("/account/totp/disable", { body });
     await loadSession();
-    say("The second factor is off.");
+    say("The second factor", "is off.");
     close();
   };
   return (

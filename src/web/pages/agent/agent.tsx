@@ -117,9 +117,9 @@ function Suspended({ agent }: { agent: Agent }) {
           by <Actor id={agent.suspended_by} />
         </>
       )}
-      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Requests for its data and checkpoints get
-      403 <code>agent_suspended</code>, and each is recorded as denied. The configuration and the audit log can still be
-      read.
+      {agent.suspended_reason !== null && <>: {agent.suspended_reason}</>}. Requests of programs for its data and
+      checkpoints get 403 <code>agent_suspended</code>, and each is recorded as denied. You can still look at
+      everything, and change nothing of it until the agent is resumed.
     </p>
   );
 }
@@ -137,7 +137,7 @@ function Switch({ agent: { agent_id, state }, onChanged }: SwitchProps) {
   const change = async () => {
     const act = suspend ? "suspend" : "resume";
     onChanged(await api.ask<Agent>(`/v1/agents/${segment(agent_id)}/${act}`, { body: filled }));
-    say(suspend ? "Suspended. All its requests are refused." : "Resumed.");
+    say(agent_id, suspend ? "is suspended: all its requests are refused." : "is resumed: its requests are allowed.");
   };
   return (
     <Confirm

@@ -1,10 +1,10 @@
 /** What a restore changes, entry by entry and in words. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useKept } from "../../state/visits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Badge, type Tone } from "../../ui/inline.tsx";
-import { count, counted } from "../../ui/numbers.ts";
+import { counted } from "../../ui/numbers.ts";
 import type { EntryChange, StateDiff } from "./state-diff.ts";
 
 /** How many items of a long list are shown at first, and how many "Show more" adds. */
@@ -17,14 +17,16 @@ const TONES: Record<EntryChange["kind"], Tone> = {
 };
 
 interface DetailsListProps<T> {
+  /** Unique on its page. */
+  name: string;
   items: readonly T[];
   summary(item: T): ComponentChildren;
   details(item: T): ComponentChildren;
 }
 
 /** A list by key, each item with details to unfold. A long list is shown in parts. */
-export function DetailsList<T extends { key: string }>({ items, summary, details }: DetailsListProps<T>) {
-  const [shown, setShown] = useState(SHOWN);
+export function DetailsList<T extends { key: string }>({ name, items, summary, details }: DetailsListProps<T>) {
+  const [shown, setShown] = useKept(name, SHOWN);
   return (
     <>
       <ul class="changes">
@@ -50,6 +52,7 @@ export function Changes({ state }: { state: StateDiff }) {
       <p>{summary(state)}</p>
       {state.changes.length > 0 && (
         <DetailsList
+          name="changes"
           items={state.changes}
           summary={({ kind }) => <Badge tone={TONES[kind]}>{kind}</Badge>}
           details={({ now, old }) => (
@@ -63,17 +66,15 @@ export function Changes({ state }: { state: StateDiff }) {
 
 /** What a restore does to one entry, and the same of several. */
 const MANY: readonly (readonly [one: EntryChange["kind"], many: string])[] = [
-  ["comes back", "come back"],
-  ["changes back", "change back"],
-  ["is removed", "are removed"],
+  ["comes back", "entries come back"],
+  ["changes back", "entries change back"],
+  ["is removed", "entries are removed"],
 ];
 
 /** Returns in words what a restore does to the entries. */
 export function summary({ changes, unchanged }: StateDiff): string {
   const of = (kind: EntryChange["kind"]) => changes.filter((change) => change.kind === kind).length;
   if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
-  const parts = MANY.filter(([kind]) => of(kind) > 0).map(
-    ([kind, many]) => `${count(of(kind))} ${of(kind) === 1 ? kind : many}`,
-  );
-  return `Restoring it: ${parts.join(", ")}; ${count(unchanged)} unchanged.`;
+  const parts = MANY.filter(([kind]) => of(kind) > 0).map(([kind, many]) => counted(of(kind), `entry ${kind}`, many));
+  return `Restoring it: ${parts.join(", ")}; ${counted(unchanged, "entry stays", "entries stay")} as ${unchanged === 1 ? "it is" : "they are"}.`;
 }

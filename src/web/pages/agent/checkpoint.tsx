@@ -6,10 +6,11 @@ import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../ap
 import { useAsk, useLoad, useReloadOnChange } from "../../state/load.ts";
 import { go, paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
+import { useTitle } from "../../state/title.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
-import { sortedJson } from "../../ui/json-text.ts";
+import { readableJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Section, Show } from "../../ui/parts.tsx";
@@ -85,6 +86,7 @@ interface HeadProps {
 
 function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
   const { canWrite } = useRoom();
+  useTitle("detail", checkpointName(checkpoint));
   return (
     <div class="section-head">
       <div>
@@ -113,7 +115,7 @@ function Remove({ agentId, checkpoint }: InsideProps) {
   const { id, api } = useRoom();
   const remove = async () => {
     await api.ask(`/v1/checkpoints/${segment(checkpoint.id)}`, { method: "DELETE" });
-    say("Checkpoint deleted.");
+    say(`The checkpoint ${checkpointName(checkpoint)}`, "is deleted.");
     go(paths.checkpoints(id, agentId), { replace: true });
   };
   return (
@@ -126,8 +128,8 @@ function Remove({ agentId, checkpoint }: InsideProps) {
 function ConfigChange({ checkpoint, current }: { checkpoint: CheckpointWithState; current: ConfigVersion | null }) {
   const { config } = checkpoint.state;
   if (config === null) return <p class="faint">The checkpoint holds no configuration; a restore leaves it as it is.</p>;
-  const now = current === null ? "" : sortedJson(current.config);
-  const then = sortedJson(config.config);
+  const now = current === null ? "" : readableJson(current.config);
+  const then = readableJson(config.config);
   if (now === then) return <p class="faint">The configuration has the same content now.</p>;
   return (
     <Diff
@@ -150,6 +152,7 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
   }
   return (
     <DetailsList
+      name="held"
       items={entries}
       summary={({ updated_at }) => (
         <span class="faint small">

@@ -85,7 +85,7 @@ function MakeCheckpoint({ agentId, onMade }: { agentId: string; onMade(): void }
   const { field, filled } = useFields({ label: "" });
   const make = async () => {
     const made = await api.ask<Checkpoint>("/v1/checkpoints", { body: { agent_id: agentId, ...filled } });
-    say(`Checkpoint made: ${counted(made.entry_count, "entry", "entries")}.`);
+    say(`The checkpoint ${checkpointName(made)}`, `is made, with ${counted(made.entry_count, "entry", "entries")}.`);
     close();
     onMade();
   };

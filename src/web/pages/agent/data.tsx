@@ -4,6 +4,8 @@ import type { EntryGroup, EntryItem, EntryList, SearchResult } from "../../api/t
 import { useAsk, useList, useReloadOnChange } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
+import { useTitle } from "../../state/title.ts";
+import { useKept } from "../../state/visits.ts";
 import { Button } from "../../ui/button.tsx";
 import { DialogButton } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -37,6 +39,7 @@ function Browser({ agentId }: { agentId: string }) {
   const prefix = query.get("prefix") ?? "";
   const key = query.get("key");
   const words = query.get("search") ?? "";
+  useTitle("detail", key ?? (words === "" ? prefix : words));
   /** The list shown is another one in each folder. */
   const list = useRef(() => {});
   const reload = () => list.current();
@@ -79,6 +82,7 @@ function Browser({ agentId }: { agentId: string }) {
 
 function SearchBox({ words }: { words: string }) {
   const [typed, setTyped] = useState(words);
+  useEffect(() => setTyped(words), [words]);
   return (
     <search class="search">
       <form
@@ -171,7 +175,7 @@ function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" 
 }
 
 function Groups({ groups, prefix }: { groups: readonly EntryGroup[]; prefix: string }) {
-  const [shown, setShown] = useState(PAGE_SIZE);
+  const [shown, setShown] = useKept("folders", PAGE_SIZE);
   if (groups.length === 0) return null;
   return (
     <>

@@ -103,8 +103,10 @@ export function Delete({ agentId, what, onChanged }: DeleteProps) {
     const path = one ? "/v1/data" : "/v1/data/prefix";
     const { deleted, erased_events = 0 } = await api.ask<DeletedOrErased>(path, { method: "DELETE", query });
     const entries = counted(deleted, "entry", "entries");
-    if (!erase) say(one ? "Deleted." : `Deleted ${entries}.`);
-    else say(`Erased ${entries}, and the details of ${counted(erased_events, "event")}.`);
+    const subject = "key" in what ? `The entry ${what.key}` : `${entries} below ${what.prefix}`;
+    const verb = deleted === 1 ? "is" : "are";
+    if (!erase) say(subject, `${verb} deleted.`);
+    else say(subject, `${verb} erased, with the details of ${counted(erased_events, "event")}.`);
     onChanged();
   };
   return (

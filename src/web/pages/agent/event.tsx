@@ -4,11 +4,12 @@ import type { AuditEvent, Finding, JsonObject } from "../../api/types.ts";
 import { useAction, useAsk } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
+import { useTitle } from "../../state/title.ts";
 import { Button } from "../../ui/button.tsx";
 import { Digest } from "../../ui/copy.tsx";
 import { download } from "../../ui/download.ts";
 import { isFailedSignIn, subject, verb } from "../../ui/event-words.ts";
-import { Actor, ExactTime, ResultBadge } from "../../ui/inline.tsx";
+import { Actor, ExactTime, ResultBadge, shortId } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Facts, Findings, Heading, Problem, policyName, Show } from "../../ui/parts.tsx";
 
@@ -48,6 +49,7 @@ function Receipt({ eventId }: { eventId: string }) {
 export function EventPage({ eventId }: { eventId: string }) {
   const { id } = useRoom();
   const event = useAsk<AuditEvent>(`/v1/audit/${segment(eventId)}`);
+  useTitle("detail", shortId(eventId));
   return (
     <>
       <Heading title="Audit event" />

@@ -8,7 +8,7 @@ import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
 import { sortedJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
-import { count } from "../../ui/numbers.ts";
+import { counted } from "../../ui/numbers.ts";
 import { Show } from "../../ui/parts.tsx";
 import { Changes, summary } from "./changes.tsx";
 import { checkpointName } from "./checkpoints.tsx";
@@ -73,8 +73,9 @@ export function Restored({ agentId, result, onUndone }: RestoredProps) {
   return (
     <div class="callout tone-good" role="status">
       <p>
-        <strong>Restored.</strong> {count(result.entries_restored)} came back or changed back,{" "}
-        {count(result.entries_removed)} removed, {count(result.entries_unchanged)} unchanged
+        <strong>The checkpoint is restored.</strong> {counted(result.entries_restored, "entry", "entries")} came back or
+        changed back, {counted(result.entries_removed, "entry was", "entries were")} removed,{" "}
+        {counted(result.entries_unchanged, "entry", "entries")} unchanged
         {result.config_version !== null && <>; the configuration in force is {result.config_version}</>}.
       </p>
       <div class="row">
@@ -105,7 +106,7 @@ function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
   );
   const undo = async () => {
     await api.ask<RestoreResult>(`${path}/restore`, { body: {} });
-    say("Undone: everything is as it was before the restore.");
+    say("The restore", "is undone: everything is as it was before it.");
     onUndone();
   };
   return (

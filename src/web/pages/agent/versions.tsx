@@ -22,7 +22,7 @@ export function VersionsTab({ agentId }: { agentId: string }) {
       goBack={async ({ version: to }, current) => {
         const headers = { "if-match": `"${current}"` };
         const made = await api.ask<ConfigVersion>(`${config}/rollback`, { body: { version: to }, headers });
-        say(`${made.version} is in force, with the content of ${to}.`);
+        say(`Version ${made.version}`, `is in force, with the content of ${to}.`);
       }}
     />
   );

@@ -68,7 +68,7 @@ export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
       setBlocked({ result, key, value });
       return;
     }
-    say(result.message);
+    say(`The entry ${key}`, `is ${result.message.replace(/^S/, "s")}`);
     finish(key);
   };
   return (

@@ -10,7 +10,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Check } from "../../ui/field.tsx";
 import { Badge, PolicyBadges } from "../../ui/inline.tsx";
-import { sortedJson } from "../../ui/json-text.ts";
+import { readableJson } from "../../ui/json-text.ts";
 import { useClose } from "../../ui/leave.ts";
 import { counted } from "../../ui/numbers.ts";
 import { Empty, Problem, ShowItems } from "../../ui/parts.tsx";
@@ -29,8 +29,8 @@ interface Target {
 
 const policiesIn = (config: JsonObject): JsonObject => (config.policies ?? {}) as JsonObject;
 
-const before = ({ base }: Target): string => sortedJson(policiesIn(base?.config ?? {}));
-const after = ({ config }: Target): string => sortedJson(policiesIn(config));
+const before = ({ base }: Target): string => readableJson(policiesIn(base?.config ?? {}));
+const after = ({ config }: Target): string => readableJson(policiesIn(config));
 const isDue = (target: Target): boolean => target.outcome === null && before(target) !== after(target);
 const hasFailed = ({ outcome }: Target): boolean => outcome !== null && "problem" in outcome;
 

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import type { FindingsOverTime } from "../../api/types.ts";
 import { useAsk, useEvents, useThrottled } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
-import { intervalName } from "../../ui/chart.tsx";
 import { Section, Show } from "../../ui/parts.tsx";
 import { StackedChart } from "../../ui/stacked-chart.tsx";
+import { intervalName } from "../../ui/text/times.ts";
 import { type ActivityWindow, WINDOWS, WindowChoice } from "../agent/activity.tsx";
 import { seriesOf } from "./found.ts";
 

@@ -145,7 +145,7 @@ function VersionsTab() {
           body: contentOf(version),
           headers: { "if-match": `"${current}"` },
         });
-        say(`${saved.version} is in force, with the content of ${to.version}.`);
+        say(`Version ${saved.version}`, `is in force, with the content of ${to.version}.`);
       }}
     />
   );

@@ -7,7 +7,7 @@ import { useRoom } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
-import { sortedJson } from "../../ui/json-text.ts";
+import { readableJson } from "../../ui/json-text.ts";
 import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
 
 /** A version in a list. */
@@ -160,8 +160,8 @@ function Comparison<Version>({ path, contentOf, from, to }: ComparisonProps<Vers
           older !== undefined &&
           newer !== undefined && (
             <Diff
-              before={sortedJson(contentOf(older))}
-              after={sortedJson(contentOf(newer))}
+              before={readableJson(contentOf(older))}
+              after={readableJson(contentOf(newer))}
               beforeName={from}
               afterName={to}
             />

@@ -6,7 +6,7 @@ import { Button } from "../../ui/button.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { FormProblem } from "../../ui/field.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
-import { sortedJson } from "../../ui/json-text.ts";
+import { readableJson } from "../../ui/json-text.ts";
 import { Problem } from "../../ui/parts.tsx";
 
 interface Props<V extends AnyVersion, D> {
@@ -90,7 +90,7 @@ function InForce({ version }: { version: AnyVersion & { rolled_back_from?: strin
 /** After 412 because somebody else saved first: the user decides. */
 function Conflict<V extends AnyVersion, D>({ of, theirs }: { of: Editor<V, D>; theirs: V }) {
   const { what, draft, save, take } = of;
-  const mine = ifComplete(() => sortedJson(what.bodyOf(draft)));
+  const mine = ifComplete(() => readableJson(what.bodyOf(draft)));
   return (
     <div class="callout tone-warn stack" role="alert">
       <p>
@@ -102,7 +102,7 @@ function Conflict<V extends AnyVersion, D>({ of, theirs }: { of: Editor<V, D>; t
       </p>
       {mine !== null && (
         <Diff
-          before={sortedJson(what.contentOf(theirs))}
+          before={readableJson(what.contentOf(theirs))}
           after={mine}
           beforeName={`${theirs.version}, in force`}
           afterName="Yours"

@@ -174,7 +174,7 @@ function Export({ query }: { query: Record<string, string> }) {
   const save = () => {
     setProblem(null);
     submitForDownload(`${account}/export`, { ...query, format }, setProblem);
-    say("The browser is asked to save the events that fit.");
+    say("The browser", "is asked to save the events that fit.");
   };
   return (
     <>

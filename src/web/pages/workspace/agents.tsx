@@ -4,7 +4,7 @@ import { segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
 import { changesOrRefuses, type LoadedList, useEvents, useList, useThrottled } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { session, useRoom } from "../../state/session.ts";
 import { BlockedByHour } from "../../ui/chart.tsx";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { curlExample } from "../../ui/examples.ts";
@@ -16,21 +16,21 @@ import { Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 const REFRESH_MS = 2_000;
 
 export function AgentsPage() {
-  const prefix = place.value.query.get("prefix") ?? "";
-  const agents = useList<Agent>("/v1/agents", { prefix });
+  const part = place.value.query.get("contains") ?? "";
+  const agents = useList<Agent>("/v1/agents", { contains: part });
   useFreshAgents(agents);
   return (
     <>
       <Heading title="Agents">An agent appears here with its first configuration, write or checkpoint.</Heading>
-      {(prefix !== "" || (agents.data?.length ?? 0) > 0) && <Filter prefix={prefix} />}
+      {(part !== "" || (agents.data?.length ?? 0) > 0) && <Filter part={part} />}
       <ShowItems
         of={agents}
         empty={
-          prefix === "" ? (
+          part === "" ? (
             <NoAgents />
           ) : (
-            <Empty title="No id begins with that">
-              <p>Try a shorter prefix.</p>
+            <Empty title="No id has that in it">
+              <p>Try a shorter part.</p>
             </Empty>
           )
         }
@@ -67,15 +67,15 @@ function replaced(agents: Agent[], fresh: Agent): Agent[] {
   return before === -1 ? [...agents, fresh] : agents.toSpliced(before, 0, fresh);
 }
 
-function Filter({ prefix }: { prefix: string }) {
+function Filter({ part }: { part: string }) {
   return (
     <div class="filters">
       <input
         type="search"
-        aria-label="Agents whose id begins with"
-        placeholder="Id begins with …"
-        value={prefix}
-        onInput={(event) => setQuery({ prefix: event.currentTarget.value }, { replace: true })}
+        aria-label="Agents whose id contains"
+        placeholder="Id contains …"
+        value={part}
+        onInput={(event) => setQuery({ contains: event.currentTarget.value }, { replace: true })}
       />
     </div>
   );
@@ -129,10 +129,11 @@ function AgentTable({ agents }: { agents: readonly Agent[] }) {
 }
 
 export function NoAgents() {
+  const caFile = session.value.kind === "in" ? session.value.ca_file : null;
   return (
     <Empty title="No agent yet">
       <p>Send its first request, with an API key of this workspace. This one stores a note:</p>
-      <CopyBlock label="First request" text={curlExample(location.origin, "$GOVERND_API_KEY")} />
+      <CopyBlock label="First request" text={curlExample({ origin: location.origin, caFile }, "$GOVERND_API_KEY")} />
       <p class="faint">It appears here at once.</p>
     </Empty>
   );

@@ -54,7 +54,7 @@ export function KeysPage() {
         {(items) => <KeyTable keys={items} onMade={onMade} onChanged={changed} />}
       </ShowItems>
       {made !== null && (
-        <Dialog title={`${nameOf(made)} is ready`} onClose={() => setMade(null)} once="I have kept the key" wide>
+        <Dialog title={`${nameOf(made, [])} is ready`} onClose={() => setMade(null)} once="I have kept the key" wide>
           <NewKey apiKey={made.api_key} />
         </Dialog>
       )}
@@ -62,7 +62,11 @@ export function KeysPage() {
   );
 }
 
-const nameOf = ({ label, id }: ApiKey): string => label ?? shortId(id);
+/** Returns how a key is called: its label, with the end of its id when others have the same label, as after a rotation. */
+function nameOf({ label, id }: ApiKey, others: readonly ApiKey[]): string {
+  if (label === null) return shortId(id);
+  return others.some((other) => other.label === label && other.id !== id) ? `${label} (…${id.slice(-6)})` : label;
+}
 
 interface TableProps {
   keys: readonly ApiKey[];
@@ -77,11 +81,12 @@ function KeyTable({ keys, onMade, onChanged }: TableProps) {
       {keys.map((key) => (
         <tr key={key.id} class={key.state === "in_force" ? undefined : "row-ended"}>
           <th scope="row">
-            {nameOf(key)} <Badge tone={STATES[key.state][1]}>{STATES[key.state][0]}</Badge>
+            {key.label ?? shortId(key.id)} <Badge tone={STATES[key.state][1]}>{STATES[key.state][0]}</Badge>
             <br />
             <code class="faint small" title={key.id}>
               {shortId(key.id)}
             </code>
+            <Succession of={key} among={keys} />
           </th>
           <td data-label="May">
             <span title={SCOPE_WORDS[key.scope]}>{key.scope}</span>
@@ -103,30 +108,7 @@ function KeyTable({ keys, onMade, onChanged }: TableProps) {
           {canManage && (
             <td class="actions">
               {key.state === "in_force" && (
-                <span class="row row-tight">
-                  <DialogButton
-                    small
-                    aria-label={`Rotate ${nameOf(key)}`}
-                    dialog={<RotateKey apiKey={key} onMade={onMade} />}
-                  >
-                    Rotate
-                  </DialogButton>
-                  <DialogButton
-                    small
-                    aria-label={`Networks of ${nameOf(key)}`}
-                    dialog={<LimitKey apiKey={key} onChanged={onChanged} />}
-                  >
-                    Networks
-                  </DialogButton>
-                  <DialogButton
-                    kind="danger-quiet"
-                    small
-                    aria-label={`Revoke ${nameOf(key)}`}
-                    dialog={<RevokeKey apiKey={key} onRevoked={onChanged} />}
-                  >
-                    Revoke
-                  </DialogButton>
-                </span>
+                <KeyActions apiKey={key} name={nameOf(key, keys)} {...{ onMade, onChanged }} />
               )}
             </td>
           )}
@@ -136,15 +118,64 @@ function KeyTable({ keys, onMade, onChanged }: TableProps) {
   );
 }
 
-function RevokeKey({ apiKey, onRevoked }: { apiKey: ApiKey; onRevoked(): void }) {
+/** Which key a rotation made of a key, and which one it was made of. */
+function Succession({ of, among }: { of: ApiKey; among: readonly ApiKey[] }) {
+  const older = among.find(({ replaced_by }) => replaced_by === of.id);
+  return (
+    <>
+      {of.replaced_by !== null && (
+        <span class="faint small part-note">
+          replaced by <code title={of.replaced_by}>{shortId(of.replaced_by)}</code>
+        </span>
+      )}
+      {older !== undefined && (
+        <span class="faint small part-note">
+          replaces <code title={older.id}>{shortId(older.id)}</code>
+        </span>
+      )}
+    </>
+  );
+}
+
+interface ActionsProps {
+  apiKey: ApiKey;
+  name: string;
+  onMade(key: NewApiKey): void;
+  onChanged(): void;
+}
+
+function KeyActions({ apiKey, name, onMade, onChanged }: ActionsProps) {
+  return (
+    <span class="row row-tight">
+      {apiKey.replaced_by === null && (
+        <DialogButton small aria-label={`Rotate ${name}`} dialog={<RotateKey {...{ apiKey, name, onMade }} />}>
+          Rotate
+        </DialogButton>
+      )}
+      <DialogButton small aria-label={`Networks of ${name}`} dialog={<LimitKey {...{ apiKey, name, onChanged }} />}>
+        Networks
+      </DialogButton>
+      <DialogButton
+        kind="danger-quiet"
+        small
+        aria-label={`Revoke ${name}`}
+        dialog={<RevokeKey {...{ apiKey, name, onChanged }} />}
+      >
+        Revoke
+      </DialogButton>
+    </span>
+  );
+}
+
+function RevokeKey({ apiKey, name, onChanged }: Omit<ActionsProps, "onMade">) {
   const { account } = useRoom();
   const revoke = async () => {
     await ask(`${account}/keys/${apiKey.id}`, { method: "DELETE" });
-    say("Revoked: requests with it are refused.");
-    onRevoked();
+    say(`The key ${name}`, "is revoked: requests with it are refused.");
+    onChanged();
   };
   return (
-    <Confirm title={`Revoke ${nameOf(apiKey)}?`} action="Revoke now" danger onConfirm={revoke}>
+    <Confirm title={`Revoke ${name}?`} action="Revoke now" danger onConfirm={revoke}>
       <p>Requests with it get 401 at once. This cannot be undone. To replace the key without a gap, rotate it.</p>
     </Confirm>
   );
@@ -159,18 +190,18 @@ const NETWORKS = {
   spellcheck: false,
 };
 
-function LimitKey({ apiKey, onChanged }: { apiKey: ApiKey; onChanged(): void }) {
+function LimitKey({ apiKey, name, onChanged }: Omit<ActionsProps, "onMade">) {
   const { account } = useRoom();
   const { field, values } = useFields({ networks: apiKey.networks?.join(", ") ?? "" });
   const limit = async () => {
     const networks = itemsOf(values.networks);
     const body = { networks: networks.length === 0 ? null : networks };
     await ask(`${account}/keys/${apiKey.id}`, { method: "PUT", body });
-    say("Changed: it is in force.");
+    say(`The networks of ${name}`, "are changed and in force.");
     onChanged();
   };
   return (
-    <Confirm title={`Networks of ${nameOf(apiKey)}`} action="Change" onConfirm={limit}>
+    <Confirm title={`Networks of ${name}`} action="Change" onConfirm={limit}>
       <p>Requests with this key from any other address get 403.</p>
       <TextField {...NETWORKS} {...field("networks")} />
     </Confirm>
@@ -239,7 +270,7 @@ const OVERLAPS = [
   ["720", "After 30 days"],
 ] as const;
 
-function RotateKey({ apiKey, onMade }: { apiKey: ApiKey; onMade(key: NewApiKey): void }) {
+function RotateKey({ apiKey, name, onMade }: Omit<ActionsProps, "onChanged">) {
   const { account } = useRoom();
   const { field, values } = useFields({ overlap_hours: "24" });
   const rotate = async () => {
@@ -247,7 +278,7 @@ function RotateKey({ apiKey, onMade }: { apiKey: ApiKey; onMade(key: NewApiKey):
     onMade(await ask<NewApiKey>(`${account}/keys/${apiKey.id}/rotate`, { body }));
   };
   return (
-    <Confirm title={`Rotate ${nameOf(apiKey)}?`} action="Rotate" onConfirm={rotate}>
+    <Confirm title={`Rotate ${name}?`} action="Rotate" onConfirm={rotate}>
       <p>
         This makes a new key with the same rights. Both work until the old one ends, so that nothing is interrupted.
       </p>

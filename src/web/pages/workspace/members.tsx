@@ -104,7 +104,7 @@ function ChangeRole({ member, onChanged }: { member: Member; onChanged(): void }
   const { field, values } = useFields({ role: member.role });
   const change = async () => {
     await ask(`${account}/members/${member.account_id}`, { method: "PUT", body: values });
-    say(`${member.name} is ${values.role} now.`);
+    say(member.name, `is ${values.role} now.`);
     if (member.you) await loadSession();
     onChanged();
   };
@@ -120,6 +120,7 @@ function Remove({ member: { account_id, name, you }, onRemoved }: { member: Memb
   const remove = async () => {
     await ask(`${account}/members/${account_id}`, { method: "DELETE" });
     if (!you) {
+      say(name, "is no longer a member of this workspace.");
       onRemoved();
       return;
     }
@@ -146,7 +147,7 @@ function SecondFactor() {
   const change = useAction(async (required: boolean) => {
     await ask(account, { method: "PUT", body: { require_second_factor: required } });
     await loadSession();
-    say(required ? "Members need a second factor now." : "A second factor is optional now.");
+    say("A second factor", required ? "is needed by every member now." : "is optional now.");
   });
   return (
     <Section title="Second factor">

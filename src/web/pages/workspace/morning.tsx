@@ -5,9 +5,10 @@ import type { Agent, Anchor, AuditEvent, Page, Upkeep } from "../../api/types.ts
 import { useAsk, useEvents, useLoad, useThrottled } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
-import { Actor, Badge, relativeTime, Time, type Tone } from "../../ui/inline.tsx";
+import { Actor, Badge, Time, type Tone } from "../../ui/inline.tsx";
 import { count, counted, size } from "../../ui/numbers.ts";
 import { Section, Show } from "../../ui/parts.tsx";
+import { relativeTime } from "../../ui/text/times.ts";
 import { lastVisit, tallies } from "./trouble.ts";
 
 /** Events that are counted at most; more are told as so many and more. */

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { orNull } from "../../api/client.ts";
 import type { ApiProblem } from "../../api/problem.ts";
 import type { Anchor, SealingKey, Verification } from "../../api/types.ts";
-import { useAction, useAsk, useLoad } from "../../state/load.ts";
+import { useAction, useAsk, useEvents, useLoad } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
-import { useRoom } from "../../state/session.ts";
+import { session, useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyBlock, Digest } from "../../ui/copy.tsx";
 import { download, submitForDownload } from "../../ui/download.ts";
@@ -15,7 +15,7 @@ import { instant } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
 import { Empty, Facts, Heading, Problem, Section, Show, Table } from "../../ui/parts.tsx";
-import { sealSize } from "./seal-text.ts";
+import { type EXTENSIONS, exportFile, sealFile, sealSize } from "./saved-files.ts";
 
 const PLAIN = { accept: "text/plain" };
 
@@ -34,20 +34,28 @@ const FORMATS = [
 ] as const;
 
 export function ProofPage() {
+  const { id } = useRoom();
+  const [saved, setSaved] = useState<Saved>({ seal: `${id}.seal`, export: exportFile(id, null, "json", new Date()) });
   return (
     <>
       <Heading title="Proof">
         Check that the audit log is complete and unchanged, here or later without this daemon.
       </Heading>
       <VerifyNow />
-      <NewestSeal />
+      <NewestSeal onSaved={(seal) => setSaved((old) => ({ ...old, seal }))} />
       <Anchors />
-      <PublicKey />
+      <PublicKey saved={saved} />
       <Section title="Export">
-        <ExportForm />
+        <ExportForm onSaved={(file) => setSaved((old) => ({ ...old, export: file }))} />
       </Section>
     </>
   );
+}
+
+/** The names of the files that were saved last, or that the next ones get. */
+interface Saved {
+  seal: string;
+  export: string;
 }
 
 function VerifyNow() {
@@ -129,12 +137,16 @@ function completenessOf({ completeness, complete_through }: Verification): strin
   return "Whether an event is missing cannot be established: no seal covers the log yet.";
 }
 
-function NewestSeal() {
+function NewestSeal({ onSaved }: { onSaved(file: string): void }) {
   const { id, api } = useRoom();
   const seal = useLoad<string | null>(id, async (signal) => {
     const response = await orNull("seal_not_found", api.send("/v1/audit/seal", { headers: PLAIN, signal }));
     return response === null ? null : await response.text();
   });
+  const save = (text: string) => {
+    download(sealFile(id, text), new Blob([text]));
+    onSaved(sealFile(id, text));
+  };
   return (
     <Section title="Newest seal" actions={<Button onClick={seal.reload}>Ask again</Button>}>
       <Show of={seal}>
@@ -152,9 +164,7 @@ function NewestSeal() {
               </p>
               <CopyBlock label="Seal" text={text} />
               <div class="row">
-                <Button onClick={() => download(`${id}-${sealSize(text)}.seal`, new Blob([text]))}>
-                  Save the seal
-                </Button>
+                <Button onClick={() => save(text)}>Save the seal</Button>
               </div>
             </div>
           )
@@ -227,8 +237,7 @@ function Newest({ items }: { items: readonly Anchor[] }) {
   );
 }
 
-function PublicKey() {
-  const { id } = useRoom();
+function PublicKey({ saved }: { saved: Saved }) {
   const key = useAsk<SealingKey>("/v1/audit/key");
   return (
     <Section title="Public key">
@@ -242,10 +251,13 @@ function PublicKey() {
               }}
             />
             <CopyBlock label="Verifier key" text={verifier_key} />
-            <p>With this key, anybody can check an export offline, on any machine:</p>
+            <p>
+              With this key, anybody can check the saved export and the saved seal offline, on any machine. JSON and
+              NDJSON can be checked:
+            </p>
             <CopyBlock
               label="Offline check"
-              text={`governd verify export.ndjson --public-key '${verifier_key}' --seal ${id}.seal`}
+              text={`governd verify ${saved.export} --public-key '${verifier_key}' --seal ${saved.seal}`}
             />
           </div>
         )}
@@ -254,10 +266,23 @@ function PublicKey() {
   );
 }
 
-function ExportForm() {
-  const { account } = useRoom();
+function ExportForm({ onSaved }: { onSaved(file: string): void }) {
+  const { id, account } = useRoom();
   const { field, values } = useFields({ agent_id: "", format: "json", start_time: "", end_time: "" });
   const [problem, setProblem] = useState<ApiProblem | null>(null);
+  /** The file that the daemon was asked for. Its event says that the daemon sends it. */
+  const [awaited, setAwaited] = useState<string | null>(null);
+  const fail = (found: ApiProblem) => {
+    setProblem(found);
+    setAwaited(null);
+  };
+  useEvents(({ operation, result, actor }) => {
+    const isMine = session.value.kind === "in" && actor === session.value.account.id;
+    if (awaited === null || operation !== "audit.export" || result !== "ok" || !isMine) return;
+    say(`The export ${awaited}`, "is being saved by the browser.");
+    onSaved(awaited);
+    setAwaited(null);
+  });
   const save = async () => {
     const { agent_id, format, start_time, end_time } = values;
     setProblem(null);
@@ -269,9 +294,9 @@ function ExportForm() {
         start_time: instant(start_time) ?? "",
         end_time: instant(end_time) ?? "",
       },
-      setProblem,
+      fail,
     );
-    say("The browser is saving the export.");
+    setAwaited(exportFile(id, agent_id === "" ? null : agent_id, format as keyof typeof EXTENSIONS, new Date()));
   };
   return (
     <Form onSubmit={save} submit="Export" at="wide page" problem={problem}>
@@ -281,6 +306,7 @@ function ExportForm() {
         <Moment label="From" {...field("start_time")} />
         <Moment label="To" {...field("end_time")} />
       </div>
+      <p role="status">{awaited !== null && "The daemon is asked for the export …"}</p>
     </Form>
   );
 }
