@@ -10,8 +10,10 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startRouter } from "./state/router.ts";
 import { loadSession } from "./state/session.ts";
+import { startTheme } from "./state/theme.ts";
 import { showHidden } from "./ui/text/visible.ts";
 
+startTheme();
 showHidden();
 startRouter();
 void loadSession();

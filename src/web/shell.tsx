@@ -1,13 +1,17 @@
 /** The frame around the pages of a workspace, with the navigation. */
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useState } from "preact/hooks";
+import { Keyboard } from "./help/keyboard.tsx";
+import { broken, looked, refused, useAlerts } from "./state/alerts.ts";
 import { liveState, useAction, useLiveWorkspace } from "./state/load.ts";
 import { go, isCurrent, path, paths } from "./state/router.ts";
 import { type Room, RoomContext, session, signOut } from "./state/session.ts";
+import { chooseTheme, THEMES, theme } from "./state/theme.ts";
 import { useTitle } from "./state/title.ts";
 import { Button } from "./ui/button.tsx";
 import { Icon, type IconName, LogoMark } from "./ui/icon.tsx";
 import { learnActors } from "./ui/inline.tsx";
+import { counted } from "./ui/numbers.ts";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const room = useContext(RoomContext);
@@ -22,6 +26,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </a>
       <header class="topbar">
         <Logo />
+        {room !== null && <Alerts room={room} />}
         <Button kind="icon" aria-expanded={open} aria-controls="side" aria-label="Menu" onClick={() => setOpen(!open)}>
           <Icon name={open ? "close" : "menu"} />
         </Button>
@@ -38,6 +43,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <main id="main" tabIndex={-1}>
         {children}
       </main>
+      <Keyboard links={room === null ? [] : linksOf(room)} />
     </div>
   );
 }
@@ -83,9 +89,12 @@ const INSTALLATION_LINKS: typeof ROOM_LINKS = [
   [paths.proof, "proof", "Proof"],
 ];
 
+const linksOf = ({ isInstallation }: Room) => (isInstallation ? INSTALLATION_LINKS : ROOM_LINKS);
+
 function RoomNavigation({ room }: { room: Room }) {
   const { id, isInstallation } = room;
   useLiveWorkspace(id);
+  useAlerts();
   useEffect(() => {
     if (!isInstallation) void learnActors(id);
   }, [id, isInstallation]);
@@ -93,14 +102,33 @@ function RoomNavigation({ room }: { room: Room }) {
     <>
       <WorkspaceChoice room={room} />
       <nav aria-label="Workspace">
-        {(isInstallation ? INSTALLATION_LINKS : ROOM_LINKS).map(([to, icon, name]) => (
+        {linksOf(room).map(([to, icon, name]) => (
           <NavLink key={name} to={to(id)} icon={icon} exact={to === paths.workspace}>
             {name}
           </NavLink>
         ))}
       </nav>
       <p class={`live live-${liveState.value}`}>{LIVE_WORDS[liveState.value]}</p>
+      <Alerts room={room} />
     </>
+  );
+}
+
+/** What somebody should look at, since this tab was opened or they last looked. */
+function Alerts({ room: { id } }: { room: Room }) {
+  return (
+    <div class="alerts" role="status">
+      {broken.value !== null && (
+        <a class="badge tone-bad" href={paths.event(id, broken.value)}>
+          A proof does not hold
+        </a>
+      )}
+      {refused.value > 0 && (
+        <a class="badge tone-bad" href={paths.agents(id)} onClick={looked}>
+          {counted(refused.value, "write")} refused
+        </a>
+      )}
+    </div>
   );
 }
 
@@ -132,6 +160,19 @@ function WorkspaceChoice({ room }: { room: Room }) {
   );
 }
 
+function ThemeChoice() {
+  return (
+    <fieldset class="segments theme">
+      <legend class="sr-only">Theme</legend>
+      {THEMES.map((name) => (
+        <button key={name} type="button" aria-pressed={name === theme.value} onClick={() => chooseTheme(name)}>
+          {name}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
 function AccountNavigation() {
   const leave = useAction(async () => {
     await signOut();
@@ -156,6 +197,7 @@ function AccountNavigation() {
       <NavLink to="/settings" icon="user">
         {account.name}
       </NavLink>
+      <ThemeChoice />
       <button type="button" class="side-button" disabled={leave.busy} onClick={() => leave.run()}>
         <Icon name="back" />
         Sign out

@@ -1,6 +1,6 @@
 /**
- * Requests to the daemon, with the session's cookie. Scripts cannot read the cookie, and the dashboard
- * stores nothing in the browser.
+ * Requests to the daemon, with the session's cookie. Scripts cannot read the cookie, and the dashboard stores nothing of
+ * what it loads in the browser.
  */
 import { ApiProblem, problemOf, unreachable } from "./problem.ts";
 import { noteAway } from "./reach.ts";

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { visible } from "../ui/text/visible.ts";
 
 /** The parts of a title, in their order. */
-const PARTS = ["detail", "tab", "page", "workspace"] as const;
+const PARTS = ["notice", "detail", "tab", "page", "workspace"] as const;
 
 type Part = (typeof PARTS)[number];
 

@@ -42,6 +42,8 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "policies-versions", path: `${room}/policies/versions` },
     { name: "proof", path: `${room}/proof`, act: verifyNow },
     { name: "trail", path: `${room}/trail` },
+    { name: "palette", path: room, act: keyed("Control+k") },
+    { name: "key-list", path: `${room}/agents`, act: keyed("?") },
     { name: "keys", path: `${room}/keys` },
     { name: "key-create", path: `${room}/keys`, act: press("New key") },
     { name: "members", path: `${room}/members` },
@@ -52,6 +54,14 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "totp", path: "/settings", act: press("Turn on …") },
     { name: "nowhere", path: "/workspaces/none/of/yours" },
   ];
+}
+
+/** Opens the dialog behind a key. */
+function keyed(key: string) {
+  return async (page: Page) => {
+    await page.keyboard.press(key);
+    await page.getByRole("dialog").waitFor();
+  };
 }
 
 /** Opens the dialog behind a button. */

@@ -1,0 +1,41 @@
+/** What the palette offers: places, by the words of their names, and the theme. */
+import { paths } from "../state/router.ts";
+import { type Room, session } from "../state/session.ts";
+import { chooseTheme, THEMES } from "../state/theme.ts";
+
+export interface Command {
+  name: string;
+  /** What kind of thing it is. */
+  kind: "page" | "agent" | "workspace" | "event" | "theme";
+  /** An address, or what it does. */
+  to: string | (() => void);
+}
+
+/** A page of a workspace as the navigation has it. */
+export type RoomLink = readonly [to: (room: string) => string, icon: string, name: string];
+
+/** Returns what is offered in a workspace, or outside of all, without agents. */
+export function commandsOf(room: Room | null, links: readonly RoomLink[]): Command[] {
+  const pages = room === null ? [] : links.map(([to, , name]) => ({ name, kind: "page", to: to(room.id) }) as const);
+  const workspaces = session.value.kind === "in" ? session.value.workspaces : [];
+  return [
+    ...pages,
+    { name: "Your account", kind: "page", to: "/settings" },
+    { name: "Workspaces", kind: "page", to: "/workspaces" },
+    { name: "API documentation", kind: "page", to: "/v1/docs" },
+    ...workspaces
+      .filter(({ id }) => id !== room?.id)
+      .map(({ id, name }) => ({ name, kind: "workspace", to: paths.workspace(id) }) as const),
+    ...THEMES.map((theme) => ({ name: `Theme: ${theme}`, kind: "theme", to: () => chooseTheme(theme) }) as const),
+  ];
+}
+
+/** Returns the event that a text is the id of. */
+export const eventCommand = (room: Room | null, text: string): Command[] =>
+  room !== null && /^aud_[a-z0-9]+$/.test(text) ? [{ name: text, kind: "event", to: paths.event(room.id, text) }] : [];
+
+/** Returns the commands whose names contain each word of a text. */
+export function matching(commands: readonly Command[], text: string): Command[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return commands.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+}
