@@ -11,7 +11,7 @@ import { App } from "./app.tsx";
 import { startRouter } from "./state/router.ts";
 import { loadSession } from "./state/session.ts";
 import { startTheme } from "./state/theme.ts";
-import { showHidden } from "./ui/text/visible.ts";
+import { showHidden } from "./ui/text/show-hidden.ts";
 
 startTheme();
 showHidden();

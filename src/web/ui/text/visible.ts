@@ -1,8 +1,4 @@
-/**
- * What cannot be seen, or turns the text around it, is shown as an escape and has no effect. It is done where texts become
- * part of the page, so no view can forget it. What is copied and sent stays as it is.
- */
-import { options } from "preact";
+/** Texts in which what cannot be seen, or turns the text around it, is an escape. */
 
 /** Text of these characters alone hides nothing. */
 const PLAIN = /^[\t\n\r\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027]*$/;
@@ -37,25 +33,3 @@ export const visible = (text: string): string => (PLAIN.test(text) ? text : text
 /** Returns the escapes of what cannot be seen in a text, each once. */
 export const hiddenIn = (text: string): string[] =>
   PLAIN.test(text) ? [] : [...new Set([...text.matchAll(HIDDEN)].map(([character]) => escapeOf(character)))];
-
-/** Attributes that the browser shows or reads out. */
-const SHOWN = ["title", "aria-label", "placeholder", "alt", "label"] as const;
-
-/** Makes every text of the page visible from now on. */
-export function showHidden(): void {
-  const before = options.vnode;
-  options.vnode = (vnode) => {
-    before?.(vnode);
-    const { type, props } = vnode as { type: unknown; props: unknown };
-    // A text is a node without a type, whose properties are the text.
-    if (typeof props === "string") vnode.props = visible(props) as unknown as typeof vnode.props;
-    else if (typeof type === "string") showAttributes(props as Record<string, unknown>);
-  };
-}
-
-function showAttributes(props: Record<string, unknown>): void {
-  for (const name of SHOWN) {
-    const text = props[name];
-    if (typeof text === "string") props[name] = visible(text);
-  }
-}
