@@ -192,10 +192,7 @@ export function choice<const W extends string>(words: readonly W[], description:
 
 /** A filter: one or several of a few words, which may be left out. */
 export function wordsOf<const W extends string>(words: readonly W[], item: TUnsafe<W>, description: string) {
-  const options = {
-    description: `${description}: one or several, separated by commas.`,
-    examples: [words.slice(0, 2)],
-  };
+  const options = { description: `${description}, separated by commas.`, examples: [words.slice(0, 2)] };
   return t.Optional(t.Array(item, { minItems: 1, ...options }));
 }
 

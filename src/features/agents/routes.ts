@@ -48,7 +48,7 @@ export const agentRoutes = [
   switching("suspend", {
     summary: "Suspend an agent",
     description:
-      "From now on its data and checkpoint operations return 403 `agent_suspended` and are recorded as `denied`, whatever key asks. People who are signed in to the dashboard can still look at both; they change nothing either. Its config and its trail stay available.",
+      "From now on its data and checkpoint operations return 403 `agent_suspended` and are recorded as `denied`, whatever key asks. People who are signed in can still look at both. Its config and its trail stay available.",
   }),
 
   switching("resume", { summary: "Resume an agent", description: "Ends a suspension." }),

@@ -44,7 +44,7 @@ const oneOrMore = (description: string, example: string) =>
     t.Array(FilterWord, {
       maxItems: MOST_WORDS,
       minItems: 1,
-      description: `${description}: one or several, separated by commas.`,
+      description: `${description}, separated by commas.`,
       examples: [[example]],
     }),
   );

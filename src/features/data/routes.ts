@@ -286,7 +286,7 @@ export const dataRoutes = [
       },
     },
     summary: "Delete entries by prefix",
-    description: `Every entry whose key begins with the prefix, all in one transaction. ${ERASE}`,
+    description: `Every entry whose key begins with the prefix, all in one transaction. \`erase\` means what it means for one entry.`,
     response: { description: "The deletion; `deleted` may be 0.", schema: DeletedOrErased },
     problems: ["count_mismatch"],
   }),

@@ -46,7 +46,9 @@ export const MCP_OPERATIONS: readonly Described[] = MCP_PATHS.map((path) => ({
     operationId: path.includes(":agent_id") ? "mcpOfAgent" : "mcp",
     tags: ["MCP"],
     summary: path.includes(":agent_id") ? "One agent's memory over MCP" : "The API over MCP",
-    description: `A message of the Model Context Protocol, Streamable HTTP without sessions. \`${METHOD}\` lists the operations that the key may use as tools. Each call is recorded as its operation. Scopes: any.`,
+    description: path.includes(":agent_id")
+      ? "As `POST /v1/mcp`, for one agent. Scopes: any."
+      : `A message of the Model Context Protocol, Streamable HTTP without sessions. \`${METHOD}\` lists the operations that the key may use as tools. Each call is recorded as its operation. Scopes: any.`,
     parameters: parametersOf({ path, query: McpQuery, headers: HEADERS, retryable: true }, components),
     requestBody: {
       required: true,
