@@ -15,7 +15,12 @@ afterAll(() => daemon[Symbol.asyncDispose]());
 
 test("before there is an account", async () => {
   const browser = new Browser(daemon);
-  expect((await browser.get("/account/status")).json).toEqual({ signup: "invite", first_account: true });
+  expect((await browser.get("/account/status")).json).toEqual({
+    signup: "invite",
+    first_account: true,
+    issuer: null,
+    issuer_only: false,
+  });
   const without = await browser.post("/account/sign-up", { email: freshEmail(), password: PASSWORD });
   expect([without.status, without.json.code]).toEqual([403, "sign_up_closed"]);
   const wrong = await browser.post("/account/sign-up", {

@@ -224,9 +224,16 @@ class Making implements Everything {
       const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0 };
       const person = { id: account, email: "operator@example.com", name: "Operator", ...secrets };
       insertAccount(parts.control.connection, { ...person, createdAt: systemClock() });
+      const byOperator = { "account.link": { account_id: account }, "account.require_issuer": { only: true } };
       for (const operation of EVENT_NAMES.filter((name) => name.startsWith("account."))) {
-        const actor = operation === "account.link" ? "cli" : account;
-        await recordInInstallation(parts, { operation, actor, details: { account_id: account } } as never);
+        const own = { actor: account, details: { account_id: account } };
+        const details = byOperator[operation as keyof typeof byOperator];
+        const event = details === undefined ? own : { actor: "cli", details };
+        await recordInInstallation(parts, { operation, ...event } as never);
+      }
+      for (const operation of EVENT_NAMES.filter((name) => name.startsWith("sink."))) {
+        const details = { sink_id: parts.ids.next("snk"), sink_workspace_id: parts.ids.next("ws") };
+        await recordInInstallation(parts, { operation, actor: account, details } as never);
       }
       this.installation = findInstallation(parts.control.connection)?.id ?? "";
     });

@@ -117,16 +117,21 @@ describe.skipIf(!hasChromium)("secure", () => {
   });
 
   describe("the browser keeps nothing", () => {
-    test("no key, no token, nothing at all in its storage, and no cookie within reach of scripts", async () => {
+    test("no key, no token, only when it was here last in its storage, and no cookie within reach of scripts", async () => {
+      const visited = await page.evaluate("JSON.stringify(localStorage)");
+      const visit = { seenMs: expect.any(Number), sinceMs: expect.any(Number) };
+      const places = Object.entries(JSON.parse(visited as string) as Record<string, string>);
+      expect(places.map(([name, text]) => [name, JSON.parse(text)])).toEqual([
+        [`governd.visit.${kept.workspaceId}`, visit],
+      ]);
       const stored = await page.evaluate(`(async () => [
       document.cookie,
-      JSON.stringify(localStorage),
       JSON.stringify(sessionStorage),
       (await indexedDB.databases()).length,
       (await caches.keys()).length,
       location.hash,
     ])()`);
-      expect(stored).toEqual(["", "{}", "{}", 0, 0, ""]);
+      expect(stored).toEqual(["", "{}", 0, 0, ""]);
       const cookie = (await context.cookies()).find(({ name }) => name === COOKIE);
       expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Strict", path: "/" });
     });
