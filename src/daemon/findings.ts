@@ -8,7 +8,7 @@ import { Problem } from "../problem.ts";
 import { INTERVALS } from "../state/counts/activity.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 
-/** How many intervals of each length are counted, the one that goes on included. */
+/** How many intervals of each length are counted, including the present one. */
 const COUNTED: Readonly<Record<ActivityInterval, number>> = { minute: 60, hour: 24, day: 30 };
 
 export const findingsFrom =

@@ -1,9 +1,9 @@
 /** The roles that an issuer's groups give. */
 
-/** A role, from the weakest to the strongest. */
-const STRENGTH = ["auditor", "member", "owner"] as const;
+/** The roles that a group can give, from the weakest to the strongest. */
+export const ISSUED_ROLES = ["auditor", "member", "owner"] as const;
 
-type IssuedRole = (typeof STRENGTH)[number];
+export type IssuedRole = (typeof ISSUED_ROLES)[number];
 
 /** What a group gives. */
 export interface GroupRole {
@@ -51,4 +51,4 @@ export function roleIn({ everywhere, byWorkspace }: IssuedRoles, workspaceId: st
 }
 
 const stronger = (one: IssuedRole | null, other: IssuedRole): IssuedRole =>
-  one !== null && STRENGTH.indexOf(one) > STRENGTH.indexOf(other) ? one : other;
+  one !== null && ISSUED_ROLES.indexOf(one) > ISSUED_ROLES.indexOf(other) ? one : other;

@@ -1,4 +1,5 @@
 /** Every setting: its kind, its default, and the line of `--help` that explains it. Times are in ms, sizes in bytes. */
+import { ISSUED_ROLES } from "../oidc/group-roles.ts";
 import {
   address,
   choice,
@@ -97,7 +98,7 @@ const SETTINGS = {
   oidc_role_map: setting(groupRoles, [], "roles that the issuer's groups give, in all workspaces or in one"),
   oidc_require_group: setting(optionalText, null, "only people of this group may sign in by the issuer"),
   oidc_default_role: setting(
-    choice("none", "owner", "member", "auditor"),
+    choice("none", ...ISSUED_ROLES.toReversed()),
     "none",
     "role in all workspaces of people to whom no group gives one; none: they cannot sign in",
   ),

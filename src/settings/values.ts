@@ -8,7 +8,7 @@ import { parseWitness } from "../anchors/witness.ts";
 import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
 import { isNetwork } from "../networks.ts";
-import type { GroupRole } from "../oidc/group-roles.ts";
+import { type GroupRole, ISSUED_ROLES } from "../oidc/group-roles.ts";
 
 /** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
 export class Mistaken extends Error {}
@@ -255,7 +255,7 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
 
 export const words = list("must be texts without spaces", "name,…", (item) => !/\s/.test(item));
 
-const GROUP_ROLE = /^(.+)=(?:(ws_[0-9a-z]+):)?(owner|member|auditor)$/;
+const GROUP_ROLE = new RegExp(`^(.+)=(?:(ws_[0-9a-z]+):)?(${ISSUED_ROLES.join("|")})$`);
 
 /** Roles by group: a table in the settings file, and `group=role` or `group=ws_…:role` elsewhere. */
 export const groupRoles: Kind<GroupRole[]> = {

@@ -46,7 +46,7 @@ export class Views {
 
   constructor(private readonly reader: Reader) {}
 
-  /** Returns the event of a view that goes on; null for a new one, also when its event was never committed. */
+  /** Returns the event of a view that is still open; null for a new view, and when the event was never committed. */
   async eventOf({ name }: View, nowMs: number): Promise<string | null> {
     const view = this.#views.get(name);
     if (view === undefined || view.untilMs <= nowMs) return null;

@@ -6,6 +6,7 @@ import type { LoggedOut } from "../../oidc/logout-token.ts";
 import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
+import { digestName, digestOf } from "../secret.ts";
 import { listWorkspaces, nameProblem } from "../workspaces.ts";
 import {
   type AccountRecord,
@@ -35,7 +36,7 @@ export async function signInByIssuer(parts: AccountParts, rules: RoleRules, iden
     if (known !== undefined) await withdraw(parts, known);
     throw new Problem(
       "sign_in_failed",
-      "Your groups at the issuer give you no role here. Ask whoever runs this daemon, or whoever manages the groups.",
+      "None of your groups at the issuer gives you a role here. Ask whoever runs this daemon or manages the groups.",
     );
   }
   const account = await accountOf(parts, identity, known, origin);
@@ -84,7 +85,7 @@ const emailTaken = () =>
 
 function draftAccount(id: string, { issuer, subject, email, name }: Identity, createdAt: number): AccountRecord {
   // Without a usable address, the account gets a name of its own, which nobody can sign in with.
-  const own = `${new Bun.CryptoHasher("sha256").update(`${issuer}\n${subject}`).digest("hex").slice(0, 16)}@${new URL(issuer).hostname}`;
+  const own = `${digestName(digestOf(`${issuer}\n${subject}`)).slice(0, 16)}@${new URL(issuer).hostname}`;
   const address = email !== null && isEmail(email) ? normaliseEmail(email) : own;
   const shown = name?.trim() ?? "";
   return {
@@ -101,7 +102,7 @@ function draftAccount(id: string, { issuer, subject, email, name }: Identity, cr
 
 /**
  * Gives an account the roles that its groups give, and takes back those that they gave before. A role that somebody gave
- * here, or the account's own workspace, stays as it is. A workspace may lose its last owner so: the issuer decides.
+ * here, or the account's own workspace, stays as it is. This may leave a workspace without an owner: the issuer decides.
  */
 async function giveRoles(parts: AccountParts, accountId: string, issuer: string, roles: IssuedRoles): Promise<void> {
   for (const { id } of listWorkspaces(parts.control.connection)) {

@@ -1,4 +1,5 @@
 /** The members of workspaces and their roles. */
+import type { IssuedRole } from "../../oidc/group-roles.ts";
 import { Problem, secondFactorMissing } from "../../problem.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { ControlDatabase } from "../database.ts";
@@ -7,7 +8,7 @@ import { countOf, Table } from "../table.ts";
 import { OF_INSTALLATION } from "../workspaces.ts";
 import { NO_PASSWORD } from "./accounts.ts";
 
-export const ROLES = ["owner", "member", "auditor"] as const;
+export const ROLES = ["owner", "member", "auditor"] as const satisfies readonly IssuedRole[];
 
 /** What a member may do; see docs/accounts.md. */
 export type Role = (typeof ROLES)[number];

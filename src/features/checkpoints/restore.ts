@@ -60,7 +60,7 @@ const ALLOWED: Allowed = { allowed: true };
 /** What a policy refused; `key` is of the entry that it is about, null when it is about none or the key itself. */
 type RefusedRestore = Refused & { key: string | null };
 
-/** Answers that nothing was restored, and which entry the policies refuse. The log has what was found, and not the key. */
+/** Says that nothing was restored, and which entry the policies refuse. The log records what was found, but not the key. */
 function refusedRestore(
   agent: AgentState,
   { id }: Checkpoint,

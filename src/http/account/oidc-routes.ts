@@ -6,6 +6,7 @@ import {
   signInByIssuer,
   unlinkIdentity,
 } from "../../control/accounts/issuer-sign-in.ts";
+import type { Origin } from "../../control/accounts/parts.ts";
 import { ISSUER_SESSION_LIFETIME_MS } from "../../control/accounts/sessions.ts";
 import { confirmPassword } from "../../control/accounts/sign-in.ts";
 import { FLOW_MS, type WaitingFlow } from "../../oidc/flows.ts";
@@ -32,17 +33,30 @@ async function sentToIssuer(oidc: SignInIssuer, base: string, to: Pick<WaitingFl
   return { url, cookie: setFlow(oidc.flows.keep({ ...flow, ...to }), FLOW_MS / 1_000) };
 }
 
-/** Returns what the issuer answers. @throws {Problem} `sign_in_failed`, `unavailable` */
-async function asked<T>({ onTrouble }: SignInIssuer, ask: () => Promise<T>): Promise<T> {
+/** What is answered when the issuer fails, and when what came from it is refused. */
+interface Answers {
+  unavailable: Problem;
+  refused: Problem;
+}
+
+const TO_BROWSER: Answers = {
+  unavailable: new Problem("unavailable", "The issuer cannot be reached now. Try again, or sign in with a password."),
+  refused: new Problem("sign_in_failed", "What came back from the issuer is not valid. Begin again."),
+};
+
+const TO_ISSUER: Answers = {
+  unavailable: new Problem("unavailable", "The keys of the issuer cannot be fetched now. Send the token again."),
+  refused: invalid("The logout token is not valid.", "logout_token"),
+};
+
+/** Returns what the issuer answers. @throws {Problem} one of `answers` */
+async function asked<T>({ onTrouble }: SignInIssuer, ask: () => Promise<T>, answers = TO_BROWSER): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (!(error instanceof IssuerRefused || error instanceof IssuerUnavailable)) throw error;
     onTrouble(error);
-    if (error instanceof IssuerUnavailable) {
-      throw new Problem("unavailable", "The issuer cannot be reached now. Try again, or sign in with a password.");
-    }
-    throw new Problem("sign_in_failed", "What came back from the issuer is not valid. Begin again.");
+    throw error instanceof IssuerUnavailable ? answers.unavailable : answers.refused;
   }
 }
 
@@ -129,15 +143,7 @@ export const oidcActions = [
       const oidc = issuerFrom(deps);
       const token = form.get("logout_token");
       if (token === null) throw invalid("Send the token as the form field logout_token.", "logout_token");
-      let ended: Awaited<ReturnType<typeof oidc.issuer.loggedOut>>;
-      try {
-        ended = await oidc.issuer.loggedOut(token);
-      } catch (error) {
-        if (!(error instanceof IssuerRefused || error instanceof IssuerUnavailable)) throw error;
-        oidc.onTrouble(error);
-        if (error instanceof IssuerRefused) throw invalid("The logout token is not valid.", "logout_token");
-        throw new Problem("unavailable", "The keys of the issuer cannot be fetched now. Send the token again.");
-      }
+      const ended = await asked(oidc, () => oidc.issuer.loggedOut(token), TO_ISSUER);
       return endIssuerSessions(deps.parts, oidc.issuer.name, ended);
     },
   }),
@@ -187,7 +193,7 @@ const isWithoutPassword = ({ parts }: AccountDeps, accountId: string): boolean =
 interface Finished {
   flow: WaitingFlow;
   identity: Identity;
-  origin: Parameters<typeof signInByIssuer>[3];
+  origin: Origin;
 }
 
 /** Links the account that asked for it, or signs in. */

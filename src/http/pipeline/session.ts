@@ -13,9 +13,10 @@ const DEVICE_COOKIE = "__Host-governd_device";
  * request that another site began (`SameSite=Lax`).
  */
 const FLOW_COOKIE = "__Host-governd_issuer";
-const FLOW_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
-const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Strict";
+const PROTECTED = "Path=/; Secure; HttpOnly";
+const FLOW_ATTRIBUTES = `${PROTECTED}; SameSite=Lax`;
+const ATTRIBUTES = `${PROTECTED}; SameSite=Strict`;
 
 /** The life of the device's cookie. It grants nothing but a separate count of failed attempts. */
 const DEVICE_SECONDS = 365 * 24 * 3_600;

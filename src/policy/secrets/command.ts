@@ -85,22 +85,39 @@ const ARGUMENT =
   /\s{0,8}(?:\w{1,24}\s?=\s?)?(?:[bru]{0,2}"([^"\n]{1,128})"|[bru]{0,2}'([^'\n]{1,128})'|[\w.$[\]]{1,64}(?:\(\))?)\s{0,8}(,|\))/y;
 const MOST_ARGUMENTS = 5;
 
+/** A text among the first arguments of a call. */
+interface TextArgument {
+  /** Which argument it is, from 0. */
+  index: number;
+  value: string;
+  /** Where the argument begins. */
+  at: number;
+}
+
+/** Returns the texts among the first arguments of a call, from their beginning on. */
+function* textArguments(text: string, from: number): Generator<TextArgument> {
+  let at = from;
+  for (let index = 0; index < MOST_ARGUMENTS; index++) {
+    const match = matchAt(ARGUMENT, text, at);
+    if (match === null) return;
+    // Whoever takes an argument may look for others meanwhile.
+    const next = ARGUMENT.lastIndex;
+    const value = match[1] ?? match[2];
+    if (value !== undefined) yield { index, value, at };
+    if (match[3] === ")") return;
+    at = next;
+  }
+}
+
 /** The text behind the first argument that looks like a password. */
 function argument(isClear: boolean): Check {
   return (text, _start, end) => {
     spend(CALL_UNITS);
-    let at = end;
-    for (let index = 0; index < MOST_ARGUMENTS; index++) {
-      const match = matchAt(ARGUMENT, text, at);
-      if (match === null) return null;
-      const value = match[1] ?? match[2];
-      if (index > 0 && value !== undefined && !isReference(value) && !isPlaceholder(value)) {
-        const isPlausible = isClear ? looksLikePassword(value) || looksChosen(value) : looksChosen(value);
-        const from = text.indexOf(value, at);
-        if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
-      }
-      if (match[3] === ")") return null;
-      at = ARGUMENT.lastIndex;
+    for (const { index, value, at } of textArguments(text, end)) {
+      if (index === 0 || isReference(value) || isPlaceholder(value)) continue;
+      const isPlausible = isClear ? looksLikePassword(value) || looksChosen(value) : looksChosen(value);
+      const from = text.indexOf(value, at);
+      if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
     }
     return null;
   };
@@ -110,17 +127,10 @@ function argument(isClear: boolean): Check {
 function placed(places: string): Check {
   return (text, _start, end) => {
     spend(CALL_UNITS);
-    let at = end;
-    for (let index = 0; index < MOST_ARGUMENTS; index++) {
-      const match = matchAt(ARGUMENT, text, at);
-      if (match === null) return null;
-      const value = match[1] ?? match[2];
-      if (places.includes(String(index)) && value !== undefined && isWord(value) && !/\s|[/\\]|\w@\w/.test(value)) {
-        const from = text.indexOf(value, at);
-        return hitOf("generic_credential", from, from + value.length);
-      }
-      if (match[3] === ")") return null;
-      at = ARGUMENT.lastIndex;
+    for (const { index, value, at } of textArguments(text, end)) {
+      if (!places.includes(String(index)) || !isWord(value) || /\s|[/\\]|\w@\w/.test(value)) continue;
+      const from = text.indexOf(value, at);
+      return hitOf("generic_credential", from, from + value.length);
     }
     return null;
   };

@@ -105,7 +105,7 @@ async function change(plan: SinkPlan): Promise<void> {
     }
     deliveries.delete(id);
     await delivery[Symbol.asyncDispose]();
-    // It goes on from where it was, which the plan need not know yet.
+    // It continues from its own position, which the plan may not know yet.
     if (run !== undefined) wanted.set(id, { ...run, state: delivery.state });
   }
   for (const { config, state } of wanted.values()) deliveries.set(config.id, begun(config, state));

@@ -1,7 +1,7 @@
 /** What was refused or redacted since somebody looked last, counted by what it has in common. */
 import type { AuditEvent, JsonObject } from "../../api/types.ts";
 
-/** A visit that goes on is not a new one before this silence, ms. */
+/** How long somebody must be away before the next visit counts as a new one, ms. */
 const SILENCE_MS = 30 * 60_000;
 /** What a first visit looks back at, ms. */
 const FIRST_MS = 24 * 60 * 60_000;
