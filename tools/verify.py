@@ -1494,6 +1494,7 @@ def opened(target, access="mode=ro"):
     db = sqlite3.connect(f"{Path(target).as_uri()}?{access}", uri=True)
     db.text_factory = lambda text: text.decode(errors="surrogateescape")
     try:
+        db.execute("PRAGMA schema_version")  # fails where the header counts pages that the file lacks, which is let pass below
         db.execute("PRAGMA writable_schema = ON")  # to read also a schema that SQLite does not accept
         yield db
     except sqlite3.Error as error:

@@ -1,12 +1,14 @@
-/** A file whose pages are damaged: the daemon and the command say the same of it, and accuse nobody. */
+/** A file whose pages are damaged: the daemon and both programs say the same of it, and accuse nobody. */
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { openConnection } from "../../src/store/connection.ts";
 import { inquiryOf } from "../../src/threads/registry.ts";
 import { governd } from "../cli/governd.ts";
+import { Judge } from "../corpus/judge.ts";
+import { effort } from "../effort.ts";
 import { inMemory, temporaryDirectory } from "../temporary.ts";
 import { Driver, WORKSPACE_ID } from "./sample-workspace.ts";
-import { HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
+import { compared, HAS_PYTHON, SecondVerifier } from "./second-verifier.ts";
 
 /** The second page is the map of pages: SQLite reads it only when it changes the file. */
 const IN_THE_MAP = 4096 + 7;
@@ -38,4 +40,29 @@ test("damaged pages are damage, in the words of the command also through the API
   const scope = { scope: "workspace" } as const;
   const answer = await inquiryOf("audit.verify").query(connection, context as never, { scope });
   expect(answer).toMatchObject({ valid: false, completeness: "unknown", problem_count: 1, problems: [problem] });
+});
+
+/** The header of a database's file (https://www.sqlite.org/fileformat2.html#the_database_header). */
+const HEADER_BYTES = 100;
+/** Of the header's bits: no divisor of the eight of a byte. */
+const EVERY = effort({ usual: 11, long: 1 });
+
+compared("both programs say the same of every bit of a database's header", async () => {
+  using directory = temporaryDirectory(inMemory());
+  await using judge = new Judge(directory.path);
+  const path = directory.join("w.db");
+  const driver = await Driver.create(path);
+  await driver.write("alpha", "k", "v");
+  driver.connection.truncateLog();
+  driver.close();
+  const original = readFileSync(path);
+  const differences: unknown[] = [];
+  for (let bit = 0; bit < HEADER_BYTES * 8; bit += EVERY) {
+    const flipped = Buffer.from(original);
+    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
+    writeFileSync(path, flipped);
+    const [ours, theirs] = await judge.exits(path, { keys: [] });
+    if (theirs?.code !== ours.code) differences.push([`byte ${bit >> 3} bit ${bit & 7}`, ours, theirs]);
+  }
+  expect(differences).toEqual([]);
 });
