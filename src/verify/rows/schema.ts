@@ -99,6 +99,9 @@ export interface FileCheck {
 /** What the check puts before the damage of pages, one in each line. */
 const OF_PAGES = /^\*\*\* in database \w+ \*\*\*\n(.*)/;
 
+/** What the check says, with nothing before it, of a row whose bytes are none, at which it ends. */
+const NO_ROW = "database disk image is malformed";
+
 /** How SQLite names an index or a table in what its check reports. */
 const OBJECTS: readonly [RegExp, string][] = [
   [/ (?:from|in|of) index (\S+)$/, "index"],
@@ -119,7 +122,7 @@ export async function checkFile(reader: Reader): Promise<FileCheck> {
   for (const message of await integrityMessages(reader)) {
     if (message === "ok") continue;
     const object = objectOf(message);
-    const ofPages = OF_PAGES.exec(message)?.[1];
+    const ofPages = message === NO_ROW ? message : OF_PAGES.exec(message)?.[1];
     if (ofPages !== undefined) damage ??= ofPages;
     else if (object === null) unclear ??= message.split("\n")[0] ?? message;
     else if (!found.has(object)) {
