@@ -13,13 +13,15 @@ import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
+import { accountSecret, lockedSecret, mailAndPassword } from "./secrets/account.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
 import { passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/file.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
-import { accountSecret, announcedSecret } from "./secrets/keyed.ts";
-import { pin, recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
+import { announcedSecret } from "./secrets/keyed.ts";
+import { recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
+import { doorCode, lockCombination, pin } from "./secrets/pin.ts";
 import { SECRET_WORDS } from "./secrets/secret-words.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
@@ -56,7 +58,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   keyed_token: () => SECRET_WORDS.services.map((word) => ({ word, check: serviceKey })),
   // A password near a server and a user is a connection string.
   generic_credential: () => {
-    const { passwords, accounts, keys, pins, ...others } = SECRET_WORDS;
+    const { passwords, accounts, keys, pins, locked, combinations, ...others } = SECRET_WORDS;
     const whole = new Set(others["whole parts"]);
     const named = (kind: "password" | "key") => (word: string) => ({
       word,
@@ -67,8 +69,11 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...passwords.map(named("password")),
       ...keys.map(named("key")),
       ...accounts.map(account),
-      ...worded(pins, pin(true)),
-      ...worded(others["codes that open"], pin(false)),
+      ...locked.map((word) => ({ word, check: asWord(word, lockedSecret) })),
+      ...worded(combinations, lockCombination),
+      { word: "@", check: mailAndPassword },
+      ...worded(pins, pin),
+      ...worded(others["codes that open"], doorCode),
       ...worded(others["wallet words"], seedPhrase),
       ...worded(others["recovery codes"], recoveryCodes),
       ...commandAnchors(),

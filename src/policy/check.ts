@@ -24,7 +24,7 @@ export function hitOf(detector: DetectorName, start: number, end: number): Hit {
 export type Check = (text: string, start: number, end: number) => Hit | null;
 
 /** What any text may cost. */
-const FREE_UNITS = 80_000;
+const FREE_UNITS = 200_000;
 /** What each code unit of a text adds. */
 const UNITS_PER_CODE_UNIT = 6;
 

@@ -8,7 +8,7 @@ import { policiesOf } from "../../src/policy/policies.ts";
 const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>
   inForce(floorOf(1, { policies: floor, ...more }), policiesOf({ policies: config }));
 
-const PUBLIC = { detector: "email", equals: "support@example.com", reason: "public" };
+const PUBLIC = { detector: "email", equals: "support@contoso.com", reason: "public" };
 const OTHER = { detector: "email", ends_with: "@example.com", reason: "ours" };
 const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}\\b", mode });
 

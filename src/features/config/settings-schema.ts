@@ -80,7 +80,7 @@ const Exception = shape(
   "Exception",
   {
     detector: text(64, "A detector, or the name of a pattern", "email"),
-    equals: t.Optional(text(MAX_WORDS, "The matched text", "support@example.com")),
+    equals: t.Optional(text(MAX_WORDS, "The matched text", "support@contoso.com")),
     ends_with: t.Optional(text(MAX_WORDS, "The end of the matched text", "@example.com")),
     prefixes: t.Optional(Prefixes),
     reason: text(MAX_WORDS, "Why it is an exception", "our public address"),

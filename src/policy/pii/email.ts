@@ -19,7 +19,7 @@ const EXAMPLE_DOMAIN =
  * and expect it to block.
  */
 const PLACEHOLDER =
-  /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname|info|contact|sales|hello|team|office|demo|test|mail|recipient|sender|receiver|customer|client|member|employee|correo|usuario|nombre|nome|nom|prenom\.nom|vorname\.nachname|max\.mustermann|mustermann|imie\.nazwisko)$/i;
+  /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname|info|contact|sales|hello|team|office|demo|test|support|help|helpdesk|billing|orders|jobs|press|feedback|newsletter|notifications?|alerts?|ops|webmaster|hostmaster|security|privacy|service|bot|agent|recipient|sender|receiver|customer|client|member|employee|correo|usuario|nombre|nome|nom|prenom\.nom|vorname\.nachname|max\.mustermann|mustermann|imie\.nazwisko)$/i;
 /** Who lives in examples. */
 const NOBODY =
   /^(?:(?:john|jane|j)[._-]?(?:doe|smith|roe)|doe|jdoe|john|alice|bob|carol|(?:erika|max|m|e)[._-]?muster(?:mann|frau)|juan[._-]?perez|mario[._-]?rossi|jean[._-]?dupont|jan[._-]?(?:kowalski|jansen|novak)|taro[._-]?yamada|zhang[._-]?san)$/i;

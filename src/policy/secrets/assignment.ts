@@ -29,10 +29,10 @@ const TYPE =
 const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
 /** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
 const PAIR =
-  /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
+  /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue|text|input|keys|answer)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
-  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|jetzt|nun|ahora|agora|ora|maintenant|nu|teraz|nyní|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}`,
+  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}`,
   "iuy",
 );
 const BESIDE = /[ \t]{1,24}/y;
@@ -152,13 +152,22 @@ function endOfFiller(text: string, at: number): number {
   return -1;
 }
 
+/** "passphrase for key '/home/ana/id_rsa':" of a program that asks for one. */
+const QUOTED_FILLER = /(["'])[^"'\n]{1,80}\1(?=\s?:)/y;
+
 function endOfFillerWord(text: string, at: number): number {
+  const quoted = matchEnd(QUOTED_FILLER, text, at);
+  if (quoted >= 0) return quoted;
   const from = text[at] === "(" ? at + 1 : at;
   if (!isWordUnit(text, from) || isDigit(text.charCodeAt(from))) return -1;
   let end = from;
   while (end - from < LONGEST_FILLER && (isWordUnit(text, end) || "'’./-".includes(text[end] ?? " "))) end++;
+  // Behind the end of a sentence another one begins.
+  if (text[end - 1] === "." && end - from > LONGEST_ABBREVIATION) return -1;
   return text[end] === ")" ? end + 1 : end;
 }
+
+const LONGEST_ABBREVIATION = 5;
 
 function skipBlanks(text: string, at: number, most: number): number {
   let end = at;

@@ -1,10 +1,11 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
-import { matchAt } from "../text/ascii.ts";
+import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isLogin, isMeant } from "./meant.ts";
+import { doorCode } from "./pin.ts";
 import {
   distinct,
   isGibberish,
@@ -16,7 +17,7 @@ import {
   mentionsPassword,
   wordShare,
 } from "./plausible.ts";
-import { isClear, looksChosen, mayBeOne, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
+import { isClear, isJoinedWords, looksChosen, plainSecret, saidSecret, saysRule, THING } from "./sentence.ts";
 
 /** What is announced decides how strong the value must look. */
 type SecretWord = "password" | "key";
@@ -28,7 +29,7 @@ const HARMLESS_REST =
   /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
-  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
+  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 /** What looking for a value costs, and what judging one costs. */
 const ASSIGNMENT_UNITS = 200;
@@ -67,13 +68,18 @@ export function announcedSecret(word: SecretWord): Check {
     if (value?.link === "assigned" && text[nameEnd] !== ",")
       return second(text, value) ?? inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
     // "if you pass someOption": a verb.
-    if (text.slice(start, end).toLowerCase() === "pass") return inColumn(text, start, nameEnd, word);
+    if (text.slice(start, end).toLowerCase() === "pass" && !NOUN_BEFORE.test(text.slice(Math.max(0, start - 8), start)))
+      return inColumn(text, start, nameEnd, word);
     spend(SENTENCE_UNITS);
     const said =
       (word === "password" ? plainSecret(text, start, nameEnd) : null) ?? saidSecret(text, start, nameEnd, word);
-    return said === null ? inColumn(text, start, nameEnd, word) : hitOf("generic_credential", said.start, said.end);
+    if (said !== null) return hitOf("generic_credential", said.start, said.end);
+    return inColumn(text, start, nameEnd, word) ?? (word === "password" ? doorCode(text, start, nameEnd) : null);
   };
 }
+
+/** "la pass del router": what makes a noun of the word. */
+const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|lo|das|da|i)\s$/i;
 
 /** `"token": null`: there is no value, so there is nothing more to look at. */
 const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
@@ -83,23 +89,15 @@ const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
     /:[?+]$/.test(text.slice(start - 1, start + 1)));
 const LONGEST_NOTHING = 5;
 
-/** `creds: mika / Raufaser_19`. */
-const USER_AND_PASSWORD =
-  /\s{0,2}(?:[:=–-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
-
-/** The check for words that come with a user's name: a password may follow somewhere behind them. */
-export function accountSecret(text: string, start: number, end: number): Hit | null {
-  spend(SENTENCE_UNITS);
-  const paired = matchAt(USER_AND_PASSWORD, text, end)?.[1];
-  if (paired !== undefined && mayBeOne(paired))
-    return hitOf("generic_credential", USER_AND_PASSWORD.lastIndex - paired.length, USER_AND_PASSWORD.lastIndex);
-  const said = saidSecret(text, start, end, "account");
-  return said && hitOf("generic_credential", said.start, said.end);
-}
-
 function tied(text: string, word: SecretWord, start: number, end: number, value: Assigned): Hit | null {
   const secret = text.slice(value.start, value.end);
-  if (value.link === "beside" && end - start <= 4 && isArgument(secret, text[value.end])) return null;
+  if (
+    value.link === "beside" &&
+    end - start <= 4 &&
+    text.charCodeAt(start) < 0x80 &&
+    isArgument(secret, text[value.end])
+  )
+    return null;
   if (isInList(text, start, end, value)) return null;
   // A member of its own inside a call: the id of a secret that is stored elsewhere.
   if (/id["']?\s{0,3}[:=]\s{0,3}["']?$/i.test(text.slice(Math.max(0, value.start - 12), value.start))) return null;
@@ -111,7 +109,20 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
     return hitOf("generic_credential", value.start, value.end);
   if (word === "key" && isMeantAsSecret(text, start, end, value))
     return hitOf("generic_credential", value.start, value.end);
+  if (word === "password" && isNameSaid(text, end, value)) return hitOf("generic_credential", value.start, value.end);
   return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
+}
+
+const NAME_SAID = /^\p{Lu}\p{Ll}{4,}$/u;
+const CLAUSE_END = /[ \t]{0,2}(?:[.,;!?)\n"'…]|$)/y;
+
+/** "The password is Kohlmeise.": a capital where only a name has one; in German, where all nouns have, behind "lautet". */
+function isNameSaid(text: string, end: number, { start: at, end: last, link, quoted }: Assigned): boolean {
+  if (link !== "said" || quoted || matchEnd(CLAUSE_END, text, last) < 0) return false;
+  const said = text.slice(at, last);
+  const gap = text.slice(end, at);
+  if (!NAME_SAID.test(said) || STATE.test(said) || isPlaceholder(said) || saysRule(gap)) return false;
+  return !/(?:^|\s)(?:ist|wurde|wird|on|now|be|are|equals|e|az|\p{Lu}\p{Ll}{0,9})\s{1,3}$|[.!?]\s/u.test(gap);
 }
 
 /** "pass zip64", "pass `v2: true`": a short word is a verb more often, and this is what it is said of. */
@@ -205,6 +216,7 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
   // A regular expression about passwords, or a name in a program.
   if (/\\[sSwWdDb][*+?{\])]|\(\?[:=!]|\[\^|\]\)?[*+{]/.test(value)) return false;
+  if (isJoinedWords(value) && (quoted || link !== "assigned" || !/[.]/.test(value))) return true;
   if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4 && !/[&|].*\d$/.test(value))
     return false;
   // The name of a variable: of the environment, or the next of a list.

@@ -1,4 +1,4 @@
-/** Secrets of several parts behind a label: the words of a wallet, codes for recovery, numbers that open something. */
+/** Secrets of several parts behind a label: the words of a wallet, codes for recovery. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 
@@ -39,38 +39,3 @@ export const recoveryCodes: Check = (text, _start, end) => {
   if (code === undefined || /^(?:19|20)\d{2}-[01]\d|^v?\d+\.\d/.test(code)) return null;
   return hitOf("generic_credential", CODES.lastIndex - code.length, CODES.lastIndex);
 };
-
-const COPULA = `(?:is|was|ist|lautet|est|es|é|è|jest|to|je|är|er|on|este|это|є|e|είναι|adalah|là|olarak)`;
-/** Up to six words, and what ties the number: a word for "is", a colon. */
-const TIED = new RegExp(
-  String.raw`(?:[ \t]{0,2}[(]?[\p{L}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:now[ \t])?|[ \t]?(?:是|为|は)[ \t]?)(\d{4,8})(?!\d|[.,:/-]\d|[ \t]?(?:%|[\p{L}]{1,2}(?!\p{L})|pins?|ohm|volt))`,
-  "uy",
-);
-const BESIDE = /[ \t]{1,2}(\d{4,8})(?!\d|[.,:/-]\d|[ \t]?%)/y;
-/** What has such a number. */
-const OPENED =
-  /card|account|bank|phone|sim\b|voicemail|safe|alarm|door|gate|locker|login|app\b|atm|debit|credit|tablet|unlock|karte|konto|handy|tresor|alarm|tür|carte|compte|téléphone|coffre|tarjeta|cuenta|teléfono|caja|cartão|conta|cofre|celular|carta|bancomat|conto|telefono|pas\b|rekening|telefoon|kart|konta|telefon|sejf|kort|puhelin|kártya|card|κάρτα|карт|телефон|рахун|сч[её]т|сейф|卡|カード|카드|بطاقة|כרטיס|कार्ड/iu;
-/** Other numbers that such a word has: of a place in India, of a connector. */
-const OTHER =
-  /error|fehler|erreur|status|exit|sensor|insee|gpio|pinout|connector|header|arduino|digital|post|zip|city|delhi|mumbai|address|area/i;
-const REACH_AROUND = 48;
-
-/** `the PIN of my card is 7731`. `alone`: a number right behind the word is one, whatever it opens. */
-export function pin(alone: boolean): Check {
-  return (text, start, end) => {
-    spend(CHECK_UNITS);
-    if (!hasDigit(text, end, end + 72)) return null;
-    spend(READING_UNITS);
-    const around = text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
-    if (OTHER.test(around)) return null;
-    const pattern = matchAt(TIED, text, end) !== null ? TIED : BESIDE;
-    const number = matchAt(pattern, text, end)?.[1];
-    const opens = OPENED.test(alone ? around : text.slice(start, pattern.lastIndex));
-    if (!opens && !alone) return null;
-    // Of six digits are the codes of places, too.
-    if (number === undefined || (!opens && (number.length === 6 || (pattern === BESIDE && number.length > 5))))
-      return null;
-    if (/^(?:19|20)\d\d$/.test(number) && !opens) return null;
-    return hitOf("generic_credential", pattern.lastIndex - number.length, pattern.lastIndex);
-  };
-}

@@ -8,4 +8,6 @@ export const SENTENCE_WORDS = wordsOf(sentenceWords, [
   "attached joints",
   "joints in front",
   "rules",
+  "keys of networks",
+  "beginnings of opening",
 ]);

@@ -8,7 +8,7 @@ import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
-interface Place {
+export interface Place {
   start: number;
   end: number;
 }
@@ -60,6 +60,10 @@ const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
 const SIGN = /[!#$%^&*+=?~|]/;
+/** "Sambal_Terasi3", "Popcorn-Fiesta88": capitalised words, a sign between them, and a number. */
+const WORDS_AND_NUMBER = /^(?:\p{Lu}\p{Ll}{2,}[_.-]){1,3}\p{Lu}?\p{Ll}{2,}\d{1,4}$/u;
+/** "Tortilla_Brava", "Elder.Flower.Cordial": what no sentence and hardly any program has. */
+const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 
 function looksOf(token: string): 0 | 1 | 2 | 3 {
   if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
@@ -75,7 +79,8 @@ function looksOf(token: string): 0 | 1 | 2 | 3 {
     return (token.length >= 8 && leet) || (closed && inside) ? CLEAR : MIXED;
   }
   if (sign && /\p{Ll}/u.test(token) && /^[\p{L}-]+[#!$%*&+=?~]\p{L}+$/u.test(token)) return MIXED;
-  if (!digit) return NONE;
+  if (!digit) return JOINED_WORDS.test(token) ? MIXED : NONE;
+  if (WORDS_AND_NUMBER.test(token)) return token.includes("_") ? CLEAR : MIXED;
   if (/\p{Ll}\d+\p{L}|\p{Lu}\p{Ll}+\p{Lu}.*\d/u.test(token) && wordShare(token) < 0.75) return MIXED;
   if (WORD_AND_NUMBER.test(token)) return MIXED;
   if (NUMBERED.test(token)) return numberedLooks(token);
@@ -116,25 +121,15 @@ function* tokensIn(text: string, from: number, to: number): Generator<Place> {
 const isSign = (code: number): boolean => SIGN_CODES[code] === 1;
 const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) => Number(SIGN.test(String.fromCharCode(code))));
 
-/** Whether a token of `text[from, to)` has a digit or a sign, or `both`. Tells most stretches apart without a pattern. */
-function mayBeChosen(text: string, from: number, to: number, both: boolean): boolean {
-  let digit = false;
-  let sign = false;
+/** Whether `text[from, to)` has a digit or a sign. Tells most stretches apart without a pattern. */
+function mayBeChosen(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    if (code === SPACE || code === NEW_LINE) {
-      digit = false;
-      sign = false;
-    } else if (isDigit(code)) digit = true;
-    else if (code < 128 && isSign(code)) sign = true;
-    else continue;
-    if (both ? digit && sign : digit || sign) return true;
+    if (isDigit(code) || (code < 128 && isSign(code))) return true;
   }
   return false;
 }
 
-const SPACE = 0x20;
-const NEW_LINE = 0x0a;
 /** What reading the tokens of a stretch costs. */
 const SEARCH_UNITS = 800;
 
@@ -146,10 +141,11 @@ export function saidSecret(
   text: string,
   start: number,
   end: number,
-  kind: "password" | "key" | "account",
+  kind: "password" | "key" | "account" | "locked",
 ): Place | null {
   const to = Math.min(text.length, end + REACH);
-  if (!mayBeChosen(text, end, to, kind === "account")) return kind === "account" ? null : inFront(text, start, kind);
+  const isNamed = kind === "password" || kind === "key";
+  if (!mayBeChosen(text, end, to)) return isNamed ? inFront(text, start, kind) : null;
   spend(SEARCH_UNITS);
   for (const { start: at, end: last } of tokensIn(text, end, to)) {
     if (last === to && to < text.length) break;
@@ -160,18 +156,42 @@ export function saidSecret(
     spend(TOKEN_UNITS);
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
-    const joined = JOINT.test(gap) || quoted || ANSWER.test(gap);
-    if (kind === "account" ? isClear(token) && !gap.includes("\n") : joined || (kind === "password" && isClear(token)))
+    const joined = JOINT.test(gap) || quoted || ANSWER.test(gap) || BLANK.test(gap);
+    if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
+      continue;
+    if (kind === "account" ? isAccountSecret(token, gap, joined) : joined || (kind === "password" && isClear(token)))
       return { start: at, end: last };
   }
-  return kind === "account" ? null : inFront(text, start, kind);
+  return isNamed ? inFront(text, start, kind) : null;
 }
 
-const LONGEST_WEAK_GAP = 26;
+/** A sign inside, and a capital or a digit: "Copper#Wire". */
+const CHOSEN_SIGN = /^(?=.*[\p{Lu}\d]).+[!#$%^&*+=?~|]./u;
 
-function fits(token: string, gap: string, kind: "password" | "account"): boolean {
+/** "The wifi key is mossy-lantern-42", "the login is now Popcorn-Fiesta88". */
+const KEY_OF_ACCOUNT = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["keys of networks"])})(?!\\p{Ll})`, "iu");
+
+const isAccountSecret = (token: string, gap: string, joined: boolean): boolean =>
+  !gap.includes("\n") &&
+  (isClear(token) ||
+    (joined &&
+      ((looksOf(token) >= MIXED && (KEY_OF_ACCOUNT.test(gap) || CHOSEN_SIGN.test(token))) ||
+        WORDS_AND_NUMBER.test(token))));
+
+/** Nothing between. */
+const BLANK = /^[ \t]{1,2}$/;
+
+const LONGEST_WEAK_GAP = 40;
+const LONGEST_LOCKED_GAP = 64;
+
+/** What is done with a file that is locked: "open it with bluebird1987". */
+const OPENING = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["beginnings of opening"])})`, "iu");
+
+function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
-  return looks > WEAK || (looks === WEAK && kind === "password" && gap.length <= LONGEST_WEAK_GAP && JOINT.test(gap));
+  if (looks !== WEAK || kind === "account") return looks > WEAK;
+  if (kind === "locked") return gap.length <= LONGEST_LOCKED_GAP;
+  return gap.length <= LONGEST_WEAK_GAP && (BLANK.test(gap) || JOINT.test(gap) || ANSWER.test(gap));
 }
 
 /** "The default password for the user "x" is "y"": said so plainly that any word may be it. */
@@ -187,6 +207,9 @@ export function plainSecret(text: string, start: number, end: number): Place | n
   const at = end + match[0].length - 1 - (match[1] as string).length;
   return { start: at, end: at + (match[1] as string).length };
 }
+
+/** Whether a token is words that only a password joins so: capitalised, with a sign between them. */
+export const isJoinedWords = (token: string): boolean => JOINED_WORDS.test(token) || WORDS_AND_NUMBER.test(token);
 
 export const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 

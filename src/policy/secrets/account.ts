@@ -1,0 +1,60 @@
+/** Passwords beside who or what they are for, without a word for them: a user, a mail address, a locked file. */
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { matchAt } from "../text/ascii.ts";
+import { looksChosen, mayBeOne, type Place, saidSecret } from "./sentence.ts";
+
+/** What a check costs. */
+const SENTENCE_UNITS = 60;
+const MAIL_UNITS = 40;
+
+/** `creds: mika / Raufaser_19`. */
+const USER_AND_PASSWORD =
+  /(?:\s[\p{L}\d'’.-]{1,20}){0,4}?\s{0,2}(?:[:=–—-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}(?:[\p{L}\d.:-]{4,64}(?:\s\/\s|,\s))?[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/|\s\|\s)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
+
+const LONGEST_PAIR = 88;
+const PAIR_IN_FRONT =
+  /(?<![^\s"'(])[\p{L}\d._@-]{2,40}\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?:\s[\p{L}.'’-]{1,20}){0,4}\s$/u;
+
+/** "… sich mit hausmeister / Besenkammer3 am Portal anmelden": the verb stands behind both. */
+function pairInFront(text: string, start: number): Place | null {
+  const from = Math.max(0, start - LONGEST_PAIR);
+  const before = text.slice(from, start);
+  if (!before.includes(" / ")) return null;
+  const match = PAIR_IN_FRONT.exec(before);
+  const password = match?.[1];
+  if (match === null || password === undefined || !mayBeOne(password)) return null;
+  const at = from + match.index + match[0].indexOf(password, match[0].indexOf(" / "));
+  return { start: at, end: at + password.length };
+}
+
+/** The check for words that come with a user's name: a password may follow somewhere behind them. */
+export function accountSecret(text: string, start: number, end: number): Hit | null {
+  spend(SENTENCE_UNITS);
+  const paired = matchAt(USER_AND_PASSWORD, text, end)?.[1];
+  if (paired !== undefined && mayBeOne(paired))
+    return hitOf("generic_credential", USER_AND_PASSWORD.lastIndex - paired.length, USER_AND_PASSWORD.lastIndex);
+  const said = saidSecret(text, start, end, "account") ?? pairInFront(text, start);
+  return said && hitOf("generic_credential", said.start, said.end);
+}
+
+/** The check for what a file is that needs a password: what opens it is said near it. */
+export function lockedSecret(text: string, start: number, end: number): Hit | null {
+  spend(SENTENCE_UNITS);
+  const said = saidSecret(text, start, end, "locked");
+  return said && hitOf("generic_credential", said.start, said.end);
+}
+
+const LISTED_MAIL =
+  /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
+
+/** `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. What is not tied by a colon must look the part. */
+export const mailAndPassword: Check = (text, _start, end) => {
+  spend(MAIL_UNITS);
+  const match = matchAt(LISTED_MAIL, text, end);
+  if (match === null) return null;
+  const [, tie = "", written = ""] = match;
+  const password = written.replace(/[.,;)]+$/, "");
+  if (/[;|]/.test(tie) ? !looksChosen(password) : !mayBeOne(password)) return null;
+  const at = LISTED_MAIL.lastIndex - written.length;
+  return hitOf("generic_credential", at, at + password.length);
+};

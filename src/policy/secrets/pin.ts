@@ -1,0 +1,96 @@
+/** Numbers that open something, behind the word for them: the PIN of a card or a phone, the code of a door. */
+import { type Check, hitOf, spend } from "../check.ts";
+import { hasDigit, matchAt } from "../text/ascii.ts";
+import { anyOf } from "../words/lists.ts";
+import { SECRET_WORDS } from "./secret-words.ts";
+import { SENTENCE_WORDS } from "./sentence-words.ts";
+
+/** What a check costs, and what reading what follows costs. */
+const CHECK_UNITS = 20;
+const READING_UNITS = 400;
+/** How far from its word a number is, and how far what it opens. */
+const REACH = 72;
+const REACH_AROUND = 48;
+
+const COPULA = anyOf(SENTENCE_WORDS.copulas);
+/** Digits, or digits with one letter among them, as the keypads of doors have. */
+const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d|[ \t]?(?:%|[A-Za-z]{1,2}(?!\p{L})|pins?|ohm|volt))`;
+/** Up to six words, and what ties the number: a word for "is", a colon. */
+const TIED = new RegExp(
+  String.raw`(?:[ \t]{0,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:now[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  "uy",
+);
+/** Up to four words. */
+const BESIDE = new RegExp(String.raw`(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}[ \t]{1,2}${NUMBER}`, "uy");
+
+const SHORT_WORD = 3;
+const LONGEST_BEGINNING = 5;
+
+/** A pattern for parts of words; short ones must be a whole word, or begin one. */
+const oneOf = (words: readonly string[]): RegExp =>
+  new RegExp(
+    words
+      .map((word) => {
+        if (!/^[a-z]+$/.test(word) || word.length > LONGEST_BEGINNING) return RegExp.escape(word);
+        return `(?<!\\p{L})${word}${word.length <= SHORT_WORD ? "(?!\\p{L})" : ""}`;
+      })
+      .join("|"),
+    "iu",
+  );
+/** Doors, safes and alarms, and what else has a number: cards, telephones, accounts. */
+const DOOR = oneOf(SECRET_WORDS["what has a code"]);
+const CARD = oneOf(SECRET_WORDS["what has a pin"]);
+/** Other numbers that such a word has: of an error, of a place in India, of a connector. */
+const OTHER = oneOf(SECRET_WORDS["what has other codes"]);
+
+/** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
+export const pin: Check = (text, start, end) => {
+  if (!mayHaveNumber(text, end)) return null;
+  const around = text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
+  const opens = DOOR.test(around) || CARD.test(around);
+  const found = numberBehind(text, end);
+  if (found === null || OTHER.test(around)) return null;
+  const { number, tied, last } = found;
+  // Of six digits are the codes of places, too.
+  if (!opens && (number.length === 6 || (!tied && number.length > 5) || isYear(number))) return null;
+  return hitOf("generic_credential", last - number.length, last);
+};
+
+/** `the code of the front door is 4471`: a number is one where a door is named beside it, or a card between. */
+export const doorCode: Check = (text, start, end) => {
+  if (!mayHaveNumber(text, end)) return null;
+  const found = numberBehind(text, end);
+  if (found === null || (!found.tied && isYear(found.number))) return null;
+  const around = text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
+  if (OTHER.test(around) || !(DOOR.test(around) || CARD.test(text.slice(start, found.last)))) return null;
+  return hitOf("generic_credential", found.last - found.number.length, found.last);
+};
+
+function mayHaveNumber(text: string, end: number): boolean {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, end, end + REACH)) return false;
+  spend(READING_UNITS);
+  return true;
+}
+
+const isYear = (number: string): boolean => /^(?:19|20)\d\d$/.test(number);
+
+/** The number that a word announces; whether something ties it to the word. */
+function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
+  const tied = matchAt(TIED, text, end)?.[1];
+  if (tied !== undefined) return { number: tied, tied: true, last: TIED.lastIndex };
+  const beside = matchAt(BESIDE, text, end)?.[1];
+  return beside === undefined ? null : { number: beside, tied: false, last: BESIDE.lastIndex };
+}
+
+/** "31-07-22", behind up to a few words. */
+const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ])\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?![\d.:%-])/y;
+
+/** `the combination of the safe is 31-07-22`. */
+export const lockCombination: Check = (text, start, end) => {
+  if (!mayHaveNumber(text, end)) return null;
+  const numbers = matchAt(DIALLED, text, end)?.[1];
+  if (numbers === undefined || !DOOR.test(text.slice(Math.max(0, start - REACH_AROUND), DIALLED.lastIndex)))
+    return null;
+  return hitOf("generic_credential", DIALLED.lastIndex - numbers.length, DIALLED.lastIndex);
+};
