@@ -1,7 +1,7 @@
 /** What a sink is: a receiver outside, such as a SIEM, to which the events of a workspace are delivered in their order. */
 
 /** The ways to a receiver. */
-export const SINK_TYPES = ["webhook", "otlp", "splunk_hec"] as const;
+export const SINK_TYPES = ["webhook", "syslog", "otlp", "splunk_hec", "file"] as const;
 export type SinkType = (typeof SINK_TYPES)[number];
 
 /** The forms of an event. */
@@ -37,6 +37,20 @@ export interface SinkCredentials {
   /** PEM. */
   clientKey: string | null;
   token: string | null;
+}
+
+/** Returns where the settings let sinks deliver to. */
+export const sinkPlaces = (settings: { sink_allow: readonly string[]; sink_directory: string | null }): SinkPlaces => ({
+  allow: settings.sink_allow,
+  directory: settings.sink_directory,
+});
+
+/** The settings that say where sinks may deliver to. */
+export interface SinkPlaces {
+  /** `sink_allow`. */
+  allow: readonly string[];
+  /** `sink_directory`; null: no files. */
+  directory: string | null;
 }
 
 /** A sink as somebody wants it. */

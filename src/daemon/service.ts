@@ -27,6 +27,7 @@ import { Flows } from "../oidc/flows.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { SettingName, Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
+import { sinkPlaces } from "../sink.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
 import { limitUnreleased } from "../store/closing.ts";
 import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
@@ -152,7 +153,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   encryptSecrets(accounts.parts, logger);
   const { random } = accounts.parts;
   const sinks = stack.use(
-    new Sinks({ acts: accounts.parts, random, directory, pool, logger, allow: settings.sink_allow }),
+    new Sinks({ acts: accounts.parts, random, directory, pool, logger, places: sinkPlaces(settings) }),
   );
   const monitored = { pool, anchors, sinks, requests, tally, readiness };
   const held = stack.move();
@@ -163,7 +164,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       settings = reread.settings;
       if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
       pool.change(workspaceOptions(directory, settings));
-      if (reread.changed.has("sink_allow")) sinks.allow(settings.sink_allow);
+      if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
       if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
     },
     serve: (address, certificate, shared = false) =>
@@ -187,6 +188,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   };
 }
 
+const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
 const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
 
 /** Returns the options of workspace threads that may change while they run. */

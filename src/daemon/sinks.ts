@@ -21,7 +21,7 @@ import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
 import type { SinkLag } from "../metrics/sinks.ts";
 import { isAct, type OperationInputs, type ReportName } from "../operations.ts";
 import { Problem } from "../problem.ts";
-import { AllowedPlaces } from "../sinks/allowed.ts";
+import type { SinkPlaces } from "../sink.ts";
 import type { SinkConfig } from "../sinks/config.ts";
 import type { SinkState } from "../sinks/delivery.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
@@ -46,8 +46,7 @@ interface SinksParts {
   directory: DataDirectory;
   pool: WorkspacePool;
   logger: Logger;
-  /** The setting `sink_allow`. */
-  allow: readonly string[];
+  places: SinkPlaces;
 }
 
 export class Sinks implements AsyncDisposable {
@@ -56,7 +55,7 @@ export class Sinks implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   /** Started with the first sink. */
   #thread: SinkThread | null = null;
-  #allow: readonly string[];
+  #places: SinkPlaces;
   #runs: readonly SinkRun[] = [];
   readonly #states = new Map<string, SinkState>();
   readonly #unwritten = new Set<string>();
@@ -64,7 +63,7 @@ export class Sinks implements AsyncDisposable {
 
   constructor(parts: SinksParts) {
     this.#parts = parts;
-    this.#allow = parts.allow;
+    this.#places = parts.places;
     this.#key = new SinkKey(parts.directory);
     this.#generation = parts.acts.control.generation.current;
     this.#follow();
@@ -73,8 +72,8 @@ export class Sinks implements AsyncDisposable {
   }
 
   /** Allows other receivers from now on. */
-  allow(entries: readonly string[]): void {
-    this.#allow = entries;
+  allow(places: SinkPlaces): void {
+    this.#places = places;
     this.#thread?.follow();
   }
 
@@ -155,7 +154,7 @@ export class Sinks implements AsyncDisposable {
 
   #actParts(): SinkActParts {
     const { acts, random } = this.#parts;
-    return { ...acts, random, key: this.#key, allowed: new AllowedPlaces(this.#allow) };
+    return { ...acts, random, key: this.#key, places: this.#places };
   }
 
   #show(sink: SinkRecord): object {
@@ -197,7 +196,7 @@ export class Sinks implements AsyncDisposable {
       { onState: (state) => this.#note(state), onGone: (id) => void this.#switchOff(id) },
       () => ({
         sinks: this.#runs.map(({ config, state }) => ({ config, state: this.#states.get(config.id) ?? state })),
-        allow: this.#allow,
+        places: this.#places,
       }),
     );
     return this.#thread;

@@ -143,6 +143,12 @@ const SETTINGS = {
     [],
     "receivers that sinks may deliver events to: host, host:port, address or network (default: none)",
   ),
+  sink_directory: setting(optionalPath, null, "directory of the files that sinks write (default: they write none)"),
+  sink_hold_days: setting(
+    within(0, 3660, integer),
+    30,
+    "days for which a prune keeps events that a sink has not delivered; 0: it waits for none",
+  ),
   tlog_public: setting(
     workspaceIds,
     [],

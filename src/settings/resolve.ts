@@ -157,6 +157,10 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   if (dataDir && directory && !relative(dataDir, directory).startsWith("..")) {
     yield `${from("backup_dir")}: is within ${from("data_dir")}, and would be lost with it`;
   }
+  const { sink_directory: sinks } = settings;
+  if (dataDir && sinks && [relative(dataDir, sinks), relative(sinks, dataDir)].some((way) => !way.startsWith(".."))) {
+    yield `${from("sink_directory")}: must be apart from ${from("data_dir")}, in which nothing else may write`;
+  }
   if (metrics && listen && metrics.port !== 0 && metrics.port === listen.port && metrics.host === listen.host) {
     yield `${from("metrics_listen")}: is the address of ${from("listen")}`;
   }

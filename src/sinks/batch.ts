@@ -2,6 +2,7 @@
 import { presentEvent } from "../log/present.ts";
 import type { SinkFilter, SinkStart } from "../sink.ts";
 import { headOf, scanEvents, seqOfSinkCreation } from "../state/events.ts";
+import { prunedBefore } from "../state/pruning.ts";
 import { newestSeal } from "../state/seals.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SinkConfig } from "./config.ts";
@@ -26,6 +27,8 @@ export interface Batch extends Message {
   /** The first and the last position that it covers. */
   from: number;
   to: number;
+  /** The last position of the newest gap that a receiver was told of; -1 before the first. */
+  gapEnd: number;
 }
 
 /** What there is to deliver behind a position. */
@@ -44,8 +47,38 @@ export async function firstPosition(reader: Reader, id: string, start: SinkStart
   return ((await seqOfSinkCreation(reader, id)) ?? -1) + 1;
 }
 
-/** Reads what follows from the position `next` on. */
-export async function readBatch(reader: Reader, sink: SinkConfig, next: number, nowMs: number): Promise<Found> {
+/** Positions that are looked at, at most, for events to be sent again. */
+const MAX_LOOKED_BACK = 10_000;
+
+/**
+ * Returns the position of the first of the last `count` events before `end` that a sink wants, but no position before
+ * `first`, and none that is very far back.
+ */
+export async function positionBack(reader: Reader, { filter }: SinkConfig, count: number, first: number, end: number) {
+  const least = Math.max(first, end - MAX_LOOKED_BACK);
+  let found = end;
+  let left = count;
+  for (let to = end - 1; to >= least && left > 0; to -= MAX_EVENTS) {
+    const stored = await scanEvents(reader, null, { from: Math.max(least, to - MAX_EVENTS + 1), to });
+    for (const event of stored.map(presentEvent).reverse()) {
+      if (left === 0 || !isWanted(filter, event)) continue;
+      found = event.seq;
+      left -= 1;
+    }
+  }
+  return found;
+}
+
+/**
+ * Reads what follows from the position `next` on. What a pruning removed is one gap up to the end of the pruning, unless
+ * it was told before: `toldGapEnd` is the last position of the newest gap that was.
+ */
+export async function readBatch(
+  reader: Reader,
+  sink: SinkConfig,
+  { next, toldGapEnd }: { next: number; toldGapEnd: number },
+  nowMs: number,
+): Promise<Found> {
   const head = await headOf(reader);
   if (head < next) return { batch: null, head };
   const { format, includeDetails, workspaceId } = sink;
@@ -54,11 +87,14 @@ export async function readBatch(reader: Reader, sink: SinkConfig, next: number, 
   const sealSize = (await newestSeal(reader))?.size ?? null;
   const lines: Line[] = [];
   let bytes = 0;
+  let gapEnd = toldGapEnd;
   let last: PositionRecord | null = null;
   for (const one of stored) {
     const event = presentEvent(one);
-    if (last === null && event.seq > next) {
-      lines.push(recordLine({ type: "gap", from: next, to: event.seq - 1 }, format, workspaceId, nowMs));
+    const expected: number = last === null ? next : last.position + 1;
+    if (event.seq > expected && expected > gapEnd) {
+      gapEnd = Math.max(event.seq, await prunedBefore(reader)) - 1;
+      lines.push(recordLine({ type: "gap", from: expected, to: gapEnd }, format, workspaceId, nowMs));
     }
     if (isWanted(sink.filter, event)) {
       const line = eventLine(event, format, includeDetails);
@@ -72,7 +108,7 @@ export async function readBatch(reader: Reader, sink: SinkConfig, next: number, 
   if (last === null) return { batch: null, head };
   const { position: to } = last;
   const position = recordLine(last, format, workspaceId, nowMs);
-  return { batch: { id: `${sink.id}_${next}_${to}`, from: next, to, lines, position }, head };
+  return { batch: { id: `${sink.id}_${next}_${to}`, from: next, to, lines, position, gapEnd }, head };
 }
 
 /** Returns what shows that a sink works. */

@@ -6,7 +6,7 @@
 import type { Clock } from "../ids.ts";
 import type { SinkProgress } from "../sink.ts";
 import type { Reader } from "../store/transaction.ts";
-import { type Batch, firstPosition, readBatch } from "./batch.ts";
+import { type Batch, firstPosition, positionBack, readBatch } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -50,8 +50,13 @@ export class Delivery implements AsyncDisposable {
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
   #state: SinkState;
-  /** What the receiver has not taken yet. The same bytes are sent again. */
+  /** What the receiver has not taken yet. The same bytes are sent again, except over a new connection. */
   #batch: Batch | null = null;
+  /** Where the next batch begins while a connection is open: before the position when events are sent again. */
+  #next: number | null = null;
+  /** A connection ended that may not have delivered what it took. */
+  #mustRepeat = false;
+  #toldGapEnd = -1;
   #failures = 0;
 
   constructor(
@@ -78,7 +83,7 @@ export class Delivery implements AsyncDisposable {
     const { signal } = this.#abort;
     while (!signal.aborted) {
       try {
-        this.#batch ??= await this.#next();
+        this.#batch ??= await this.#read();
         if (this.#batch === null) await this.deps.wait(LOOK_EVERY_MS, signal);
         else await this.#deliver(this.#batch);
       } catch (error) {
@@ -89,38 +94,63 @@ export class Delivery implements AsyncDisposable {
     }
   }
 
-  async #next(): Promise<Batch | null> {
-    const { config, deps } = this;
-    const { position } = this.#state;
-    const { batch, head } = await deps.read(async (reader) => {
-      const next = position === null ? await firstPosition(reader, config.id, config.start) : position + 1;
-      const found = await readBatch(reader, config, next, deps.clock());
-      if (position !== null && found.head < position) throw new SinkFailed(WENT_BACK);
-      return { ...found, next };
-    });
-    const behind = batch === null ? 0 : head - batch.from + 1;
+  async #read(): Promise<Batch | null> {
+    const { connection } = this.deps.receiver;
+    if (connection?.takeLoss()) {
+      this.#mustRepeat = true;
+      throw new SinkFailed(CUT_OFF);
+    }
+    const { batch, head } = await this.deps.read((reader) => this.#find(reader));
+    if (batch === null) this.#mustRepeat = false;
+    const done = batch === null ? head : Math.max(this.#state.position ?? -1, batch.from - 1);
+    const behind = head - done;
     if (behind !== this.#state.lag) this.#set({ lag: behind });
     return batch;
   }
 
+  async #find(reader: Reader) {
+    const { config, deps } = this;
+    const { connection } = deps.receiver;
+    const { position } = this.#state;
+    const first = position === null ? await firstPosition(reader, config.id, config.start) : position + 1;
+    const next = connection?.isOpen === true ? (this.#next ?? first) : first;
+    const found = await readBatch(reader, config, { next, toldGapEnd: this.#toldGapEnd }, deps.clock());
+    if (position !== null && found.head < position) throw new SinkFailed(WENT_BACK);
+    if (connection === undefined || connection.isOpen) return found;
+    const hasNews = found.batch !== null && found.batch.lines.length > 0;
+    if (!hasNews && !this.#mustRepeat) return found;
+    const start = await firstPosition(reader, config.id, config.start);
+    const back = await positionBack(reader, config, connection.repeats, start, first);
+    return await readBatch(reader, config, { next: back, toldGapEnd: this.#toldGapEnd }, deps.clock());
+  }
+
   async #deliver(batch: Batch): Promise<void> {
     const { clock, receiver } = this.deps;
-    let refused: string | null = null;
+    let { lastError } = this.#state;
     if (batch.lines.length > 0) {
       const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]);
-      refused = await receiver.send(batch, signal);
+      const refused = await receiver.send(batch, signal);
+      lastError = refused === null ? null : { at: clock(), message: refused };
       this.#set({ deliveredAt: clock(), delivered: this.#state.delivered + 1 });
     }
     this.#batch = null;
-    this.#failures = 0;
-    const left = (this.#state.lag ?? 0) - (batch.to - batch.from + 1);
-    const lastError = refused === null ? null : { at: clock(), message: refused };
-    this.#set({ position: batch.to, lag: Math.max(left, 0), isFailing: false, lastError });
+    this.#next = batch.to + 1;
+    this.#mustRepeat = false;
+    this.#toldGapEnd = batch.gapEnd;
+    if (receiver.connection?.isProved !== false) this.#failures = 0;
+    const { position: before, lag, isFailing } = this.#state;
+    const position = Math.max(before ?? -1, batch.to);
+    const left = (lag ?? 0) - (position - Math.max(before ?? -1, batch.from - 1));
+    // A batch of which the filter leaves nothing says nothing about what the receiver did not accept before.
+    if (isFailing && batch.lines.length === 0) lastError = null;
+    this.#set({ position, lag: Math.max(left, 0), isFailing: false, lastError });
   }
 
   #failed(error: unknown): "gone" | "again" {
     const message = error instanceof SinkFailed ? error.message : UNREADABLE;
     this.#failures += 1;
+    // Over a new connection more is sent again than this.
+    if (this.deps.receiver.connection !== undefined) this.#batch = null;
     this.#set({ isFailing: true, lastError: { at: this.deps.clock(), message }, failed: this.#state.failed + 1 });
     if (!(error instanceof SinkFailed) || !error.isGone) return "again";
     this.deps.onGone();
@@ -140,5 +170,6 @@ export class Delivery implements AsyncDisposable {
 }
 
 const UNREADABLE = "the workspace's file cannot be read; the server's log names it";
+const CUT_OFF = "the receiver closed the connection soon after it took events: the last ones are sent again";
 const WENT_BACK =
   "the log ends before the position of the sink: the workspace was replaced by an older copy. Make a new sink with the position at which it begins";

@@ -1,24 +1,15 @@
 /** One request to a receiver over HTTPS. Redirects are not followed: they would lead past the allowed places. */
 import { type RequestOptions, request } from "node:https";
-import { systemCode } from "../failure.ts";
 import { hostOf } from "./allowed.ts";
-import { type SinkConfig, SinkFailed } from "./config.ts";
+import { SinkFailed } from "./config.ts";
 import type { ReceiverDeps } from "./receiver.ts";
+import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 
 /** The most bytes of an answer that are read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** The longest that a receiver can ask to wait, ms. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 export const HTTPS_PORT = 443;
-
-type Endpoint = Pick<SinkConfig, "url" | "ca" | "clientCertificate" | "clientKey">;
-
-/** Returns the options of a TLS connection to a receiver. */
-const tlsOptions = ({ ca, clientCertificate: cert, clientKey: key }: Omit<Endpoint, "url">) => ({
-  ...(ca === null ? {} : { ca }),
-  ...(cert === null ? {} : { cert }),
-  ...(key === null ? {} : { key }),
-});
 
 /**
  * Posts a body. Returns the text of the answer.
@@ -92,26 +83,4 @@ function waitOf(retryAfter: string | undefined, nowMs: number): number | null {
   if (retryAfter === undefined) return null;
   const ms = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - nowMs;
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
-}
-
-/** Words for the errors that an operator can do something about. */
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens at the receiver's address",
-  ConnectionRefused: "nobody listens at the receiver's address",
-  ECONNRESET: "the receiver closed the connection",
-  EHOSTUNREACH: "there is no route to the receiver",
-  ENETUNREACH: "there is no route to the receiver",
-  ETIMEDOUT: "the receiver does not answer",
-  ABORT_ERR: "the receiver did not answer in time",
-  ERR_TLS_CERT_ALTNAME_INVALID: "the receiver's certificate is for another name",
-  CERT_HAS_EXPIRED: "the receiver's certificate has expired",
-};
-
-/** Returns why a connection failed. Of other errors only the code is told: their messages may repeat an address. */
-function reasonOf(error: unknown): string {
-  const code = systemCode(error) ?? (error instanceof Error ? error.name : "unknown");
-  const known = REASONS[code];
-  if (known !== undefined) return known;
-  if (/CERT|SIGNATURE|ISSUER/.test(code)) return `the receiver's certificate cannot be verified (${code}): set "ca"`;
-  return `the connection failed (${code})`;
 }

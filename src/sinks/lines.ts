@@ -14,7 +14,9 @@ export interface PositionRecord {
   seal_size: number | null;
 }
 
-/** Events that a prune removed before they were delivered: their positions, inclusive. */
+/**
+ * Positions, inclusive, in which a prune removed events before they were delivered. Those that it kept follow as events.
+ */
 interface GapRecord {
   type: "gap";
   from: number;
@@ -35,6 +37,10 @@ export interface Line {
   id: string;
   /** Ms since the Unix epoch. */
   atMs: number;
+  /** The operation of an event, or the type of a record. */
+  name: string;
+  /** Whether it tells of something that was refused. */
+  isRefusal: boolean;
   /** The trace of the request that an event records (`traceparent`); null without one. */
   trace: string | null;
   /** JSON. */
@@ -48,7 +54,8 @@ export function eventLine(event: PresentedEvent, format: SinkFormat, includeDeta
   const shown = includeDetails ? event : shownOf(event);
   const text = JSON.stringify(viewOf(event, shown, format));
   const trace = typeof event.details?.trace === "string" ? event.details.trace : null;
-  return { id: event.id, atMs: Date.parse(event.timestamp), trace, text };
+  const isRefusal = event.result === "blocked" || event.result === "denied";
+  return { id: event.id, atMs: Date.parse(event.timestamp), name: event.operation, isRefusal, trace, text };
 }
 
 function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: SinkFormat): object {
@@ -66,7 +73,8 @@ function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: S
 export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: string, atMs: number): Line {
   const { type, ...data } = record;
   const id = `${workspaceId}-${type}-${"to" in record ? record.to : "position" in record ? record.position : atMs}`;
-  if (format !== "cloudevents") return { id, atMs, trace: null, text: JSON.stringify(record) };
+  const line = { id, atMs, name: type, isRefusal: false, trace: null };
+  if (format !== "cloudevents") return { ...line, text: JSON.stringify(record) };
   const event = {
     specversion: "1.0",
     id,
@@ -76,5 +84,5 @@ export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: 
     datacontenttype: "application/json",
     data,
   };
-  return { id, atMs, trace: null, text: JSON.stringify(event) };
+  return { ...line, text: JSON.stringify(event) };
 }

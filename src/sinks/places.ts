@@ -1,14 +1,16 @@
 /** The addresses of receivers, by type. */
 import type { SinkType } from "../sink.ts";
 import { hostOf } from "./allowed.ts";
+import { isSinkPath } from "./file.ts";
 import { HTTPS_PORT } from "./https.ts";
+import { SYSLOG_PORT } from "./syslog.ts";
 
-/** Where a connection to a receiver goes. */
-interface Place {
-  host: string;
-  port: number;
-  /** For people: the host with the port. The rest of an address may hold a secret. */
+/** Where a receiver is. */
+export interface Place {
+  /** For people: the host with the port, or the path of a file. The rest of an address may hold a secret. */
   name: string;
+  /** Where connections go; null for a file. */
+  endpoint: { host: string; port: number } | null;
 }
 
 /** Returns where the receiver of a sink is; null when the address does not have the form of the type. */
@@ -24,13 +26,29 @@ interface Form {
 
 const HTTPS: Form = {
   expected: "an https address without a user name, a password and a fragment, such as https://siem.example.org/in",
-  place: (text) => {
+  place(text) {
     const url = URL.parse(text);
     const isPlain = url?.username === "" && url.password === "" && url.hash === "";
     return url?.protocol === "https:" && isPlain ? placeAt(url, Number(url.port || HTTPS_PORT)) : null;
   },
 };
 
-const FORMS: Record<SinkType, Form> = { webhook: HTTPS, otlp: HTTPS, splunk_hec: HTTPS };
+const SYSLOG: Form = {
+  expected: "a host with a port, such as tls://siem.example.org:6514",
+  place(text) {
+    const url = /^tls:\/\/[^/?#@\s]+$/.test(text) ? URL.parse(text) : null;
+    return url === null || url.hostname === "" ? null : placeAt(url, Number(url.port || SYSLOG_PORT));
+  },
+};
 
-const placeAt = (url: URL, port: number): Place => ({ host: hostOf(url), port, name: `${url.hostname}:${port}` });
+const FILE: Form = {
+  expected: "a path in the server's sink_directory, such as siem/events.ndjson, of names that do not begin with a dot",
+  place: (text) => (isSinkPath(text) ? { name: text, endpoint: null } : null),
+};
+
+const FORMS: Record<SinkType, Form> = { webhook: HTTPS, syslog: SYSLOG, otlp: HTTPS, splunk_hec: HTTPS, file: FILE };
+
+const placeAt = (url: URL, port: number): Place => ({
+  name: `${url.hostname}:${port}`,
+  endpoint: { host: hostOf(url), port },
+});

@@ -2,11 +2,13 @@
 import type { SinkType } from "../sink.ts";
 import { linesOf } from "./batch.ts";
 import type { SinkConfig } from "./config.ts";
+import { appendTo } from "./file.ts";
 import { post } from "./https.ts";
 import type { Line } from "./lines.ts";
 import { logRequest, rejectedBy } from "./otlp.ts";
 import type { Receiver, ReceiverDeps } from "./receiver.ts";
 import { signatureHeaders } from "./signature.ts";
+import { SyslogReceiver } from "./syslog.ts";
 
 /** Returns the receiver of a sink. */
 export const receiverOf = (sink: SinkConfig, deps: ReceiverDeps): Receiver => RECEIVERS[sink.type](sink, deps);
@@ -24,6 +26,7 @@ const RECEIVERS: Record<SinkType, (sink: SinkConfig, deps: ReceiverDeps) => Rece
       await post(sink, { "content-type": "application/x-ndjson", ...signed }, body, deps, signal);
       return null;
     }),
+  syslog: (sink, deps) => new SyslogReceiver(sink, deps),
   otlp: (sink, deps) =>
     stateless(async (message, signal) => {
       const authorization = sink.token === null ? {} : { authorization: `Bearer ${sink.token}` };
@@ -35,6 +38,11 @@ const RECEIVERS: Record<SinkType, (sink: SinkConfig, deps: ReceiverDeps) => Rece
     stateless(async (message, signal) => {
       const headers = { "content-type": "application/json", authorization: `Splunk ${sink.token}` };
       await post(sink, headers, Buffer.from(hecEvents(sink, linesOf(message))), deps, signal);
+      return null;
+    }),
+  file: (sink, deps) =>
+    stateless(async (message) => {
+      await appendTo(deps.directory, sink.url, message);
       return null;
     }),
 };

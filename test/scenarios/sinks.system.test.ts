@@ -164,6 +164,32 @@ scenarios(
       param: "url",
       appends: [],
     },
+    ...(["tls://siem.example.org/in", "tls://user@siem.example.org", "https://siem.example.org"] as const).map(
+      (url) => ({
+        name: `a syslog receiver at ${url}`,
+        request: () => ({ path: "/v1/sinks", body: webhook({ type: "syslog", url }) }),
+        status: 400,
+        code: "invalid_request" as const,
+        param: "url",
+        appends: [],
+      }),
+    ),
+    {
+      name: "a file without a directory for files",
+      request: () => ({ path: "/v1/sinks", body: webhook({ type: "file", url: "events.ndjson" }) }),
+      status: 403,
+      code: "forbidden",
+      param: "url",
+      appends: [],
+    },
+    {
+      name: "a file outside of the directory",
+      request: () => ({ path: "/v1/sinks", body: webhook({ type: "file", url: "../events.ndjson" }) }),
+      status: 400,
+      code: "invalid_request",
+      param: "url",
+      appends: [],
+    },
     {
       name: "a Splunk collector without its token",
       request: () => ({ path: "/v1/sinks", body: webhook({ type: "splunk_hec" }) }),

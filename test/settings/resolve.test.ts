@@ -54,6 +54,8 @@ describe("settings", () => {
       anchor_url: null,
       witnesses: [],
       sink_allow: [],
+      sink_directory: null,
+      sink_hold_days: 30,
       tlog_public: [],
       rate_limit: 0,
       auth_failure_limit: 6_000,
@@ -171,6 +173,11 @@ describe("settings", () => {
     [{ tls: "off" }, "name the proxies"],
     [{ trusted_proxies: "::1" }, "is only used with tls = off"],
     [{ metrics_listen: "127.0.0.1:8443" }, "is the address of listen"],
+    [{ sink_directory: "governd-data/siem" }, "sink_directory (--sink-directory): must be apart from data_dir"],
+    [{ sink_directory: "governd-data" }, "must be apart from data_dir"],
+    [{ sink_directory: "/" }, "must be apart from data_dir"],
+    [{ sink_allow: "https://siem.example.org" }, "must be hosts, host:port, IP addresses or networks"],
+    [{ sink_hold_days: "-1" }, "must be a whole number"],
   ])("refuses %p", (flags, expected) => {
     const mistakes = mistakesOf({ flags });
     expect(mistakes.length).toBeGreaterThan(0);

@@ -1,7 +1,7 @@
 /** A receiver of webhooks as tests have it: over TLS on this machine, with a memory of what it took. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
-import { createServer, type Server } from "node:https";
+import { createServer, type Server, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { makeCertificate } from "../http/support/certificate.ts";
 
@@ -36,10 +36,16 @@ export class TestReceiver implements AsyncDisposable {
     private readonly server: Server,
   ) {}
 
-  /** `outcome` decides what becomes of the request with a number from 1 on; all are taken when it is absent. */
-  static async start(outcome: (number: number) => Outcome = () => 200): Promise<TestReceiver> {
+  /**
+   * `outcome` decides what becomes of the request with a number from 1 on; all are taken when it is absent. `more`: what
+   * else its TLS asks for.
+   */
+  static async start(
+    outcome: (number: number) => Outcome = () => 200,
+    more: ServerOptions = {},
+  ): Promise<TestReceiver> {
     const { key, cert } = await makeCertificate();
-    const server = createServer({ key, cert });
+    const server = createServer({ key, cert, ...more });
     const receiver = new TestReceiver(cert, server);
     server.on("request", async (request, response) => {
       receiver.requests += 1;

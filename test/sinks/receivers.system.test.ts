@@ -1,17 +1,23 @@
 /** Receivers other than webhooks: what arrives there. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
-import { PROCESS_TEST_MS } from "../temporary.ts";
+import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { TestReceiver } from "./receiver.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
 let daemon: TestDaemon;
+let files: TemporaryDirectory;
 beforeAll(async () => {
-  daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1" } });
+  files = temporaryDirectory();
+  daemon = await TestDaemon.start({ flags: { sink_allow: "127.0.0.1", sink_directory: files.path } });
 });
-afterAll(() => daemon[Symbol.asyncDispose]());
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]();
+  files[Symbol.dispose]();
+});
 
 /** Numbers from 0 to the head of a log. */
 const upTo = (head: number) => Array.from({ length: head + 1 }, (_, seq) => seq);
@@ -67,4 +73,41 @@ test("an OTLP collector gets log records with their traces, and what it does not
   await eventually("it is told", async () => (await client.get(`/v1/sinks/${sink.id}`)).json.position === view.head);
   const { state, last_error: error } = (await client.get(`/v1/sinks/${sink.id}`)).json;
   expect([state, error.message]).toEqual(["ok", "the collector did not accept 2 records of the last delivery"]);
+});
+
+test("a file gets every event, goes on in a new one after a rotation, and fails while it is a link", async () => {
+  const { client, view } = await daemon.workspace();
+  const path = files.join("events.ndjson");
+  const linesOf = (name: string) =>
+    existsSync(name)
+      ? readFileSync(name, "utf8")
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line))
+      : [];
+  const has = (name: string, position: number) => linesOf(name).at(-1)?.position === position;
+  const wish = { type: "file", url: "events.ndjson", start: "beginning" };
+  const { status, json: sink } = await client.post("/v1/sinks", wish);
+  expect([status, sink.url]).toEqual([201, "events.ndjson"]);
+  await client.write("a", "confidential", "confidential");
+  await eventually("all is there", () => has(path, view.head));
+  const rotated = `${path}.1`;
+  renameSync(path, rotated);
+  await client.write("a", "k", "v");
+  await eventually("the new file goes on", () => has(path, view.head));
+  const lines = [...linesOf(rotated), ...linesOf(path)];
+  expect(lines.flatMap(({ seq = [] }) => seq)).toEqual(upTo(view.head));
+  expect(JSON.stringify(lines)).not.toContain("confidential");
+  rmSync(path);
+  symlinkSync(files.join("elsewhere"), path);
+  await client.write("a", "k", "v");
+  const stateOf = async () => (await client.get(`/v1/sinks/${sink.id}`)).json;
+  await eventually("it fails", async () => (await stateOf()).state === "failing");
+  expect((await stateOf()).last_error.message).toContain("the file cannot be written");
+  expect(existsSync(files.join("elsewhere"))).toBe(false);
+  // Another workspace cannot write into it.
+  const other = await daemon.workspace();
+  expect((await other.client.post("/v1/sinks", { ...wish, url: "Events.ndjson" })).json).toMatchObject({
+    param: "url",
+  });
 });

@@ -8,7 +8,11 @@ import { answered } from "../../src/workspace/operation.ts";
 import type { Driver } from "./sample-workspace.ts";
 
 /** Prunes the first tiles. @param states whether the event states what is kept, as older versions did not */
-export async function pruneTiles({ connection, writer }: Driver, tiles: number, states: boolean): Promise<void> {
+export async function pruneTiles(
+  { connection, writer }: Pick<Driver, "connection" | "writer">,
+  tiles: number,
+  states: boolean,
+): Promise<void> {
   const beforeSeq = tiles * TILE_WIDTH;
   const run = async (reader: Reader) => {
     const events = await countPrunable(reader, beforeSeq);

@@ -6,10 +6,13 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
 import { requireRecorded } from "../../control/journal.ts";
+import { listSinks } from "../../control/sinks/sinks.ts";
 import { Failure, systemReason } from "../../failure.ts";
+import { systemClock } from "../../ids.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
+import { type Hold, holdOf, holdWords } from "../../sinks/hold.ts";
 import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
 import { newestSeal, sealingKeys } from "../../state/seals.ts";
 import { treeRoot } from "../../state/tree.ts";
@@ -17,8 +20,8 @@ import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
 import { answered } from "../../workspace/operation.ts";
-import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, dateOrTime, type Session } from "../session.ts";
+import { consult, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
+import { addCommonOptions, dateOrTime, type Session, settingsOf } from "../session.ts";
 
 interface PruneOptions {
   workspace: string;
@@ -32,7 +35,8 @@ const DESCRIPTION = `drop the bodies of old audit events
 
 The hashes stay, so every seal, proof and receipt stays valid. Events that prove stored data are kept. You need
 an export (json or ndjson, scope workspace) that covers all events to be dropped. It is verified first, and its
-digest is recorded. Without --yes nothing is changed.`;
+digest is recorded. Events that a sink has not delivered are kept for sink_hold_days. Without --yes nothing is
+changed.`;
 
 export function addPrune(program: Command, session: Session): void {
   const command = program
@@ -44,20 +48,27 @@ export function addPrune(program: Command, session: Session): void {
     .option("--export <file>", "the export that holds these events")
     .option("--yes", "drop the events; without it, only say what would be dropped")
     .action((options: PruneOptions) => runPrune(session, options));
-  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key", "sink_hold_days"]);
 }
+
+const DAY_MS = 86_400_000;
 
 async function runPrune(session: Session, options: PruneOptions): Promise<void> {
   const timestamp = new Date(options.before).toISOString();
   await writeWorkspace(options, options.workspace, async (writer, connection) => {
     const from = await prunedBefore(connection);
-    const beforeSeq = await pruneBoundary(connection, timestamp, (await newestSeal(connection))?.size ?? 0);
+    const sealed = (await newestSeal(connection))?.size ?? 0;
+    const wished = await pruneBoundary(connection, timestamp, sealed);
+    const hold = await heldForSinks(options, connection);
+    const beforeSeq = await pruneBoundary(connection, timestamp, Math.min(sealed, hold?.from ?? sealed));
     const events = beforeSeq <= from ? 0 : await countPrunable(connection, beforeSeq);
-    const plan = { from_seq: from, before_seq: Math.max(from, beforeSeq), events };
+    const waiting = hold !== null && beforeSeq < wished ? { from_seq: hold.from, sinks: hold.sinks } : null;
+    const why = hold !== null && waiting !== null ? [holdWords(hold, holdDays(options))] : [];
+    const plan = { from_seq: from, before_seq: Math.max(from, beforeSeq), events, waiting };
     if (events === 0 || !options.yes) {
       const found = `Would drop the bodies of ${events} events before event ${beforeSeq}.`;
       const none = "Nothing to prune: no complete block of 256 sealed events is older.";
-      const lines = events === 0 ? [none] : [found, "To drop them, add --yes and --export FILE."];
+      const lines = [...(events === 0 ? [none] : [found, "To drop them, add --yes and --export FILE."]), ...why];
       return session.print({ ...plan, pruned: false }, lines);
     }
     if (options.export === undefined) {
@@ -83,9 +94,19 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
     await session.print({ ...plan, events: dropped, pruned: true, export_digest: digest }, [
       `Dropped the bodies of ${dropped} events before event ${beforeSeq}.`,
       `Keep the export: SHA-256 ${digest}`,
+      ...why,
     ]);
   });
   await scrubLog(options, options.workspace);
+}
+
+const holdDays = (options: object): number => settingsOf(options).sink_hold_days;
+
+/** Returns what the sinks of the workspace have not delivered and may still wait for; null when that is nothing. */
+async function heldForSinks(options: PruneOptions, reader: Reader): Promise<Hold | null> {
+  const days = holdDays(options);
+  const sinks = consult(options, ({ connection }) => listSinks(connection, options.workspace));
+  return days === 0 ? null : await holdOf(reader, sinks, systemClock() - days * DAY_MS);
 }
 
 /**

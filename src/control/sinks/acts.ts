@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { type RandomPool, showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
-import type { SinkCredentials, SinkSettings, SinkWish } from "../../sink.ts";
-import type { AllowedPlaces } from "../../sinks/allowed.ts";
-import { expectedUrl, placeOf } from "../../sinks/places.ts";
+import type { SinkCredentials, SinkPlaces, SinkSettings, SinkWish } from "../../sink.ts";
+import { AllowedPlaces } from "../../sinks/allowed.ts";
+import { expectedUrl, type Place, placeOf } from "../../sinks/places.ts";
 import { newSigningKey, rotated, SECRET_BYTES, type SigningKey, shownKeys } from "../../sinks/signature.ts";
 import { type ActParts, act, type Decision } from "../acts.ts";
 import type { Change } from "../changes.ts";
@@ -23,7 +23,7 @@ export interface SinkActParts extends ActParts {
   random: RandomPool;
   key: SinkKey;
   /** Where sinks may deliver to. */
-  allowed: AllowedPlaces;
+  places: SinkPlaces;
 }
 
 /** Who acts, and on which workspace. */
@@ -43,10 +43,11 @@ type SinkAsked = Partial<SinkSettings & SinkCredentials>;
 
 /** Creates a sink. @throws {Problem} when it may not be as it is wished */
 export async function createSink(parts: SinkActParts, { actor, workspaceId }: SinkActor, wish: SinkWish) {
-  const { control, clock, ids, random, key, allowed } = parts;
+  const { control, clock, ids, random, key } = parts;
   const { clientKey, token, ...others } = wish;
-  refuseBadSettings(wish, allowed);
+  refuseBadSettings(wish, parts.places);
   return await act(parts, workspaceId, () => {
+    refuseSharedFile(parts, null, wish);
     if (listSinks(control.connection, workspaceId).length >= MAX_SINKS) {
       throw invalid(`A workspace has at most ${MAX_SINKS} sinks. Remove one that is not needed.`);
     }
@@ -70,7 +71,7 @@ export async function createSink(parts: SinkActParts, { actor, workspaceId }: Si
 
 /** Changes a sink. Nothing is recorded when it is so already. @throws {Problem} `sink_not_found`, … */
 export async function changeSink(parts: SinkActParts, by: SinkActor, id: string, asked: SinkAsked) {
-  const { control, key, allowed } = parts;
+  const { control, key } = parts;
   return await act(parts, by.workspaceId, () => {
     const sink = requireSink(parts, by, id);
     const { clientKey, token, ...wanted } = asked;
@@ -80,7 +81,10 @@ export async function changeSink(parts: SinkActParts, by: SinkActor, id: string,
       token: token === undefined ? secrets.token : token,
     };
     const set = defined(wanted);
-    refuseBadSettings({ ...sink, ...set, ...credentials }, allowed);
+    // What is no longer allowed can still be switched off.
+    const begins = set.url !== undefined || set.enabled === true;
+    refuseBadSettings({ ...sink, ...set, ...credentials }, begins ? parts.places : null);
+    refuseSharedFile(parts, id, { ...sink, ...set });
     const names = Object.keys(set).filter(
       (name) => !isDeepStrictEqual(set[name as keyof typeof set], sink[name as never]),
     );
@@ -205,19 +209,38 @@ function usable<T>(work: () => T): T {
   }
 }
 
-/** @throws {Problem} when a sink cannot be like this, or the setting `sink_allow` does not allow it */
+/** @throws {Problem} when a sink cannot be like this, or the settings do not allow it; `places` null: they do not matter */
 function refuseBadSettings(
   sink: Pick<SinkWish, "type"> & SinkSettings & SinkCredentials,
-  allowed: AllowedPlaces,
+  places: SinkPlaces | null,
 ): void {
   const place = placeOf(sink.type, sink.url);
   if (place === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
-  if (!allowed.mayReach(place.host, place.port)) {
-    throw new Problem("forbidden", NOT_ALLOWED, { param: "url" });
-  }
+  if (places !== null) refuseForbidden(place, places);
   if (sink.type === "splunk_hec" && sink.token === null) throw invalid('Send the "token" of the collector.', "token");
   if (sink.token !== null && !TOKEN.test(sink.token)) throw invalid('"token" must be visible ASCII.', "token");
   refuseBadCertificates(sink);
+}
+
+/** @throws {Problem} `forbidden` when the settings do not allow a receiver */
+function refuseForbidden({ endpoint }: Place, { allow, directory }: SinkPlaces): void {
+  if (endpoint === null && directory === null) throw new Problem("forbidden", NO_FILES, { param: "url" });
+  if (endpoint !== null && !new AllowedPlaces(allow).mayReach(endpoint.host, endpoint.port)) {
+    throw new Problem("forbidden", NOT_ALLOWED, { param: "url" });
+  }
+}
+
+/** @throws {Problem} when another sink writes the file: their lines would be mixed */
+function refuseSharedFile(
+  { control }: ActParts,
+  id: string | null,
+  { type, url }: Pick<SinkWish, "type" | "url">,
+): void {
+  if (type !== "file") return;
+  const others = listSinks(control.connection).filter((other) => other.type === "file" && other.id !== id);
+  // On some systems, names that differ in case are one file.
+  const isTaken = others.some((other) => other.url.toLowerCase() === url.toLowerCase());
+  if (isTaken) throw invalid("Another sink writes this file. Name another one.", "url");
 }
 
 /** What a header can hold. */
@@ -225,6 +248,9 @@ const TOKEN = /^[\x21-\x7e]+$/;
 
 const NOT_ALLOWED =
   "The server's setting sink_allow does not name this receiver, so nothing may be sent there. Ask the operator to add its host.";
+
+const NO_FILES =
+  "The server's setting sink_directory names no directory, so sinks write no files. Ask the operator to set it.";
 
 /** @throws {Problem} when a text is not what it should be, or the certificate and its key do not belong together */
 function refuseBadCertificates({ ca, clientCertificate, clientKey }: SinkSettings & SinkCredentials): void {

@@ -1,4 +1,5 @@
 /** What the main thread and the thread that delivers to sinks say to each other. */
+import type { SinkPlaces } from "../../sink.ts";
 import type { SinkConfig } from "../../sinks/config.ts";
 import type { SinkState } from "../../sinks/delivery.ts";
 import type { FromThread } from "../messages.ts";
@@ -13,15 +14,14 @@ export interface SinkRun {
 /** All that is delivered. */
 export interface SinkPlan {
   sinks: readonly SinkRun[];
-  /** The setting `sink_allow`. */
-  allow: readonly string[];
+  places: SinkPlaces;
 }
 
 export type ToSinks =
   /** Replaces what was delivered before. Sinks that are the same go on. */
   | { kind: "plan"; plan: SinkPlan }
   /** Sends a record that shows whether the sink works. */
-  | { kind: "test"; id: number; config: SinkConfig; allow: readonly string[] }
+  | { kind: "test"; id: number; config: SinkConfig; places: SinkPlaces }
   /** Closes what is open of a workspace, and leaves it alone for a while. */
   | { kind: "forget"; workspaceId: string }
   | { kind: "close" };

@@ -40,7 +40,7 @@ export class SinkThread {
     const id = this.#nextId++;
     return new Promise((resolve) => {
       this.#tests.set(id, resolve);
-      this.#post({ kind: "test", id, config, allow: this.plan().allow });
+      this.#post({ kind: "test", id, config, places: this.plan().places });
     });
   }
 

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../../ids.ts";
+import type { SinkPlaces } from "../../sink.ts";
 import { AllowedPlaces } from "../../sinks/allowed.ts";
 import { testMessage } from "../../sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../sinks/config.ts";
@@ -48,7 +49,7 @@ const connections = new OpenWorkspaces<Connection>(
 const leftAlone = new Map<string, number>();
 
 const deliveries = new Map<string, Delivery>();
-let allow: readonly string[] = [];
+let places: SinkPlaces = { allow: [], directory: null };
 
 const unreported = new Map<string, SinkState>();
 let reporting: NodeJS.Timeout | null = null;
@@ -94,8 +95,8 @@ function follow(plan: SinkPlan): Promise<void> {
 }
 
 async function change(plan: SinkPlan): Promise<void> {
-  const placesChanged = JSON.stringify(plan.allow) !== JSON.stringify(allow);
-  allow = plan.allow;
+  const placesChanged = JSON.stringify(plan.places) !== JSON.stringify(places);
+  places = plan.places;
   const wanted = new Map(plan.sinks.map((run) => [run.config.id, run]));
   for (const [id, delivery] of [...deliveries]) {
     const run = wanted.get(id);
@@ -111,13 +112,16 @@ async function change(plan: SinkPlan): Promise<void> {
   for (const { config, state } of wanted.values()) deliveries.set(config.id, begun(config, state));
 }
 
+const receiverAt = ({ allow, directory }: SinkPlaces, config: SinkConfig) =>
+  receiverOf(config, { allowed: new AllowedPlaces(allow), directory, clock });
+
 const isSame = (one: SinkConfig, other: SinkConfig): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 function begun(config: SinkConfig, state: SinkState): Delivery {
   const { id, workspaceId } = config;
   return new Delivery(config, state, {
     read: (work) => readWorkspace(workspaceId, work),
-    receiver: receiverOf(config, { allowed: new AllowedPlaces(allow), clock }),
+    receiver: receiverAt(places, config),
     report,
     onGone: () => post({ kind: "gone", sinkId: id }),
     clock,
@@ -150,8 +154,8 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
   clearTimeout(timer);
 }
 
-async function test({ id, config, allow: places }: Extract<ToSinks, { kind: "test" }>): Promise<void> {
-  using receiver = receiverOf(config, { allowed: new AllowedPlaces(places), clock });
+async function test({ id, config, places }: Extract<ToSinks, { kind: "test" }>): Promise<void> {
+  using receiver = receiverAt(places, config);
   try {
     const refused = await receiver.send(testMessage(config, clock()), AbortSignal.timeout(TEST_MS));
     post({ kind: "tested", id, error: refused });

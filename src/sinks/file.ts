@@ -1,0 +1,81 @@
+/**
+ * Events in a file of the directory that the setting `sink_directory` names: a line for each. The file is opened for each
+ * delivery, so whoever renames it to rotate it has to tell nobody, and it is on the disk before the position moves.
+ */
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { systemReason } from "../failure.ts";
+import { linesOf, type Message } from "./batch.ts";
+import { SinkFailed } from "./config.ts";
+
+/** A path in the directory: names of letters, digits and `_.-` that do not begin with a dot. */
+const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}){0,7}$/;
+
+export const isSinkPath = (path: string): boolean => PATH.test(path);
+
+/** Neither a link nor a pipe that nobody reads is opened. */
+const FLAGS =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const MODE = 0o640;
+
+/**
+ * Appends a message to a file. It resolves when the file is on the disk.
+ * @throws {SinkFailed} when it cannot be written, or is not in the directory
+ */
+export async function appendTo(directory: string | null, path: string, message: Message): Promise<void> {
+  if (directory === null) throw new SinkFailed("the setting sink_directory names no directory");
+  const text = linesOf(message)
+    .map((line) => `${line.text}\n`)
+    .join("");
+  try {
+    const root = await realpath(directory);
+    const place = join(root, path);
+    // Looked at before, too: opening would create a file where a link leads.
+    await refuseLinks(dirname(place));
+    const file = await open(place, FLAGS, MODE);
+    try {
+      const { size } = await ownFile(file, place);
+      // A crash left a part of a line, which must not run into the next one.
+      const start = size > 0 && !(await endsWithLine(file, size)) ? "\n" : "";
+      await file.appendFile(`${start}${text}`);
+      await file.sync();
+      if (size === 0) await syncDirectory(dirname(place));
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw error instanceof SinkFailed ? error : new SinkFailed(`the file cannot be written: ${systemReason(error)}`);
+  }
+}
+
+/** @throws {SinkFailed} when a part of the path is a link */
+async function refuseLinks(path: string): Promise<void> {
+  if ((await realpath(path)) !== path) throw new SinkFailed("the file is not in sink_directory: its path has a link");
+}
+
+/** Returns what is known of an open file. @throws {SinkFailed} when it is not the one at the path, or no plain file */
+async function ownFile(file: FileHandle, path: string): Promise<Stats> {
+  const opened = await file.stat();
+  if (!opened.isFile()) throw new SinkFailed("the path names something that is not a file");
+  await refuseLinks(dirname(path));
+  const { dev, ino } = await lstat(path);
+  if (dev !== opened.dev || ino !== opened.ino) throw new SinkFailed("the file was replaced while it was opened");
+  return opened;
+}
+
+async function endsWithLine(file: FileHandle, size: number): Promise<boolean> {
+  const last = Buffer.alloc(1);
+  await file.read(last, 0, 1, size - 1);
+  return last.toString() === "\n";
+}
+
+/** Has the name of a new file survive a crash. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
