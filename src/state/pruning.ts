@@ -12,7 +12,7 @@ import { TILE_WIDTH } from "../log/tiles.ts";
 import { CONTROL_EVENT_NAMES, type EventName } from "../operations.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
-import { sqlNames } from "./entry-changes.ts";
+import { SWITCHED } from "./suspension.ts";
 
 /** The table of the rows that the newest pruning kept, made when it is first needed. */
 export const KEPT_ROWS_SCHEMA = schema;
@@ -68,7 +68,7 @@ const KEPT = `(SELECT 0
   UNION SELECT created_seq FROM configs
   UNION SELECT event_seq FROM checkpoints
   UNION SELECT announced_seq FROM seal_keys
-  UNION SELECT max(seq) FROM events WHERE operation IN (${sqlNames("suspend", "resume")}) GROUP BY agent_id
+  UNION SELECT max(seq) FROM events WHERE ${SWITCHED} GROUP BY agent_id
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN (${KEPT_OPERATIONS}))`;
 
 /** The events that a pruning deletes, as SQL with the position as its only parameter. */

@@ -12,8 +12,10 @@ export interface Suspension {
 
 type Row = [operation: string, timestamp: string, actor: string, details: string | null];
 
-const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events
-  WHERE agent_id = ? AND operation IN (${sqlNames("suspend", "resume")})
+/** As SQL, which events suspended an agent or ended a suspension. One that a policy refused did neither. */
+export const SWITCHED = `operation IN (${sqlNames("suspend", "resume")}) AND result = 'ok'`;
+
+const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events WHERE agent_id = ? AND ${SWITCHED}
   ORDER BY agent_seq DESC LIMIT 1`;
 
 /** The suspension of an agent, or null when it is not suspended. */

@@ -94,6 +94,7 @@ scenarios(
           .map((line) => JSON.parse(line));
         expect(lines.at(-1)).toMatchObject({ type: "result", examined: 4, would_block: 1 });
         for (const line of lines.slice(0, -1)) expect(line).toMatchObject({ type: "progress", total: 4 });
+        expect(lines.at(-2)).toEqual({ type: "progress", examined: 4, total: 4 });
       },
     },
     {

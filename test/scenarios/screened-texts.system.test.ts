@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { findSuspension } from "../../src/state/suspension.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
 const CARD = "4111 1111 1111 1111";
@@ -49,6 +50,31 @@ test.each(TEXTS)("a label, metadata or a reason is refused: %s", async (text, bl
   }
   expect((await workspace.client.send({ path: "/v1/agents/strict" })).json.state).toBe("active");
   expect(stored()).not.toContain(text);
+});
+
+test("a reason that is refused neither suspends an agent nor resumes it, also as the file is read again", async () => {
+  const { client } = workspace;
+  const agent = "switched";
+  await client.configure(agent, { policies: { block_pii: true } });
+  const states: unknown[] = [];
+  for (const [to, reason] of [
+    ["suspend", CARD],
+    ["suspend", "clean"],
+    ["resume", CARD],
+    ["resume", "clean"],
+  ]) {
+    const { status } = await client.post(`/v1/agents/${agent}/${to}`, { reason });
+    const { json } = await client.get(`/v1/agents/${agent}`);
+    const known = await client.write(agent, "k", "v");
+    const suspension = await findSuspension(workspace.view.connection, agent);
+    states.push([status, json.state, json.suspended_reason, known.status, suspension?.reason]);
+  }
+  expect(states).toEqual([
+    [409, "active", null, 200, undefined],
+    [200, "suspended", "clean", 403, "clean"],
+    [409, "suspended", "clean", 403, "clean"],
+    [200, "active", null, 200, undefined],
+  ]);
 });
 
 test.each(TEXTS)("a read of a key that a policy refuses now does not record it: %s", async (text) => {

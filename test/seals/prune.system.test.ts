@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { streamTail } from "../../src/features/audit/live.ts";
 import { parseReceipt } from "../../src/log/receipt.ts";
+import { findSuspension } from "../../src/state/suspension.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
@@ -50,6 +51,10 @@ beforeAll(async () => {
   const other = await daemon.workspace();
   const { client } = workspace;
   await client.configure("alpha", { policies: { block_pii: true } });
+  await client.configure("gamma", { policies: { block_pii: true } });
+  await client.post("/v1/agents/gamma/suspend", { reason: "it wrote card numbers" });
+  await client.post("/v1/agents/gamma/resume", { reason: "4111 1111 1111 1111" });
+  await client.post("/v1/agents/gamma/suspend", { reason: "4111 1111 1111 1111" });
   const first = await client.write("alpha", "kept", "an entry that stays");
   await client.checkpoint("alpha");
   for (let i = 0; i < 700; i++) await client.write(i % 3 === 0 ? "beta" : "alpha", `k${i % 20}`, `v${i}`);
@@ -118,6 +123,9 @@ describe("pruning", () => {
 
     const { client } = workspace;
     expect((await client.read("alpha", "kept")).json.value).toBe("an entry that stays");
+    // What was refused after it suspended nobody and resumed nobody.
+    const suspension = await findSuspension(workspace.view.connection, "gamma");
+    expect(suspension?.reason).toBe("it wrote card numbers");
     for (const body of [{ agent_id: "alpha" }, { agent_id: "beta" }, { scope: "workspace" }]) {
       const { json: verified } = await client.send({ path: "/v1/audit/verify", body });
       expect([body, verified.first_invalid, verified.valid]).toEqual([body, null, true]);

@@ -45,7 +45,8 @@ export const queryData = inquiry("data.query", {
  */
 export function recordedFilter(filter: Filter, policies: PolicySettings): JsonObject {
   if (filter.length === 0) return {};
-  const names = filter.map(({ path }) => path.join(" "));
+  // As words, and as it was sent: a dot may be part of what is found.
+  const names = filter.flatMap(({ path }) => [path.join(" "), path.join(".")]);
   const isRedacted = names.some((name) => "redacted" in recorded("name", name, policies));
   if (isRedacted) return { redacted: true };
   const compared: JsonValue[] = filter.map(({ path, operator }) => [...path, operator]);

@@ -42,8 +42,9 @@ export async function* streamReplay(connection: Connection, plan: ReplayPlan): A
   if (plan.form === "json") return yield JSON.stringify(await ended);
   for (;;) {
     const result = await Promise.race([ended, Bun.sleep(PROGRESS_MS)]);
-    if (result !== undefined) return yield `${JSON.stringify({ type: "result", ...result })}\n`;
+    // Also before the result: who shows the progress shows the end of a short replay as well.
     yield `${JSON.stringify({ type: "progress", ...replay.progress })}\n`;
+    if (result !== undefined) return yield `${JSON.stringify({ type: "result", ...result })}\n`;
   }
 }
 
