@@ -42,6 +42,7 @@ const pool = new WorkspacePool({
   workspacesDir: directory,
   controlFile: null,
   encryptionKey: null,
+  server: null,
   quota: null,
   answerBytes: 0,
   open: AMPLE,

@@ -293,7 +293,7 @@ async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: nu
   using control = ControlDatabase.open(target);
   // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
   await settleActs({ control, journal: fileJournal(target) }, () => {});
-  return control.change((connection) => {
+  return await control.change((connection) => {
     const accounts = listAccounts(connection).map(({ id, totpSince }) => ({ id, second_factor: totpSince !== null }));
     return {
       reapplied: reapply(connection, plan),

@@ -10,6 +10,7 @@ import { existingDataDirectory, openDataDirectory } from "../datadir/open.ts";
 import { sealKeySource } from "../datadir/seal-key.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
+import { serverOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Reply } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
@@ -23,7 +24,7 @@ export const ACTOR = "cli";
 export function dataDirectoryOf(options: object): { settings: Settings; directory: DataDirectory } {
   const settings = settingsOf(options);
   const key = readEncryptionKey(settings.encryption_key_file);
-  return { settings, directory: existingDataDirectory(settings.data_dir, key) };
+  return { settings, directory: existingDataDirectory(settings.data_dir, key, serverOptions(settings)) };
 }
 
 /**
@@ -39,7 +40,7 @@ export async function administer<T>(
   const settings = settingsOf(options);
   if (!create) existingDataDirectory(settings.data_dir);
   const directory = openDataDirectory(settings);
-  using control = ControlDatabase.open(directory);
+  using control = await ControlDatabase.openShared(directory, () => {});
   const random = new RandomPool();
   const parts: ActParts & Pick<AdministrationOptions, "random"> = {
     control,
@@ -56,8 +57,8 @@ export async function administer<T>(
 }
 
 /** Returns what `read` finds in the control database of an existing data directory. */
-export function consult<T>(options: object, read: (control: ControlDatabase) => T): T {
-  using control = ControlDatabase.open(dataDirectoryOf(options).directory);
+export async function consult<T>(options: object, read: (control: ControlDatabase) => T): Promise<T> {
+  using control = await ControlDatabase.openShared(dataDirectoryOf(options).directory, () => {});
   return read(control);
 }
 

@@ -104,7 +104,7 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
     await settleAll(parts, (workspaceId, error) => {
       if (workspaceId === (place === INSTALLATION ? findInstallation(control.connection)?.id : place)) throw error;
     });
-    const { pending, result, also } = control.transaction((connection) => {
+    const { pending, result, also } = await control.transaction((connection) => {
       const decision = decided(parts, place, decide);
       if (decision.pending !== null) PENDING.insert(connection, decision.pending);
       return decision;
@@ -176,7 +176,7 @@ async function settleAll(parts: SettleParts, onError: (workspaceId: string, erro
     try {
       // An act is finished when its event was recorded, and dropped otherwise.
       if (await isRecorded(parts.journal, pending)) await finish(parts, pending);
-      else drop(parts, pending);
+      else await drop(parts, pending);
     } catch (error) {
       onError(pending.workspaceId, error);
     }
@@ -192,7 +192,7 @@ async function record(parts: SettleParts, pending: Pending): Promise<void> {
     await append(parts.journal, pending);
   } catch (error) {
     if (await isRecorded(parts.journal, pending)) return;
-    if (!(error instanceof Failure && error.code === "outcome_unknown")) drop(parts, pending);
+    if (!(error instanceof Failure && error.code === "outcome_unknown")) await drop(parts, pending);
     throw error;
   }
 }
@@ -206,7 +206,7 @@ async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   try {
     if (await isRecorded(journal, entry)) return;
     // A log that a process left without its first act is not known to anybody.
-    if (entry.genesis !== null) journal.discard(entry.workspaceId);
+    if (entry.genesis !== null) await journal.discard(entry.workspaceId);
     await append(journal, entry);
   } catch (error) {
     throw unsettled(error);
@@ -225,9 +225,9 @@ async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genes
 }
 
 /** Drops an act that was not recorded. Of a workspace that it would have created, nobody knows. */
-function drop({ control, journal }: SettleParts, pending: Pending): void {
-  if (pending.genesis !== null) journal.discard(pending.workspaceId);
-  control.transaction((connection) => deletePending(connection, pending));
+async function drop({ control, journal }: SettleParts, pending: Pending): Promise<void> {
+  if (pending.genesis !== null) await journal.discard(pending.workspaceId);
+  await control.transaction((connection) => deletePending(connection, pending));
 }
 
 const unsettled = (cause?: unknown): Failure =>

@@ -11,6 +11,7 @@ import issuer from "../../sql/control/008-issuer.sql" with { type: "text" };
 import { holdLock } from "../datadir/file-lock.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
+import { ServerEngine } from "../engine/server-engine.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
@@ -20,6 +21,7 @@ import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { transact } from "../store/transaction.ts";
 import { Generation } from "./generation.ts";
+import { SharedControl } from "./shared.ts";
 
 /** How long to wait for another process that creates or upgrades the database. */
 const OPENING_PATIENCE_MS = 60_000;
@@ -45,6 +47,7 @@ export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
   #isReported = false;
   #dataVersion = -1;
+  #shared: SharedControl | null = null;
 
   private constructor(
     readonly connection: Connection,
@@ -77,9 +80,42 @@ export class ControlDatabase implements Disposable {
     }
   }
 
-  /** Runs a change in one transaction. Once it is on disk, tells every process that has this database open. */
-  change<T>(work: (connection: Connection) => T): T {
-    const result = this.transaction(work);
+  /**
+   * Opens the database as {@link open} does. If a libSQL server has it, this is the working copy, and it is brought up to
+   * date; an empty database on the server becomes the first one.
+   * @throws {Failure} and {ServerUnavailable}
+   */
+  static async openShared(directory: DataDirectory, onWarning: (warning: string) => void): Promise<ControlDatabase> {
+    const opened = ControlDatabase.open(directory);
+    if (directory.server === null) return opened;
+    try {
+      const engine = new ServerEngine(directory.server, onWarning);
+      opened.#shared = await SharedControl.open(engine, opened.connection, CONTROL_MIGRATIONS.length);
+      return opened;
+    } catch (error) {
+      opened[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** The database on the server; null when this file is the database. */
+  get shared(): SharedControl | null {
+    return this.#shared;
+  }
+
+  /** Takes over what other nodes changed on the server. Returns whether that was something. */
+  async refresh(): Promise<boolean> {
+    const isChanged = (await this.#shared?.refresh()) ?? false;
+    if (isChanged) this.generation.advance();
+    return isChanged;
+  }
+
+  /**
+   * Runs a change in one transaction. Once it is on disk, tells every process that has this database open. With a server,
+   * the change may be run again, on what another node changed.
+   */
+  async change<T>(work: (connection: Connection) => T): Promise<T> {
+    const result = await this.transaction(work);
     this.generation.advance();
     return result;
   }
@@ -116,14 +152,15 @@ export class ControlDatabase implements Disposable {
    * Runs `work` in one transaction, without telling other processes.
    * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is changed then
    */
-  transaction<T>(work: (connection: Connection) => T): T {
+  async transaction<T>(work: (connection: Connection) => T): Promise<T> {
     if (this.isReplaced) throw new Failure("busy", REPLACED);
-    const result = transact(this.connection, () => {
+    const counted = () => {
       this.connection.run("UPDATE commits SET number = printf('%016x', ? + 1)", [
         Number.parseInt(numberOfCommits(this.connection), 16),
       ]);
       return work(this.connection);
-    });
+    };
+    const result = this.#shared === null ? transact(this.connection, counted) : await this.#shared.change(counted);
     this.connection.own?.noteLog();
     return result;
   }
@@ -135,7 +172,8 @@ export class ControlDatabase implements Disposable {
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#acts.run(async () => {
       using _ = await this.#lockActs();
-      return await work();
+      if (this.#shared === null) return await work();
+      return await this.#shared.alone(ACT_PATIENCE_MS, actsInUse, work);
     });
   }
 
@@ -153,6 +191,7 @@ export class ControlDatabase implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#shared?.close();
     this.connection.close();
   }
 }
@@ -163,7 +202,7 @@ const numberOfCommits = (connection: Connection): string =>
 const REPLACED =
   "control.db was removed, replaced or overwritten while governd runs, so accounts and keys cannot be changed. Nothing was changed. Put the file back by renaming it, or restart the daemon with the new one.";
 
-const actsInUse = (cause: unknown) =>
+const actsInUse = (cause?: unknown) =>
   new Failure(
     "busy",
     "Another governd has been changing members, keys or workspaces for half a minute. Nothing was changed. Try again.",

@@ -5,6 +5,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { readSealKey, type SealKeySource, sealKeyPem, sealKeySource } from "../datadir/seal-key.ts";
+import { ServerEngine } from "../engine/server-engine.ts";
 import { Failure, messageOf } from "../failure.ts";
 import { isId, systemClock } from "../ids.ts";
 import { sameHash } from "../log/merkle.ts";
@@ -13,7 +14,9 @@ import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { newOrigin } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { removeDatabase } from "../store/remove.ts";
 import type { Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../workspace/file.ts";
 import { recordingJob } from "../workspace/job.ts";
@@ -35,7 +38,7 @@ export interface WorkspaceJournal {
   /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
   holds(workspaceId: string, eventId: string): Promise<boolean | null>;
   /** Removes the files of a workspace that nobody has used. */
-  discard(workspaceId: string): void;
+  discard(workspaceId: string): Promise<void>;
 }
 
 /** What the first event of a workspace says. */
@@ -83,6 +86,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
         directory.encryptionKey,
         directory.takeLogRight,
       );
+      await publish(directory, id);
       // A rotation that ended meanwhile has not seen the file.
       const { publicBytes } = readSealKey(key);
       if (!sameHash(publicBytes, sealKey.publicKey)) {
@@ -95,19 +99,31 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
     },
     record,
     async holds(workspaceId, eventId) {
+      if (directory.server !== null) return serverOf(directory.server).holds(workspaceId, eventId);
       const path = workspaceFile(directory, workspaceId);
       if (!existsSync(path)) return null;
       using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
       const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
       return hasLog ? connection.get("SELECT 1 FROM events WHERE id = ?", [eventId]) !== undefined : null;
     },
-    discard(workspaceId) {
-      const path = workspaceFile(directory, workspaceId);
-      for (const file of [path, `${path}-wal`, `${path}-shm`, sealFile(directory, workspaceId)])
-        rmSync(file, { force: true });
+    async discard(workspaceId) {
+      if (directory.server !== null) await serverOf(directory.server).discard(workspaceId);
+      removeDatabase(workspaceFile(directory, workspaceId));
+      rmSync(sealFile(directory, workspaceId), { force: true });
     },
   };
 }
+
+/** Brings a new workspace to the libSQL server, if one has the workspaces. */
+async function publish({ server, encryptionKey, ...directory }: DataDirectory, id: string): Promise<void> {
+  if (server === null) return;
+  const path = workspaceFile({ ...directory, server, encryptionKey }, id);
+  using connection = openWorkspaceFile(path, encryptionKey, directory.takeLogRight);
+  await serverOf(server).publish(id, connection);
+}
+
+/** Commands and acts are rare, and end when they are refused: what the server says is in their messages. */
+const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
 
 /**
  * Opens an existing workspace for writing and closes it after `work`.
@@ -122,13 +138,16 @@ export async function withWriter<T>(
 ): Promise<T> {
   const path = workspaceFile(directory, workspaceId);
   // Opening would create an empty database in its place.
-  if (!existsSync(path)) {
+  if (directory.server === null && !existsSync(path)) {
     throw new Failure("data_directory_unusable", `The workspace's file ${path} is missing: restore it from a backup.`);
   }
   const file = sealFile(directory, workspaceId);
   const sealer = new WorkspaceSealer({ keyring: new SealKeyring(key), file });
-  const connection = openExplained(path, directory);
-  const writer = new WorkspaceWriter(connection, { ...options, sealer });
+  const { connection, engine } =
+    directory.server === null
+      ? { connection: openExplained(path, directory) }
+      : await serverOf(directory.server).open(workspaceId, path, directory.encryptionKey);
+  const writer = new WorkspaceWriter(connection, { ...options, sealer, ...(engine && { engine }) });
   try {
     await sealer.load(connection);
     return await work(writer, connection);

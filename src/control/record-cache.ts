@@ -7,6 +7,7 @@
  */
 import type { Clock } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
+import type { MaybePromise } from "../store/transaction.ts";
 import type { ControlDatabase } from "./database.ts";
 
 /** How often to ask the database whether another process changed it. */
@@ -90,27 +91,33 @@ export abstract class RecordCache<T> implements Disposable {
   }
 
   /** Writes the pending times of last use in one transaction. */
-  writeLastUse(): void {
+  async writeLastUse(): Promise<void> {
     if (this.#lastUse.size === 0 || this.control.isReplaced) return;
-    this.control.transaction((connection) => {
-      for (const [id, at] of this.#lastUse) this.settings.writeUse(connection, id, at);
+    const used = new Map(this.#lastUse);
+    await this.control.transaction((connection) => {
+      for (const [id, at] of used) this.settings.writeUse(connection, id, at);
     });
-    this.#lastUse.clear();
+    for (const [id, at] of used) if (this.#lastUse.get(id) === at) this.#lastUse.delete(id);
   }
 
   [Symbol.dispose](): void {
     for (const timer of this.#timers) clearInterval(timer);
-    this.#attempt(() => this.writeLastUse());
+    void this.#attempt(() => this.writeLastUse());
   }
 
-  #every(ms: number, work: () => void): NodeJS.Timeout {
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#attempt(() => this.writeLastUse());
+  }
+
+  #every(ms: number, work: () => MaybePromise<void>): NodeJS.Timeout {
     // The timers must not keep the process alive.
-    return setInterval(() => this.#attempt(work), ms).unref();
+    return setInterval(() => void this.#attempt(work), ms).unref();
   }
 
-  #attempt(work: () => void): void {
+  async #attempt(work: () => MaybePromise<void>): Promise<void> {
     try {
-      work();
+      await work();
     } catch (error) {
       this.settings.onError(error);
     }

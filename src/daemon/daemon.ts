@@ -57,7 +57,8 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   // Reports an unreadable key now instead of at the first seal.
   readSealKey(sealKeySource(found, settings.seal_key));
   const { directory } = stack.use(ownDataDirectory(found));
-  const control = stack.use(ControlDatabase.open(directory));
+  const warn = (warning: string) => logger.warn(warning);
+  const control = stack.use(await ControlDatabase.openShared(directory, warn));
   const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });
   const authenticator = stack.use(new Authenticator(control, { clock, onError }));
   const sessions = stack.use(new SessionKeeper(control, { clock, onError }));
@@ -94,7 +95,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   };
   const reload = new Reload(settings, [service, schedules, ...(watch ? [watch] : []), server], logger);
   const empty = countWorkspaces(control.connection) === 0;
-  const token = startLink(control, clock);
+  const token = await startLink(control, clock);
   const held = stack.move();
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,

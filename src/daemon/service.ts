@@ -100,6 +100,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       workspacesDir: directory.workspaces,
       controlFile: directory.control,
       encryptionKey: directory.encryptionKey?.reveal() ?? null,
+      server: directory.server,
       // A thread cannot receive a function, so it gets the offset of this clock from the system clock.
       clockOffsetMs: clock() - systemClock(),
       searchMemoryBytes: settings.search_memory,
@@ -124,6 +125,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       },
       onDown: ({ workspaceId, reason }) => logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
       onUp: (workspaceId) => logger.info("a workspace recovered", { workspace_id: workspaceId }),
+      onWarning: warnSparingly(logger, () => performance.now()),
       onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
     }),
   );
@@ -150,7 +152,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
-  encryptSecrets(accounts.parts, logger);
+  await encryptSecrets(accounts.parts, logger);
   const { random } = accounts.parts;
   const sinks = stack.use(
     new Sinks({ acts: accounts.parts, random, directory, pool, logger, places: sinkPlaces(settings) }),
@@ -189,6 +191,21 @@ export async function openService(parts: ServiceParts): Promise<Service> {
 }
 
 const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
+
+/** How often the same warning is logged at most, ms. */
+const SAME_WARNING_MS = 60_000;
+
+/** Returns what logs warnings, each at most once a minute. */
+function warnSparingly(logger: Logger, monotonicMs: () => number): (warning: string) => void {
+  const loggedMs = new Map<string, number>();
+  return (warning) => {
+    const now = monotonicMs();
+    if (now < (loggedMs.get(warning) ?? Number.NEGATIVE_INFINITY) + SAME_WARNING_MS) return;
+    loggedMs.set(warning, now);
+    logger.warn(warning);
+  };
+}
+
 const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
 
 /** Returns the options of workspace threads that may change while they run. */
@@ -302,9 +319,9 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
 }
 
 /** Encrypts what an earlier version stored in plain text. */
-function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Logger): void {
+async function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Logger): Promise<void> {
   try {
-    const secrets = encryptStoredSecrets(control, factorKey);
+    const secrets = await encryptStoredSecrets(control, factorKey);
     if (secrets > 0) logger.info("secrets of second factors that were stored in plain text are encrypted", { secrets });
   } catch (error) {
     logger.error("secrets of second factors stay in plain text", { reason: messageOf(error) });

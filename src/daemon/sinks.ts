@@ -67,7 +67,7 @@ export class Sinks implements AsyncDisposable {
     this.#key = new SinkKey(parts.directory);
     this.#generation = parts.acts.control.generation.current;
     this.#follow();
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS);
     this.#timer.unref();
   }
 
@@ -96,7 +96,7 @@ export class Sinks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#thread?.close();
-    this.#write();
+    await this.#write();
   }
 
   async #answer(request: OperationRequest): Promise<Reply<never>> {
@@ -242,10 +242,10 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
-  #tick(): void {
+  async #tick(): Promise<void> {
     const { control } = this.#parts.acts;
     try {
-      this.#write();
+      await this.#write();
       if (control.generation.current === this.#generation) return;
       // Read before the database: a change in between then shows as another generation.
       this.#generation = control.generation.current;
@@ -255,16 +255,22 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
-  #write(): void {
+  async #write(): Promise<void> {
     const { control } = this.#parts.acts;
     if (this.#unwritten.size === 0 || control.isReplaced) return;
-    control.transaction((connection) => {
-      for (const id of this.#unwritten) {
-        const state = this.#states.get(id);
-        if (state !== undefined) storeProgress(connection, id, state);
-      }
-    });
+    const written = [...this.#unwritten];
     this.#unwritten.clear();
+    try {
+      await control.transaction((connection) => {
+        for (const id of written) {
+          const state = this.#states.get(id);
+          if (state !== undefined) storeProgress(connection, id, state);
+        }
+      });
+    } catch (error) {
+      for (const id of written) this.#unwritten.add(id);
+      throw error;
+    }
   }
 }
 

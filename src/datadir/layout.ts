@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../ids.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import type { TakeLogRight } from "../store/log-right.ts";
 import { tryLock } from "./file-lock.ts";
@@ -12,8 +13,15 @@ const DATABASE_SUFFIX = ".db";
 /** The paths of one data directory, the key of its databases, and the right to copy their logs back. */
 export type DataDirectory = Readonly<ReturnType<typeof dataDirectory>>;
 
-/** @param encryptionKey the key of the databases; null when they are not encrypted */
-export function dataDirectory(root: string, encryptionKey: EncryptionKey | null = null) {
+/**
+ * @param encryptionKey the key of the databases; null when they are not encrypted
+ * @param server the libSQL server that has the databases, of which the directory has working copies; null without one
+ */
+export function dataDirectory(
+  root: string,
+  encryptionKey: EncryptionKey | null = null,
+  server: ServerOptions | null = null,
+) {
   const keys = join(root, "keys");
   const tls = join(root, "tls");
   const logLock = join(root, "log.lock");
@@ -61,6 +69,7 @@ export function dataDirectory(root: string, encryptionKey: EncryptionKey | null 
     serverCertificate: join(tls, "server.crt"),
     serverKey: join(tls, "server.key"),
     encryptionKey,
+    server,
     takeLogRight,
   };
 }

@@ -3,6 +3,7 @@ import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } f
 import { basename } from "node:path";
 import { asFailure, Failure, systemReason } from "../failure.ts";
 import type { Settings } from "../settings/definitions.ts";
+import { type ServerOptions, serverOptions } from "../settings/server-options.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { readEncryptionKey } from "./encryption-key.ts";
 import { type DataDirectory, dataDirectory, foldersOf } from "./layout.ts";
@@ -11,6 +12,12 @@ import { ensureSealKey } from "./seal-key.ts";
 
 /** What a new volume may contain. */
 const HARMLESS = new Set(["lost+found"]);
+
+interface EnsureOptions {
+  ownKey?: boolean;
+  encryptionKey?: EncryptionKey | null;
+  server?: ServerOptions | null;
+}
 
 /**
  * Creates the data directory and its signing key, unless they exist. Several processes may call this at the same time:
@@ -21,9 +28,9 @@ const HARMLESS = new Set(["lost+found"]);
  */
 export function ensureDataDirectory(
   root: string,
-  { ownKey = true, encryptionKey = null }: { ownKey?: boolean; encryptionKey?: EncryptionKey | null } = {},
+  { ownKey = true, encryptionKey = null, server = null }: EnsureOptions = {},
 ): DataDirectory {
-  const directory = dataDirectory(root, encryptionKey);
+  const directory = dataDirectory(root, encryptionKey, server);
   try {
     const made = makePrivateDirectory(root);
     if (!made) refuseForeign(directory);
@@ -48,11 +55,12 @@ export function ensureDataDirectory(
 
 /** Creates or checks the data directory that the settings name. @throws {Failure} */
 export function openDataDirectory(
-  settings: Pick<Settings, "data_dir" | "seal_key" | "encryption_key_file">,
+  settings: Pick<Settings, "data_dir" | "seal_key" | "encryption_key_file"> & Parameters<typeof serverOptions>[0],
 ): DataDirectory {
   return ensureDataDirectory(settings.data_dir, {
     ownKey: settings.seal_key === null,
     encryptionKey: readEncryptionKey(settings.encryption_key_file),
+    server: serverOptions(settings),
   });
 }
 
@@ -60,8 +68,12 @@ export function openDataDirectory(
  * Returns the paths of an existing data directory.
  * @throws {Failure} `data_directory_unusable` when it does not exist
  */
-export function existingDataDirectory(root: string, key: EncryptionKey | null = null): DataDirectory {
-  const directory = dataDirectory(root, key);
+export function existingDataDirectory(
+  root: string,
+  key: EncryptionKey | null = null,
+  server: ServerOptions | null = null,
+): DataDirectory {
+  const directory = dataDirectory(root, key, server);
   refuseUnfinished(directory);
   try {
     statSync(directory.control);

@@ -1,5 +1,6 @@
 /** Every setting: its kind, its default, and the line of `--help` that explains it. Times are in ms, sizes in bytes. */
 import { ISSUED_ROLES } from "../oidc/group-roles.ts";
+import { token } from "./token.ts";
 import {
   address,
   choice,
@@ -19,6 +20,7 @@ import {
   receivers,
   size,
   webAddress,
+  webAddresses,
   within,
   witnesses,
   word,
@@ -220,7 +222,31 @@ const SETTINGS = {
   log_level: setting(choice("debug", "info", "warn", "error"), "info", "lowest severity that is logged"),
   log_format: setting(choice("auto", "text", "json"), "auto", "auto: text on a terminal, JSON otherwise"),
   metrics_listen: fixed(orOff(address), null, "address of the Prometheus metrics"),
-  engine: fixed(choice("embedded"), "embedded", "where workspaces are stored"),
+  engine: fixed(
+    choice("embedded", "libsql-server"),
+    "embedded",
+    "where workspaces are stored: in the data directory, or on a libSQL server that several nodes share",
+  ),
+  engine_url: fixed(webAddress, null, "the libSQL server, with engine = libsql-server"),
+  engine_admin_url: fixed(
+    webAddress,
+    null,
+    "the server's admin API, which creates namespaces (default: all namespaces exist already)",
+  ),
+  engine_auth_token: fixed(token, null, "the token for the server: a file, or the token itself"),
+  engine_admin_token: fixed(token, null, "the key of the admin API: a file, or the key itself"),
+  engine_max_namespaces: fixed(
+    within(2, 1_000_000, integer),
+    100,
+    "how many namespaces the server keeps open (its --max-active-namespaces)",
+  ),
+  replica_urls: fixed(webAddresses, [], "replicas of the server, from which long reads are served"),
+  node_url: fixed(webAddress, null, "where other nodes reach this one (default: node_listen)"),
+  node_listen: fixed(
+    address,
+    { host: "127.0.0.1", port: 0 },
+    "address for other nodes, with engine = libsql-server; port 0 is any free port",
+  ),
   backup_dir: setting(optionalPath, null, "directory for backups"),
   backup_every: setting(
     orOff(within(MINUTE_MS, 366 * DAY_MS, duration)),

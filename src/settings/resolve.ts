@@ -121,6 +121,15 @@ function choose(definition: Definition, sources: Sources, table: Record<string, 
   return undefined;
 }
 
+/** Settings that say nothing without a libSQL server. */
+const OF_SERVER = [
+  "engine_url",
+  "engine_admin_url",
+  "engine_auth_token",
+  "engine_admin_token",
+  "node_url",
+] as const satisfies readonly SettingName[];
+
 /** Checks the rules between settings. A setting with an invalid value is absent and not reported twice. */
 function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<string> {
   const from = (name: SettingName) => `${name} (${origins[name]})`;
@@ -152,6 +161,16 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   if (issuer && client === null) yield `oidc_client_id: is needed, since ${from("oidc_issuer")} is given`;
   if (issuer === null && client) yield `${from("oidc_client_id")}: is only used with oidc_issuer`;
   if (issuer === null && only) yield `${from("oidc_only")}: is only used with oidc_issuer`;
+  if (settings.engine === "libsql-server" && settings.engine_url === null) {
+    yield `engine_url: is needed, since ${from("engine")} is libsql-server`;
+  }
+  if (settings.engine === "embedded")
+    for (const name of OF_SERVER) {
+      if (settings[name] != null) yield `${from(name)}: is only used with engine = libsql-server`;
+    }
+  if (settings.engine_admin_url && settings.engine_admin_token === null) {
+    yield `engine_admin_token: is needed, since ${from("engine_admin_url")} is given: an admin API without a key lets everybody who reaches it delete every workspace, so start the server with --admin-auth-key`;
+  }
   const { data_dir: dataDir, backup_dir: directory, backup_every: every } = settings;
   if (every && directory === null) yield `backup_dir: is needed, since ${from("backup_every")} is given`;
   if (dataDir && directory && !relative(dataDir, directory).startsWith("..")) {

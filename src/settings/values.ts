@@ -41,7 +41,7 @@ const HOSTNAME =
  * A kind whose values are written as text. `parse` gets the text without surrounding space, never empty, and returns
  * undefined when the setting does not accept it. Without `show`, the value is shown as it is.
  */
-function written<T>(
+export function written<T>(
   metavar: string,
   expected: string,
   parse: (text: string, base: string) => T | undefined,
@@ -66,7 +66,7 @@ function orNumber(kind: Kind<number>): Kind<number> {
 }
 
 /** Like `kind`, but the setting may be absent. */
-function optional(kind: Kind<string>): Kind<string | null> {
+export function optional(kind: Kind<string>): Kind<string | null> {
   return { ...kind, show: (value) => (value === null ? "" : kind.show(value)) };
 }
 
@@ -101,7 +101,7 @@ function parseAddress(raw: string): Address | undefined {
 /** Formats an address. An IPv6 host is written in brackets. */
 export const formatAddress = ({ host, port }: Address): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-const resolvePath = (text: string, base: string): string => resolve(base, text);
+export const resolvePath = (text: string, base: string): string => resolve(base, text);
 
 export const path = written("path", "must be a path", resolvePath);
 
@@ -254,6 +254,10 @@ function list(expected: string, metavar: string, isItem: (item: string) => boole
 }
 
 export const words = list("must be texts without spaces", "name,…", (item) => !/\s/.test(item));
+
+export const webAddresses = list("must be http or https URLs, for example http://10.0.0.2:8080", "url,…", (item) =>
+  /^https?:$/.test(URL.parse(item)?.protocol ?? ""),
+);
 
 const GROUP_ROLE = new RegExp(`^(.+)=(?:(ws_[0-9a-z]+):)?(${ISSUED_ROLES.join("|")})$`);
 

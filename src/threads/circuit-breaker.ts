@@ -3,6 +3,7 @@
  * clients are refused at once; then it is opened and its log checked again, by the next request or by a probe.
  */
 import type { Clock } from "../ids.ts";
+import type { NamedQueues } from "../serial-queue.ts";
 import { releaseClosed } from "../store/closing.ts";
 import type { Connection } from "../store/connection.ts";
 import { nextTurn } from "../timer.ts";
@@ -13,6 +14,7 @@ import {
   isOfDisk,
   mustReopen,
   REPLACED,
+  SERVER_UNREACHABLE,
   type StorageTrouble,
   troubleOf,
 } from "../workspace/storage-failure.ts";
@@ -46,6 +48,8 @@ export class CircuitBreaker {
     private readonly open: OpenWorkspaces<OpenWriter>,
     private readonly clock: Clock,
     private readonly post: (message: FromWriter) => void,
+    /** The turns of work that waits for a server; null where work never waits. */
+    private readonly turns: NamedQueues | null = null,
   ) {
     this.#troubles = new Troubles((workspaceId, trouble, error) => {
       const reason = trouble === null ? null : reportFailure("", error).name;
@@ -59,6 +63,11 @@ export class CircuitBreaker {
    */
   async use<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     this.#troubles.require(workspaceId, this.clock());
+    if (this.turns !== null) return this.turns.run(workspaceId, () => this.#useNow(workspaceId, work));
+    return this.#useNow(workspaceId, work);
+  }
+
+  #useNow<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     return this.open.use(workspaceId, this.clock(), async (open) => {
       await open.ready.catch((error) => {
         this.open.drop(workspaceId);
@@ -128,6 +137,7 @@ export class CircuitBreaker {
 export function whyUnusable(error: unknown): string {
   const trouble: StorageTrouble | null = error instanceof WorkspacePaused ? error.trouble : troubleOf(error);
   if (trouble === "replaced") return REPLACED;
+  if (trouble === "unreachable") return SERVER_UNREACHABLE;
   return trouble !== null && isOfDisk(trouble) ? DISK_FAILS : UNREADABLE;
 }
 

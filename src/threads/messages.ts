@@ -4,18 +4,22 @@
  */
 import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
+import type { Clock, RandomPool } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
 import type { CompositeName, OperationInputs, OperationName } from "../operations.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
 import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { MigrationFailed, NewerDatabase } from "../store/migrate.ts";
+import type { Timer } from "../timer.ts";
 import type { Principal, Reply, Retry, StreamPlan, Via, WorkspaceEvent } from "../workspace/contract.ts";
-import { DamagedWorkspace, MissingWorkspace, type StorageTrouble } from "../workspace/storage-failure.ts";
+import type { openWorkspaceFile } from "../workspace/file.ts";
+import { DamagedWorkspace, MissingWorkspace, type StorageTrouble, Unreachable } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
 
 /** How a thread is set up; passed as its worker data. */
@@ -26,6 +30,8 @@ export interface ThreadOptions {
   controlFile: string | null;
   /** The key of their files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
   encryptionKey: string | null;
+  /** The libSQL server that has the workspaces; null when the files have them. */
+  server: ServerOptions | null;
   /** Added to the system clock, ms: tests move time with it. */
   clockOffsetMs: number;
   /** What the search indexes of one thread may occupy, bytes. */
@@ -50,6 +56,21 @@ export interface ThreadOptions {
   space: SharedArrayBuffer;
   /** How far the thread is behind those that answer requests ({@link BEHIND}). */
   behind: number;
+}
+
+/** What a workspace thread is surrounded by: its time, its files, and the channel to the main thread. */
+export interface Surroundings {
+  clock: Clock;
+  /** Time that is never set back, ms. */
+  monotonicMs(): number;
+  timer: Timer;
+  random: RandomPool;
+  /** Sends a message to the main thread: a {@link FromWriter} as JSON, or replies (reply-text.ts). */
+  post(text: string): void;
+  /** Opens a workspace's file for writing, as {@link openWorkspaceFile} does. */
+  openFile: typeof openWorkspaceFile;
+  /** Called when everything is closed, after the last message. */
+  onClosed(): void;
 }
 
 /** Those that may change while a thread runs. */
@@ -127,6 +148,8 @@ export type FromThread =
   | { kind: "ready" }
   | { kind: "failure"; failure: FailureReport }
   | { kind: "recovery"; recovery: RecoveryReport }
+  /** Something that the operator should know, in words without data. */
+  | { kind: "warning"; warning: string }
   /** The process may open no more files. */
   | { kind: "no_descriptors" }
   | { kind: "closed" };
@@ -174,6 +197,7 @@ const EXPLAINED = [
   EncryptionMismatch,
   DamagedWorkspace,
   MissingWorkspace,
+  Unreachable,
 ] as const;
 
 /** An error for the log. Its message is left out: it may repeat what a client sent. */

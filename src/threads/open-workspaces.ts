@@ -30,6 +30,8 @@ export class OpenWorkspaces<T extends Closable> {
     readonly path: (workspaceId: string) => string,
     /** Called while no descriptors are left to open one with. */
     readonly onNoDescriptors: () => void = () => {},
+    /** Does what must be done before {@link open}, if that takes time. */
+    readonly prepare: ((workspaceId: string) => Promise<void>) | null = null,
   ) {}
 
   /**
@@ -38,6 +40,7 @@ export class OpenWorkspaces<T extends Closable> {
    * @throws what opening and the work throw
    */
   async use<R>(workspaceId: string, nowMs: number, work: (resource: T) => R | Promise<R>): Promise<R> {
+    if (this.prepare !== null && !this.#isCurrent(workspaceId)) await this.prepare(workspaceId);
     const held = this.#held.has(workspaceId)
       ? this.#hold(workspaceId, nowMs)
       : await this.#holdPatiently(workspaceId, nowMs);
@@ -52,6 +55,11 @@ export class OpenWorkspaces<T extends Closable> {
   /** Whether work on a workspace has begun and not ended. */
   isInUse(workspaceId: string): boolean {
     return (this.#held.get(workspaceId)?.users ?? 0) > 0;
+  }
+
+  #isCurrent(workspaceId: string): boolean {
+    const held = this.#held.get(workspaceId);
+    return held !== undefined && held.file === identityOf(this.path(workspaceId));
   }
 
   /** Opens one as soon as there are descriptors for it: without them its file would look as if it were damaged. */

@@ -46,7 +46,7 @@ const MAX_DOWN = 1_000;
 
 export interface PoolOptions
   extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">,
-    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onSealed" | "onNoSpace" | "onNoDescriptors"> {
+    Pick<ThreadEvents, "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onNoSpace" | "onNoDescriptors"> {
   /** What the search indexes of all threads may occupy together, bytes. */
   searchMemoryBytes: number;
   /** Called when a workspace's file cannot be used, and when it has recovered. */

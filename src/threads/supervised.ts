@@ -40,6 +40,7 @@ export const REAL_THREADS: Spawning = {
 export interface ThreadReports {
   onFailure(failure: FailureReport): void;
   onRecovery?(recovery: RecoveryReport): void;
+  onWarning?(warning: string): void;
   onNoDescriptors?(): void;
 }
 
@@ -100,6 +101,9 @@ export class SupervisedWorker {
         break;
       case "recovery":
         this.supervision.reports.onRecovery?.(message.recovery);
+        break;
+      case "warning":
+        this.supervision.reports.onWarning?.(message.warning);
         break;
       case "no_descriptors":
         this.supervision.reports.onNoDescriptors?.();

@@ -3,20 +3,18 @@
  * Those of one workspace that wait at the same time share a transaction and its fsync.
  */
 import { join } from "node:path";
-import type { Clock, RandomPool } from "../ids.ts";
 import { SealKeyring } from "../seals/keyring.ts";
 import { sealFilePath } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
-import { SerialQueue } from "../serial-queue.ts";
+import { NamedQueues, SerialQueue } from "../serial-queue.ts";
 import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
 import { DiskSpace } from "../store/disk-space.ts";
 import { EncryptionKey } from "../store/encryption.ts";
-import { nextTurn, repeat, type Timer } from "../timer.ts";
+import { nextTurn, repeat } from "../timer.ts";
 import { headMs, requireContinuation, requireSealed } from "../workspace/continuity.ts";
 import { problem, type Reply } from "../workspace/contract.ts";
-import type { openWorkspaceFile } from "../workspace/file.ts";
 import { type Head, readHead } from "../workspace/head.ts";
 import { recordingJob } from "../workspace/job.ts";
 import { type AnyJob, WorkspaceWriter } from "../workspace/perform.ts";
@@ -37,6 +35,7 @@ import {
   type FromWriter,
   failureOf,
   type Recorded,
+  type Surroundings,
   type ThreadOptions,
   type ToWriter,
 } from "./messages.ts";
@@ -45,6 +44,7 @@ import { PartsAhead } from "./parts.ts";
 import { jobOf } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
+import { BesideOneAnother, Copies } from "./server/copies.ts";
 
 /** How long an idle workspace stays open. */
 const IDLE_MS = 60_000;
@@ -54,21 +54,6 @@ const UPKEEP_INTERVAL_MS = 30_000;
 const TURN_MS = 10;
 /** How often troubled workspaces are tried again. */
 const PROBE_INTERVAL_MS = 1_000;
-
-/** What a thread is surrounded by: its time, its files, and the channel to the main thread. */
-interface Surroundings {
-  clock: Clock;
-  /** Time that is never set back, ms. */
-  monotonicMs(): number;
-  timer: Timer;
-  random: RandomPool;
-  /** Sends a message to the main thread: a {@link FromWriter} as JSON, or replies (reply-text.ts). */
-  post(text: string): void;
-  /** Opens a workspace's file for writing, as {@link openWorkspaceFile} does. */
-  openFile: typeof openWorkspaceFile;
-  /** Called when everything is closed, after the last message. */
-  onClosed(): void;
-}
 
 export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
@@ -91,6 +76,13 @@ export class WorkspaceThread {
   readonly #endUpkeep: () => void;
   readonly #endProbing: () => void;
   readonly #space: DiskSpace;
+  /** Null when the files have the workspaces. */
+  readonly #copies: Copies | null;
+  readonly #beside = new BesideOneAnother(
+    this.#batches,
+    (workspaceId, group) => this.#serveBatch(workspaceId, group),
+    (error) => this.#post(failureOf("operations", error)),
+  );
 
   constructor(
     private readonly options: ThreadOptions,
@@ -103,13 +95,18 @@ export class WorkspaceThread {
     this.#gauges.begin();
     this.#heads = new KnownHeads(options.heads);
     this.#space = new DiskSpace(options.space);
+    const { server } = options;
+    const pathOf = (workspaceId: string) => join(workspacesDir, `${workspaceId}.db`);
+    const parts = { encryptionKey: this.#encryptionKey, pathOf, post: (message: FromWriter) => this.#post(message) };
+    this.#copies = server && new Copies({ server, ...parts });
     this.#workspaces = new OpenWorkspaces(
       (workspaceId) => this.#openWorkspace(workspaceId),
       { maxOpen: options.open.writers, idleMs: IDLE_MS },
-      (workspaceId) => join(workspacesDir, `${workspaceId}.db`),
+      pathOf,
       () => this.#post({ kind: "no_descriptors" }),
+      this.#copies?.open ?? null,
     );
-    this.#breaker = new CircuitBreaker(this.#workspaces, clock, (message) => this.#post(message));
+    this.#breaker = new CircuitBreaker(this.#workspaces, clock, parts.post, server && new NamedQueues());
     this.#keyring = new SealKeyring(sealing.key);
     this.#sealing = new Sealing({
       intervalMs: sealing.intervalMs,
@@ -142,7 +139,8 @@ export class WorkspaceThread {
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
       this.#batches.add(this.#parts.complete(message.operations), message.depth);
-      this.#enqueue(message.kind, () => this.#serve());
+      if (this.#copies === null) this.#enqueue(message.kind, () => this.#serve());
+      else this.#beside.begin();
     }
   }
 
@@ -178,7 +176,8 @@ export class WorkspaceThread {
     const path = this.#workspaces.path(workspaceId);
     const file = identityOf(path);
     if (file !== null && this.#overwritten.get(workspaceId) === file) throw new ReplacedWorkspace(OVERWRITTEN);
-    const connection = openFile(path, this.#encryptionKey);
+    const copy = this.#copies?.take(workspaceId);
+    const connection = copy?.connection ?? openFile(path, this.#encryptionKey);
     connection.limitLog(this.#space, () => this.#post({ kind: "no_space" }));
     const onFailure = (operation: string, error: unknown) => {
       if (operation === "commit") this.#gauges.increment("failedGroups");
@@ -195,7 +194,10 @@ export class WorkspaceThread {
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
       const slice = new TimeSlice(monotonicMs, () => this.#giveWay());
       const answerBytes = () => this.options.answerBytes;
-      const writer = new WorkspaceWriter(connection, { clock, random, onFailure, slice, sealer, answerBytes, onHead });
+      const writer = new WorkspaceWriter(connection, {
+        ...(copy && { engine: copy.engine }),
+        ...{ clock, random, onFailure, slice, sealer, answerBytes, onHead },
+      });
       // A file under another workspace's name would take that one's events into its own log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
@@ -231,6 +233,7 @@ export class WorkspaceThread {
   /** Runs what waits on workspaces that are not in use, for as long as a turn: between two steps of what takes long. */
   async #giveWay(): Promise<void> {
     await nextTurn();
+    if (this.#copies !== null) return;
     for (const end = this.around.monotonicMs() + TURN_MS; this.around.monotonicMs() < end; ) {
       const next = this.#batches.take((workspaceId) => this.#workspaces.isInUse(workspaceId));
       if (next === null) return;
@@ -311,6 +314,7 @@ export class WorkspaceThread {
   }
 
   async #shutDown(): Promise<void> {
+    if (this.#copies !== null) await this.#beside.ended();
     while (!this.#batches.isEmpty) await this.#serve();
     this.#endUpkeep();
     this.#endProbing();

@@ -13,6 +13,7 @@ import type { Connection } from "../store/connection.ts";
 import type { MaybePromise } from "../store/transaction.ts";
 import { type CompositeJob, performComposite } from "./composite.ts";
 import { problem, type Reply } from "./contract.ts";
+import { type Engine, embeddedEngine } from "./engine.ts";
 import type { Head } from "./head.ts";
 import { type Job, JobFailed, type Preparation } from "./job.ts";
 import { answered } from "./operation.ts";
@@ -26,6 +27,8 @@ import { Transactions } from "./transactions.ts";
 export type AnyJob = Job | CompositeJob;
 
 export interface WriterOptions {
+  /** Where its transactions become durable; without one in the file itself. */
+  engine?: Engine;
   clock?: Clock;
   random?: RandomPool;
   /** Who seals the log; without one nothing is sealed. */
@@ -50,8 +53,8 @@ export class WorkspaceWriter {
     private readonly options: WriterOptions = {},
   ) {
     const { clock = systemClock, random = new RandomPool(), slice = TimeSlice.endless() } = options;
-    const { sealer, onFailure, onHead } = options;
-    this.#log = new Transactions(connection, { clock, slice, sealer, onFailure, onHead });
+    const { sealer, onFailure, onHead, engine = embeddedEngine(connection) } = options;
+    this.#log = new Transactions(connection, { engine, clock, slice, sealer, onFailure, onHead });
     this.#slice = slice;
     this.#recorder = new Recorder(connection, this.#log, {
       random,

@@ -17,6 +17,20 @@ export class ReplacedWorkspace extends DamagedWorkspace {
 export const OVERWRITTEN =
   "the file or its write-ahead log was overwritten while it was open: move them away, and rename the newest file, or one that `governd restore` made, to its place";
 
+/** The server that has the workspace cannot be reached, or refuses this node. Nothing was written. */
+export class Unreachable extends Error {
+  override readonly name: string = "Unreachable";
+}
+
+/** A commit on a server did not happen, or may have: another node was faster, or nobody knows. */
+export class NotCommitted extends Error {
+  override readonly name = "NotCommitted";
+
+  constructor(readonly outcome: "stale" | "unknown") {
+    super(outcome === "stale" ? "another node has written to the log" : "the libSQL server gave no definite answer");
+  }
+}
+
 /** The workspace's file does not exist. */
 export class MissingWorkspace extends Error {
   override readonly name = "MissingWorkspace";
@@ -26,6 +40,8 @@ export function isStorageFailure(error: unknown): boolean {
   return (
     error instanceof DamagedWorkspace ||
     error instanceof MissingWorkspace ||
+    error instanceof Unreachable ||
+    error instanceof NotCommitted ||
     /^SQLITE_(IOERR|FULL|READONLY|CORRUPT|NOTADB|CANTOPEN|BUSY|LOCKED|NOMEM|PROTOCOL)/.test(sqliteCode(error))
   );
 }
@@ -38,11 +54,19 @@ export function isReadFailure(error: unknown): boolean {
 }
 
 /** Why a workspace cannot be written. Trouble of the disk can end by itself, trouble of the file cannot. */
-export type StorageTrouble = "disk_full" | "disk_failing" | "damaged" | "replaced" | "missing" | "encryption";
+export type StorageTrouble =
+  | "disk_full"
+  | "disk_failing"
+  | "damaged"
+  | "replaced"
+  | "missing"
+  | "encryption"
+  | "unreachable";
 
 /** Returns the trouble that a failure shows; null for one that passes at once (another process writes). */
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
+  if (error instanceof Unreachable || error instanceof NotCommitted) return "unreachable";
   if (error instanceof ReplacedWorkspace) return "replaced";
   if ((error as { name?: unknown }).name === "EncryptionMismatch") return "encryption";
   const code = sqliteCode(error);
@@ -57,11 +81,11 @@ export const isOfDisk = (trouble: StorageTrouble): boolean => trouble === "disk_
 
 /**
  * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it was;
- * after other failures, memory and file may differ.
+ * after other failures, memory and file may differ. While a server cannot be reached, the file is as it was, too.
  */
 export function mustReopen(error: unknown): boolean {
   const trouble = troubleOf(error);
-  return trouble !== null && trouble !== "disk_full";
+  return trouble !== null && trouble !== "disk_full" && trouble !== "unreachable";
 }
 
 /**
@@ -73,6 +97,8 @@ export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|
 /** What clients of a replaced workspace are told. */
 export const REPLACED =
   "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
+export const SERVER_UNREACHABLE =
+  "The libSQL server that has the workspaces cannot be reached just now; nothing was changed. Try again shortly.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 
 /** What clients are told when nobody knows whether an operation is in the log. */
@@ -84,7 +110,10 @@ export const OUTCOME_UNKNOWN =
  * transaction is rolled back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
  * Of a write that failed, the log lacks the last page, which makes a transaction count.
  */
-export const mayReappear = (error: unknown): boolean => !/^SQLITE_(BUSY|FULL|IOERR_WRITE)/.test(sqliteCode(error));
+export const mayReappear = (error: unknown): boolean =>
+  error instanceof NotCommitted
+    ? error.outcome === "unknown"
+    : !(error instanceof Unreachable) && !/^SQLITE_(BUSY|FULL|IOERR_WRITE)/.test(sqliteCode(error));
 
 /** Whether an fsync failed, wherever that was: what was written before it may be on the disk. */
 export const failedSyncing = (error: unknown): boolean => sqliteCode(error) === "SQLITE_IOERR_FSYNC";
@@ -92,5 +121,6 @@ export const failedSyncing = (error: unknown): boolean => sqliteCode(error) === 
 /** Returns what the clients of a failed transaction are told. */
 export function explainFailure(error: unknown, isUnsure: boolean): [ProblemCode, string] {
   if (isUnsure) return ["outcome_unknown", OUTCOME_UNKNOWN];
+  if (error instanceof Unreachable) return ["unavailable", SERVER_UNREACHABLE];
   return ["unavailable", error instanceof ReplacedWorkspace ? REPLACED : UNAVAILABLE];
 }

@@ -8,18 +8,23 @@ import { type AgentChange, AgentDirectory, type AgentState } from "../state/agen
 import { NewestLeaves, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
+import type { Engine } from "./engine.ts";
 import { type Head, readHead } from "./head.ts";
-import { DamagedWorkspace, isStorageFailure, mayReappear } from "./storage-failure.ts";
+import { DamagedWorkspace, isStorageFailure, mayReappear, NotCommitted } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
 /** What a workspace's transactions need of the rest. `WriterOptions` says what each is. */
 interface TransactionOptions {
+  engine: Engine;
   clock: Clock;
   slice: TimeSlice;
   sealer: WorkspaceSealer | undefined;
   onFailure: ((where: string, error: unknown) => void) | undefined;
   onHead: ((head: Head) => void) | undefined;
 }
+
+/** How often a transaction is run at most when other nodes write to the log at the same time. */
+const MOST_RACES = 20;
 
 export class Transactions {
   readonly agents: AgentDirectory;
@@ -77,12 +82,29 @@ export class Transactions {
     return done;
   }
 
-  /** Runs `work` in a transaction. When it throws, nothing has changed. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work` in a transaction, again if another node was faster. When it throws, nothing has changed. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    return this.options.engine.begin === null ? this.#runOnce(work) : this.#runRacing(work);
+  }
+
+  async #runRacing<T>(work: () => Promise<T>): Promise<T> {
+    for (let races = 1; ; races++) {
+      try {
+        return await this.#runOnce(work);
+      } catch (error) {
+        const isStale = error instanceof NotCommitted && error.outcome === "stale";
+        if (!isStale || races === MOST_RACES) throw error;
+      }
+    }
+  }
+
+  async #runOnce<T>(work: () => Promise<T>): Promise<T> {
+    const { engine } = this.options;
     const before = this.#head;
     let done: T;
     let isCommitting = false;
     try {
+      if (engine.begin !== null && (await engine.begin())) this.#dataVersion = -1;
       this.options.slice.begin();
       this.nowMs = this.options.clock();
       this.timestamp = new Date(this.nowMs).toISOString();
@@ -92,7 +114,9 @@ export class Transactions {
       done = await work();
       await this.#writeHeads(start);
       isCommitting = true;
-      this.connection.exec("COMMIT");
+      const committing = engine.commit(start);
+      const outcome = committing instanceof Promise ? await committing : committing;
+      if (outcome !== "committed") throw new NotCommitted(outcome);
     } catch (thrown) {
       this.isUnsure = isCommitting && mayReappear(thrown);
       const error = isStorageFailure(thrown) ? replacedOr(this.connection, thrown) : thrown;

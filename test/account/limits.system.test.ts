@@ -64,7 +64,7 @@ test("open invitations of a workspace", async () => {
   {
     using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
     const wish = { kind: "invitation", createdBy: "cli", workspaceId, role: "auditor" } as const;
-    for (let left = OPEN_INVITATIONS_MAX - LAST; left > 0; left--) createLink(control, systemClock, wish);
+    for (let left = OPEN_INVITATIONS_MAX - LAST; left > 0; left--) await createLink(control, systemClock, wish);
   }
   await fill(LAST, path, { role: "auditor" });
   expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);

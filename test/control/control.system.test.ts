@@ -34,7 +34,7 @@ const journal: WorkspaceJournal = {
     recorded.push(event);
   },
   holds: async () => false,
-  discard() {},
+  async discard() {},
 };
 
 function administration(database = control): Administration {
@@ -90,7 +90,7 @@ describe("authentication", () => {
     const other = await administration().createWorkspace("Other");
     expect(authenticator.authenticate(`${apiKey}x`)).toBeNull();
     expect(authenticator.authenticate("")).toBeNull();
-    control.change((connection) => connection.run("DELETE FROM api_keys WHERE id = ?", [other.record.id]));
+    await control.change((connection) => connection.run("DELETE FROM api_keys WHERE id = ?", [other.record.id]));
     expect(authenticator.authenticate(other.apiKey)).toBeNull();
     expect(authenticator.authenticate(apiKey)).not.toBeNull();
   });
@@ -151,12 +151,12 @@ describe("authentication", () => {
     const lastUse = () => findKey(control.connection, record.id)?.lastUsedAt;
     authenticator.authenticate(apiKey);
     expect(lastUse()).toBeNull();
-    authenticator.writeLastUse();
+    await authenticator.writeLastUse();
     expect(lastUse()).toBe(now);
     const latest = now;
     now -= 5_000;
     authenticator.authenticate(apiKey);
-    authenticator.writeLastUse();
+    await authenticator.writeLastUse();
     expect(lastUse()).toBe(latest);
   });
 });
@@ -221,7 +221,7 @@ describe("administration", () => {
   test("no file of the data directory holds a key", async () => {
     const { apiKey } = await administration().createWorkspace("One");
     authenticator.authenticate(apiKey);
-    authenticator.writeLastUse();
+    await authenticator.writeLastUse();
     for (const name of readdirSync(directory.root, { recursive: true }) as string[]) {
       const path = join(directory.root, name);
       if (!statSync(path).isFile()) continue;

@@ -114,8 +114,8 @@ export async function fillControl(parts: AccountParts) {
   const open = await invitation("member");
   const withdrawn = await invitation("member");
   await uninvite(parts, founder, { workspaceId, invitationId: withdrawn.link.id });
-  createLink(control, systemClock, { kind: "invitation", createdBy: "cli", workspaceId, role: "owner" });
-  createLink(control, systemClock, { kind: "setup", createdBy: "cli" });
+  await createLink(control, systemClock, { kind: "invitation", createdBy: "cli", workspaceId, role: "owner" });
+  await createLink(control, systemClock, { kind: "setup", createdBy: "cli" });
   await requireSecondFactor(parts, founder, workspaceId, true);
   await setOperator(parts, founder, true, "cli");
   await setOperator(parts, people.member, true, "cli");

@@ -146,7 +146,7 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
     return { by };
   },
   reset_password: async () => {
-    const token = passwordLink(daemon.dataDir, (await colleague()).accountId);
+    const token = await passwordLink(daemon.dataDir, (await colleague()).accountId);
     return { by: new Browser(daemon), body: { token, new_password: `${PASSWORD}!` } };
   },
   read: async () => ({}),

@@ -181,6 +181,7 @@ class Simulation {
       workspacesDir: "",
       controlFile: null,
       encryptionKey: null,
+      server: null,
       clockOffsetMs: 0,
       searchMemoryBytes: 0,
       fullTextFrom: 300_000,

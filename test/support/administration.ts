@@ -8,11 +8,12 @@ import type { KeyScope } from "../../src/control/keys.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import { serverOfDirectory } from "./engine.ts";
 
 /** Works beside a daemon that runs on the same directory, and before its start. */
 export async function administer<T>(dataDir: string, work: (administration: Administration) => Promise<T>): Promise<T> {
-  const directory = ensureDataDirectory(dataDir);
-  using control = ControlDatabase.open(dataDirectory(dataDir));
+  const directory = ensureDataDirectory(dataDir, { server: serverOfDirectory(dataDir) });
+  using control = await ControlDatabase.openShared(directory, () => {});
   const random = new RandomPool();
   return await work(
     new Administration({
@@ -39,7 +40,8 @@ export function makeKey(
 }
 
 /** A link that sets an account's password, as `governd account link --email` makes it: its token. */
-export function passwordLink(dataDir: string, accountId: string): string {
-  using control = ControlDatabase.open(dataDirectory(dataDir));
-  return createLink(control, systemClock, { kind: "reset", createdBy: "cli", accountId }).token;
+export async function passwordLink(dataDir: string, accountId: string): Promise<string> {
+  const directory = dataDirectory(dataDir, null, serverOfDirectory(dataDir));
+  using control = await ControlDatabase.openShared(directory, () => {});
+  return (await createLink(control, systemClock, { kind: "reset", createdBy: "cli", accountId })).token;
 }

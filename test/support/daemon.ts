@@ -11,6 +11,8 @@ import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { administer, makeKey } from "./administration.ts";
 import { Client } from "./client.ts";
 import { Confidences } from "./confidences.ts";
+import { flagsFor, TEST_ENGINE, type TestEngine } from "./engine.ts";
+import { LibsqlServer } from "./libsql-server.ts";
 import { WorkspaceView } from "./workspace-view.ts";
 
 /** A workspace as a test uses it: with a client of full scope, and a look into its file. */
@@ -22,6 +24,8 @@ export interface TestWorkspace {
 
 export interface TestDaemonOptions {
   flags?: Partial<Record<SettingName, string>>;
+  /** By default the one that the whole run of tests has. */
+  engine?: TestEngine;
   /** Added to the system's clock, ms. */
   clockOffsetMs?: number;
   /** At its end, all its output is searched for its clients' confidential texts. */
@@ -30,6 +34,8 @@ export interface TestDaemonOptions {
 
 export class TestDaemon implements AsyncDisposable {
   readonly #directory: TemporaryDirectory;
+  /** The libSQL server that was started for it; null without one. */
+  readonly server: LibsqlServer | null;
   readonly #settings: Settings;
   readonly #views: WorkspaceView[] = [];
   readonly #log: LogText;
@@ -43,7 +49,9 @@ export class TestDaemon implements AsyncDisposable {
     log: LogText,
     launched: Launched,
     confidences: Confidences | null,
+    server: LibsqlServer | null,
   ) {
+    this.server = server;
     this.#confidences = confidences;
     this.#directory = directory;
     this.#settings = settings;
@@ -54,11 +62,15 @@ export class TestDaemon implements AsyncDisposable {
   static async start(options: TestDaemonOptions = {}): Promise<TestDaemon> {
     const directory = temporaryDirectory();
     const watched = options.confided ? { log_level: "debug", metrics_listen: "127.0.0.1:0" } : {};
-    const settings = settingsOf(join(directory.path, "data"), { ...watched, ...options.flags });
+    const dataDir = join(directory.path, "data");
+    const engine = options.engine ?? TEST_ENGINE;
+    const server = engine === "embedded" ? null : await LibsqlServer.start({ maxActiveNamespaces: 1_000 });
+    const onServer = server === null ? {} : flagsFor(server, dataDir);
+    const settings = settingsOf(dataDir, { ...watched, ...onServer, ...options.flags });
     const log: LogText = { text: "" };
     const launched = await launch(settings, options.clockOffsetMs ?? 0, log);
     const confidences = options.confided ? new Confidences() : null;
-    return new TestDaemon(directory, settings, log, launched, confidences);
+    return new TestDaemon(directory, settings, log, launched, confidences, server);
   }
 
   get url(): string {
@@ -154,6 +166,7 @@ export class TestDaemon implements AsyncDisposable {
     leaks?.assertKeptBy("the log", this.#log.text);
     for (const view of this.#views) view[Symbol.dispose]();
     this.#directory[Symbol.dispose]();
+    await this.server?.[Symbol.asyncDispose]();
   }
 }
 

@@ -19,6 +19,7 @@ export function poolOptions(
     workspacesDir: directory,
     controlFile: null,
     encryptionKey: null,
+    server: null,
     quota: null,
     answerBytes: 0,
     clockOffsetMs: 0,

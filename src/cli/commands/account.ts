@@ -122,7 +122,7 @@ async function requireIssuer(session: Session, options: { only: "on" | "off" }):
 }
 
 async function showAccounts(session: Session, options: object): Promise<void> {
-  const data = consult(options, ({ connection }) => listAccounts(connection)).map((account) => ({
+  const data = (await consult(options, ({ connection }) => listAccounts(connection))).map((account) => ({
     account_id: account.id,
     email: account.email,
     name: account.name,

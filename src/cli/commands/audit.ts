@@ -59,7 +59,7 @@ function operationsOf(text: string): string[] {
 }
 
 async function runAudit(session: Session, options: AuditOptions): Promise<void> {
-  const log = consult(options, ({ connection }) => findInstallation(connection));
+  const log = await consult(options, ({ connection }) => findInstallation(connection));
   if (log === undefined) return session.print({ data: [] }, ["Nothing was done to accounts yet."]);
   const window = options.since === undefined ? {} : { startMs: options.since };
   await writeWorkspace(options, log.id, async (writer, connection) => {

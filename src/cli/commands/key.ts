@@ -111,7 +111,7 @@ async function createKey(session: Session, options: CreateOptions): Promise<void
 }
 
 async function showKeys(session: Session, options: { workspace: string }): Promise<void> {
-  const records = consult(options, ({ connection }) => {
+  const records = await consult(options, ({ connection }) => {
     requireWorkspace(connection, options.workspace);
     return listKeys(connection, options.workspace);
   });

@@ -74,7 +74,7 @@ async function showKeyInfo(session: Session, options: object): Promise<void> {
   const { settings, directory } = dataDirectoryOf(options);
   const key = readSealKey(sealKeySource(directory, settings.seal_key));
   const workspaces: { workspace_id: string; verifier_key: string; current: boolean }[] = [];
-  for (const id of workspaceIds(options)) {
+  for (const id of await workspaceIds(options)) {
     const named = await namedKey(directory, id);
     if (named === null) continue;
     // False when another key than the present one must seal the workspace.
@@ -165,7 +165,7 @@ async function announceEverywhere(
   let announced = 0;
   let written: string[] = [];
   // The file of a new workspace is there before its row.
-  const ids = new Set([...workspaceIds(options), ...presentWorkspaces(directory)]);
+  const ids = new Set([...(await workspaceIds(options)), ...presentWorkspaces(directory)]);
   for (const id of ids) {
     await withWriter(directory, old, id, async (writer, connection) => {
       const text = await sealingKey(connection);
@@ -185,5 +185,5 @@ async function announceEverywhere(
   return announced;
 }
 
-const workspaceIds = (options: object): string[] =>
+const workspaceIds = (options: object): Promise<string[]> =>
   consult(options, ({ connection }) => listLogs(connection).map(({ id }) => id));

@@ -36,7 +36,7 @@ async function createWorkspace(session: Session, options: { name: string }): Pro
 }
 
 async function showWorkspaces(session: Session, options: object): Promise<void> {
-  const data = consult(options, ({ connection }) => listWorkspaces(connection)).map((record) => ({
+  const data = (await consult(options, ({ connection }) => listWorkspaces(connection))).map((record) => ({
     workspace_id: record.id,
     name: record.name,
     created_at: moment(record.createdAt),

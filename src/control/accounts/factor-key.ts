@@ -57,11 +57,11 @@ const KEY_UNUSABLE =
   "A recovery code is accepted. The operator can restore keys/second-factor.key from a backup.";
 
 /** Encrypts what an earlier version stored as it is. Returns how many secrets. */
-export function encryptStoredSecrets(control: ControlDatabase, key: FactorKey): number {
+export async function encryptStoredSecrets(control: ControlDatabase, key: FactorKey): Promise<number> {
   const stored = ACCOUNTS.list(control.connection, "WHERE totp_secret IS NOT NULL") as WithSecret[];
   const plain = stored.filter(({ totpSecret }) => !isEncrypted(totpSecret));
   if (plain.length === 0) return 0;
-  control.change((connection) => {
+  await control.change((connection) => {
     for (const { id, totpSecret } of plain) {
       ACCOUNTS.update(connection, { totp_secret: key.encrypt(connection, id, totpSecret) }, "id = ?", [id]);
     }

@@ -166,7 +166,7 @@ async function begun(parts: AccountParts, account: AccountRecord, identity: Iden
   const isKnown = knownDevice(control.connection, account.email, origin.device) !== null;
   const details = { second_factor: null, known_device: isKnown, issuer, ...addressDetails(origin.address) };
   const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
-  const started = control.change((connection) => {
+  const started = await control.change((connection) => {
     const known = findIdentity(connection, issuer, subject);
     if (known?.accountId !== account.id) throw new Problem("sign_in_failed", "The link to the issuer has just ended.");
     noteFactors(connection, known, isMultiFactor);

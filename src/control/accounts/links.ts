@@ -62,9 +62,9 @@ export interface NewLink {
 }
 
 /** Creates a link for the operator, without a record in the log. */
-export function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): NewLink {
+export async function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): Promise<NewLink> {
   const { digest, ...made } = draftLink(new IdSource(clock), clock(), wish);
-  control.change((connection) => {
+  await control.change((connection) => {
     // Earlier starts of the daemon printed links for the first account, which this one replaces.
     const { createdAt: now, createdBy } = made.link;
     const sql = `UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`;
@@ -95,9 +95,9 @@ export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LIN
  * Returns the token of a link for the first account, which replaces those that earlier starts printed. Returns null
  * when there is an account.
  */
-export function startLink(control: ControlDatabase, clock: Clock): string | null {
+export async function startLink(control: ControlDatabase, clock: Clock): Promise<string | null> {
   if (hasAccounts(control.connection)) return null;
-  return createLink(control, clock, { kind: "setup", createdBy: START_ACTOR }).token;
+  return (await createLink(control, clock, { kind: "setup", createdBy: START_ACTOR })).token;
 }
 
 /** Finds a link that can be used now, by its digest. */

@@ -30,10 +30,14 @@ export const hasSecondFactor = (account: AccountRecord): boolean => account.totp
  * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
  * @throws {Problem} `second_factor_failed`, `rate_limited`, `unavailable`
  */
-export function takeCode(parts: AccountParts, account: AccountRecord, code: string): "totp" | "recovery_code" {
+export async function takeCode(
+  parts: AccountParts,
+  account: AccountRecord,
+  code: string,
+): Promise<"totp" | "recovery_code"> {
   const attempt = parts.attempts.code(account.id);
   const kind = isCode(code) ? "totp" : "recovery_code";
-  const right = kind === "totp" ? takeTotp(parts, account, code) : takeRecovery(parts, account, code);
+  const right = await (kind === "totp" ? takeTotp(parts, account, code) : takeRecovery(parts, account, code));
   if (!right) throw wrongCode();
   attempt.succeeded();
   return kind;
@@ -41,15 +45,15 @@ export function takeCode(parts: AccountParts, account: AccountRecord, code: stri
 
 const isCode = (code: string): boolean => /^[0-9\s]{1,16}$/.test(code) && code.replace(/\s/g, "").length === 6;
 
-function takeTotp({ control, clock, factorKey }: AccountParts, account: AccountRecord, code: string): boolean {
+async function takeTotp({ control, clock, factorKey }: AccountParts, account: AccountRecord, code: string) {
   if (account.totpSecret === null) return false;
   const step = totpStep(factorKey.decrypt(account.id, account.totpSecret), code, clock());
-  return step !== null && control.change((connection) => takeTotpStep(connection, account.id, step));
+  return step !== null && (await control.change((connection) => takeTotpStep(connection, account.id, step)));
 }
 
-function takeRecovery({ control }: AccountParts, account: AccountRecord, code: string): boolean {
+async function takeRecovery({ control }: AccountParts, account: AccountRecord, code: string): Promise<boolean> {
   const digest = recoveryCodeDigest(code);
-  return digest !== null && control.change((connection) => takeRecoveryCode(connection, account.id, digest));
+  return digest !== null && (await control.change((connection) => takeRecoveryCode(connection, account.id, digest)));
 }
 
 /** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
@@ -84,7 +88,7 @@ export async function confirmSecondFactor(parts: AccountParts, account: AccountR
   if (account.totpSecret === null) throw notOn();
   if (hasSecondFactor(account)) throw new Problem("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
-  if (!isCode(code) || !takeTotp(parts, account, code)) throw wrongCode();
+  if (!isCode(code) || !(await takeTotp(parts, account, code))) throw wrongCode();
   attempt.succeeded();
   const codes = newCodes(parts);
   const { auditId } = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
@@ -101,7 +105,7 @@ export async function confirmSecondFactor(parts: AccountParts, account: AccountR
 /** Returns new recovery codes, which are shown only once. The old ones are no longer valid. */
 export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string) {
   if (!hasSecondFactor(account)) throw notOn();
-  takeCode(parts, account, code);
+  await takeCode(parts, account, code);
   const codes = newCodes(parts);
   const { auditId } = await changed(parts, account, "account.renew_codes", (now) => {
     if (!hasSecondFactor(now)) throw notOn();
@@ -112,7 +116,7 @@ export async function renewRecoveryCodes(parts: AccountParts, account: AccountRe
 
 export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<Recorded> {
   if (!hasSecondFactor(account)) throw notOn();
-  takeCode(parts, account, code);
+  await takeCode(parts, account, code);
   return await changed(parts, account, "account.disable_totp", ({ id }) => [["dropTotp", { id }]]);
 }
 

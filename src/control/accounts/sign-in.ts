@@ -98,7 +98,7 @@ async function authenticated(
         { param: "code" },
       );
     }
-    factor = takeCode(parts, account, credentials.code);
+    factor = await takeCode(parts, account, credentials.code);
   }
   // The password may have changed while it was checked.
   if (findAccount(control.connection, account.id)?.password !== account.password) throw wrongPassword();
@@ -111,7 +111,7 @@ async function begunFor(parts: AccountParts, account: AccountRecord, { device, f
   const { control } = parts;
   const details = { second_factor: factor, known_device: device !== null, ...addressDetails(origin.address) };
   const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
-  const begun = control.change((connection) => {
+  const begun = await control.change((connection) => {
     // The password may have changed while the event was recorded.
     if (findAccount(connection, account.id)?.password !== account.password) throw wrongPassword();
     return beginSession(connection, parts, account, origin);

@@ -1,0 +1,105 @@
+/**
+ * The control database on a libSQL server, which all nodes share. Each has a working copy, which it reads; a change is
+ * committed on the server first. What another node changed is taken over within a second.
+ */
+import { WorkingCopy } from "../engine/copy.ts";
+import { Leases } from "../engine/leases.ts";
+import type { Namespace } from "../engine/namespace.ts";
+import { FIRST_COMMIT, NamespaceUsed, pushInto } from "../engine/push.ts";
+import { CONTROL_NAMESPACE, type ServerEngine } from "../engine/server-engine.ts";
+import { Failure } from "../failure.ts";
+import { SerialQueue } from "../serial-queue.ts";
+import type { Connection } from "../store/connection.ts";
+
+/** The lease of the node that decides, records and applies an act. */
+const ACTS = "acts";
+/** How often to look whether another node has finished its act, ms. */
+const ACT_INTERVAL_MS = 25;
+
+export class SharedControl {
+  /** Changes and refreshes of the copy, one after another. */
+  readonly #queue = new SerialQueue();
+  readonly leases: Leases;
+
+  private constructor(
+    private readonly copy: WorkingCopy,
+    private readonly namespace: Namespace,
+  ) {
+    this.leases = new Leases(namespace);
+  }
+
+  /** @throws {Failure} `data_directory_unusable` for a database that is kept in the file alone */
+  static async open(engine: ServerEngine, connection: Connection, format: number): Promise<SharedControl> {
+    await engine.ensureNamespace(CONTROL_NAMESPACE);
+    const namespace = engine.namespace(CONTROL_NAMESPACE);
+    const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
+    if (!isCopy) requireEmpty(connection);
+    if ((await namespace.state()) === null) {
+      if (isCopy) throw new Failure("data_directory_unusable", LOST);
+      await pushFirst(namespace, connection, format);
+    }
+    const copy = new WorkingCopy(connection, namespace, { format, log: null });
+    await copy.refresh();
+    const shared = new SharedControl(copy, namespace);
+    await shared.leases.create();
+    return shared;
+  }
+
+  /** As {@link WorkingCopy.change}. */
+  change<T>(work: () => T): Promise<T> {
+    return this.#queue.run(() => this.copy.change(work));
+  }
+
+  /** Takes over what other nodes changed. Returns whether that was something. */
+  refresh(): Promise<boolean> {
+    return this.#queue.run(async () => {
+      const before = this.copy.number;
+      await this.copy.refresh();
+      return this.copy.number !== before;
+    });
+  }
+
+  /**
+   * Runs `work` while no other node does, on a copy that is up to date.
+   * @throws what `inUse` returns when others take longer than `patienceMs`
+   */
+  async alone<T>(patienceMs: number, inUse: () => Error, work: () => Promise<T>): Promise<T> {
+    const until = performance.now() + patienceMs;
+    while (!(await this.leases.take(ACTS)).isOwn) {
+      if (performance.now() > until) throw inUse();
+      await Bun.sleep(ACT_INTERVAL_MS);
+    }
+    try {
+      await this.refresh();
+      return await work();
+    } finally {
+      // If the server does not take it back, the lease ends by itself.
+      await this.leases.giveUp(ACTS).catch(() => {});
+    }
+  }
+
+  close(): void {
+    this.namespace.close();
+  }
+}
+
+const LOST =
+  "The libSQL server has no control database, although this data directory is a copy of one. Check engine_url, or restore the server's data.";
+
+/** Brings a new database to the server, unless another node does so first. */
+async function pushFirst(namespace: Namespace, connection: Connection, format: number): Promise<void> {
+  try {
+    await pushInto(namespace, connection, { format });
+    connection.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
+  } catch (error) {
+    if (!(error instanceof NamespaceUsed)) throw error;
+  }
+}
+
+function requireEmpty(connection: Connection): void {
+  if (connection.value("SELECT 1 FROM workspaces UNION SELECT 1 FROM accounts") === undefined) return;
+  throw new Failure(
+    "data_directory_unusable",
+    "The data directory holds workspaces or accounts of the embedded engine. Bring them to the server with `governd migrate --to URL`, or name a new data directory with --data-dir.",
+  );
+}

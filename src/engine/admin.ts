@@ -1,0 +1,67 @@
+/** The admin API of a self-hosted libSQL server (sqld): it creates namespaces. */
+import { ServerRefused } from "./hrana.ts";
+
+/** How long the admin API may take, ms. */
+const TIMEOUT_MS = 10_000;
+
+/** The longest string that a row or a parameter may be, bytes: only the creation of a namespace can set it. */
+const MAX_ROW_BYTES = 512 * 1024 * 1024;
+
+/** What a server says of a namespace. */
+interface NamespaceConfig {
+  durability_mode: string;
+}
+
+export class ServerAdmin {
+  constructor(
+    private readonly url: string,
+    private readonly token: string,
+  ) {}
+
+  /**
+   * Creates a namespace whose commits are on disk when they are answered. One that exists stays as it is.
+   * @throws {ServerRefused}
+   */
+  async create(namespace: string): Promise<void> {
+    const config = { durability_mode: "strong", max_row_size: MAX_ROW_BYTES };
+    const answered = await this.#request("POST", `v1/namespaces/${namespace}/create`, config);
+    if (answered.ok) return;
+    const text = await answered.text();
+    if (!/already exists/i.test(text)) throw new ServerRefused(answered.status, text.slice(0, 200));
+  }
+
+  /** Deletes a namespace, if there is one. @throws {ServerRefused} */
+  async delete(namespace: string): Promise<void> {
+    const answered = await this.#request("DELETE", `v1/namespaces/${namespace}`);
+    if (!answered.ok && answered.status !== 404) throw new ServerRefused(answered.status, await answered.text());
+  }
+
+  /** Returns the configuration of a namespace; null when there is none. @throws {ServerRefused} */
+  async config(namespace: string): Promise<NamespaceConfig | null> {
+    const answered = await this.#request("GET", `v1/namespaces/${namespace}/config`);
+    if (answered.status === 404) return null;
+    if (!answered.ok) throw new ServerRefused(answered.status, (await answered.text()).slice(0, 200));
+    return (await answered.json()) as NamespaceConfig;
+  }
+
+  /** Returns the status with which the API answers whoever has no key. */
+  async statusWithoutKey(): Promise<number> {
+    const answered = await fetch(this.#at("v1/namespaces/governd/config"), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    await answered.text();
+    return answered.status;
+  }
+
+  #at(path: string): string {
+    return new URL(path, this.url.endsWith("/") ? this.url : `${this.url}/`).href;
+  }
+
+  #request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<Response> {
+    return fetch(this.#at(path), {
+      method,
+      // The server takes its key in this scheme as it is, without base64.
+      headers: { authorization: `basic ${this.token}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+  }
+}

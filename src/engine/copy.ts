@@ -1,0 +1,317 @@
+/**
+ * The working copy of a database on a server: a file of the node, from which everything is read, and in which a group of
+ * operations is run before it is sent. The copy has no authority. Each group is committed on the server by a guard that
+ * fails unless the server's database is the one that the copy shows; only then is it committed here. So a copy may be
+ * behind, lost or destroyed at any time: what was computed from it is not told to anybody before the guard has held.
+ */
+import type { Connection } from "../store/connection.ts";
+import { NewerDatabase } from "../store/migrate.ts";
+import { transact } from "../store/transaction.ts";
+import type { Statement } from "./hrana.ts";
+import {
+  COMMITS_TABLE,
+  type CommitState,
+  type Namespace,
+  type Outcome,
+  query,
+  ServerUnavailable,
+} from "./namespace.ts";
+import { pages, rowsWith } from "./rows.ts";
+import {
+  ChangeCapture,
+  isNoTableOfCopies,
+  type Key,
+  type ReplicatedTable,
+  readTables,
+  statementsOf,
+  type Taken,
+} from "./tables.ts";
+
+/** Of the number of its newest commit, a copy keeps as much as fits into the header of its file. */
+const NUMBERS = 2 ** 31 - 1;
+
+/** Keys whose rows are asked for at once, and commits. */
+const KEYS_AT_ONCE = 1_000;
+const COMMITS_AT_ONCE = 500;
+/** How often a change is run at most when other nodes change the same database at the same time. */
+const MOST_RACES = 20;
+/** How long the server may take for a page of rows, ms. */
+const PAGE_DEADLINE_MS = 30_000;
+
+/** What the guard of a commit depends on. */
+interface CopyOptions {
+  /** The version of the schema, which nodes of an older version do not write to. */
+  format: number;
+  /** The table to which rows are appended by position; null when there is none. */
+  log: string | null;
+}
+
+/** Nobody knows yet whether a change was committed. */
+class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
+}
+
+/** There is nothing on the server. */
+export class NamespaceMissing extends Error {
+  override readonly name = "NamespaceMissing";
+}
+
+/** The server has a commit, and the copy could not take it: it is refreshed before it is used again. */
+class CopyFailed extends Error {
+  override readonly name = "CopyFailed";
+
+  constructor(cause: unknown) {
+    super("what was committed on the libSQL server could not be written here", { cause });
+  }
+}
+
+export class WorkingCopy {
+  readonly #capture: ChangeCapture;
+  /** The number of the server's newest commit that the copy has. */
+  #number = 0;
+  #isStale = true;
+  #logEnd = -1;
+
+  constructor(
+    private readonly connection: Connection,
+    readonly namespace: Namespace,
+    private readonly options: CopyOptions,
+  ) {
+    // What a crash of the machine takes from the copy is on the server.
+    connection.exec("PRAGMA synchronous = OFF");
+    this.#capture = new ChangeCapture(connection);
+  }
+
+  /** Whether the copy may differ from the server's database, so that it must be refreshed before it is written. */
+  get isStale(): boolean {
+    return this.#isStale || this.namespace.isUnsettled;
+  }
+
+  /** Has the next use refresh the copy. */
+  doubt(): void {
+    this.#isStale = true;
+  }
+
+  /** The number of the newest commit that it has. */
+  get number(): number {
+    return this.#number;
+  }
+
+  /** Makes the copy ready for a transaction, which is begun after it. */
+  prepare(): void {
+    this.#capture.watch();
+    this.#logEnd = this.#capture.logEnd();
+  }
+
+  /**
+   * Commits the open transaction on the server, and then here. When it returns `stale` or `unknown`, the transaction is
+   * still open and must be rolled back.
+   * @throws {ServerUnavailable} when nothing was written
+   */
+  async commit(guards: readonly Statement[]): Promise<Outcome> {
+    const taken = this.#capture.take(this.#logEnd);
+    if (taken.changes.size === 0) {
+      this.connection.exec("COMMIT");
+      return "committed";
+    }
+    const outcome = await this.#send(taken, guards);
+    return outcome === "committed" ? this.#commitHere() : outcome;
+  }
+
+  async #send({ changes, made, tables }: Taken, guards: readonly Statement[]): Promise<Outcome> {
+    const number = this.#number + 1;
+    const changed: Record<string, Key[]> = {};
+    for (const [name, { keys }] of changes) if (keys.length > 0) changed[name] = keys;
+    const definitions = made.map(({ definition }) => ({ sql: definition }));
+    const row = { number, format: this.options.format, changed: JSON.stringify(changed), guards };
+    const outcome = await this.namespace.commit(row, [...definitions, ...statementsOf(tables, changes)]);
+    if (outcome === "committed") this.#number = number;
+    else this.#isStale = true;
+    return outcome;
+  }
+
+  /**
+   * Runs `work`, which changes rows, on the copy, and commits what it changed on the server, again if another node was
+   * faster. Meanwhile readers of the copy see it as it was.
+   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {OutcomeUnknown}
+   */
+  async change<T>(work: () => T): Promise<T> {
+    for (let races = 1; ; races++) {
+      if (this.isStale) await this.refresh();
+      const { result, taken } = this.#tryOut(work);
+      if (taken.changes.size === 0) return result;
+      const outcome = await this.#send(taken, []);
+      if (outcome === "committed") {
+        this.#takeOver(taken);
+        return result;
+      }
+      if (outcome === "unknown") throw new OutcomeUnknown();
+      if (races === MOST_RACES) throw new ServerUnavailable("other nodes change the same data all the time");
+    }
+  }
+
+  #tryOut<T>(work: () => T): { result: T; taken: Taken } {
+    this.prepare();
+    this.connection.exec("BEGIN IMMEDIATE");
+    try {
+      const result = work();
+      return { result, taken: this.#capture.take(this.#logEnd) };
+    } finally {
+      if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
+    }
+  }
+
+  /** Makes here the changes that were committed on the server. */
+  #takeOver({ tables, changes }: Taken): void {
+    try {
+      transact(this.connection, () => {
+        for (const { sql, args = [] } of statementsOf(tables, changes)) this.connection.run(sql, args);
+        this.#capture.forget();
+        this.connection.exec(`PRAGMA application_id = ${this.#number % NUMBERS}`);
+      });
+    } catch {
+      // The next use refreshes the copy, and fails if it still cannot be written.
+      this.#isStale = true;
+    }
+  }
+
+  /** What is on the server is committed here, too. If that fails, its clients are not told that nothing was written. */
+  #commitHere(): Outcome {
+    try {
+      this.#end();
+      return "committed";
+    } catch (error) {
+      this.#isStale = true;
+      throw new CopyFailed(error);
+    }
+  }
+
+  #end(): void {
+    this.#capture.forget();
+    this.connection.exec(`PRAGMA application_id = ${this.#number % NUMBERS}`);
+    this.connection.exec("COMMIT");
+  }
+
+  /**
+   * Brings the copy up to date with the server; to be called without an open transaction.
+   * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerNamespace}
+   */
+  async refresh(): Promise<void> {
+    await this.namespace.settled();
+    const state = await this.#state();
+    const here = this.connection.value<number>("PRAGMA application_id") as number;
+    const number = here === 0 ? 0 : state.number - modulo(state.number - here, NUMBERS);
+    if (number === state.number) {
+      this.#number = number;
+      this.#isStale = false;
+      return;
+    }
+    this.prepare();
+    this.connection.exec("BEGIN IMMEDIATE");
+    try {
+      // Another process with the same file may have refreshed it meanwhile.
+      if (this.connection.value<number>("PRAGMA application_id") !== here) throw new CopyMoved();
+      this.#number = await (number < state.oldest - 1 || number === 0
+        ? this.#pullAll(state)
+        : this.#follow(number, state));
+      this.#end();
+    } catch (error) {
+      if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
+      if (error instanceof CopyMoved) return this.refresh();
+      throw error;
+    }
+    this.#isStale = false;
+  }
+
+  async #state(): Promise<CommitState> {
+    const state = await this.namespace.state();
+    if (state === null)
+      throw new NamespaceMissing(`the namespace ${this.namespace.name} on the libSQL server is empty`);
+    if (state.format > this.options.format) throw new NewerDatabase(state.format, this.options.format);
+    return state;
+  }
+
+  /** Makes the copy anew. Returns the number of the commit that it has then. */
+  async #pullAll(state: CommitState): Promise<number> {
+    const tables = await this.#matchTables();
+    for (const table of tables.values()) this.connection.run(`DELETE FROM ${table.name}`);
+    for (const table of tables.values()) {
+      for await (const rows of pages(this.namespace, table)) this.#apply(table, { rows, gone: [] });
+    }
+    // What was committed meanwhile is partly in it.
+    return this.#follow(state.number, await this.#state());
+  }
+
+  /** Applies what was committed after commit `number`. Returns the number of the commit that the copy has then. */
+  async #follow(number: number, state: CommitState): Promise<number> {
+    let [from, to] = [number, state];
+    while (from < to.number) {
+      await this.#applyCommits(from, to);
+      from = to.number;
+      to = await this.#state();
+    }
+    return from;
+  }
+
+  async #applyCommits(from: number, to: CommitState): Promise<void> {
+    const changed = await this.#changedKeys(from, to.number);
+    const tables = await this.#matchTables();
+    const { log: logName } = this.options;
+    for (const [name, keys] of changed) {
+      const table = tables.get(name);
+      if (table === undefined) throw new Error(`the server has changes of an unknown table ${name}`);
+      await this.#applyKeys(table, [...keys]);
+    }
+    const log = logName === null ? undefined : tables.get(logName);
+    if (log === undefined) return;
+    const end = this.connection.value<number>(`SELECT max(${log.keyColumns}) FROM ${log.name}`) ?? -1;
+    for await (const rows of pages(this.namespace, log, end)) this.#apply(log, { rows, gone: [] });
+  }
+
+  async #changedKeys(from: number, to: number): Promise<Map<string, Set<Key>>> {
+    const changed = new Map<string, Set<Key>>();
+    const sql = `SELECT number, changed FROM ${COMMITS_TABLE} WHERE number > ? AND number <= ? ORDER BY number LIMIT ?`;
+    for (let at = from; at < to; ) {
+      const [rows = []] = await this.namespace.read([query(sql, at, to, COMMITS_AT_ONCE)], PAGE_DEADLINE_MS);
+      for (const [number, text] of rows as [number, string][]) {
+        if (number !== ++at) throw new Error("a commit is missing on the server");
+        for (const [name, keys] of Object.entries(JSON.parse(text) as Record<string, Key[]>)) {
+          const known = changed.get(name) ?? new Set();
+          changed.set(name, known);
+          for (const key of keys) known.add(key);
+        }
+      }
+      if (rows.length === 0) throw new Error("a commit is missing on the server");
+    }
+    return changed;
+  }
+
+  async #applyKeys(table: ReplicatedTable, keys: Key[]): Promise<void> {
+    for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
+      const some = keys.slice(from, from + KEYS_AT_ONCE);
+      const found = await rowsWith(this.namespace, table, some);
+      this.#apply(table, { rows: [...found.values()], gone: some.filter((key) => !found.has(key)) });
+    }
+  }
+
+  #apply(table: ReplicatedTable, changes: { rows: string[]; gone: Key[] }): void {
+    for (const { sql, args = [] } of statementsOf(new Map([[table.name, table]]), new Map([[table.name, changes]])))
+      this.connection.run(sql, args);
+  }
+
+  /** The tables of the server. Those that the copy lacks are made. */
+  async #matchTables(): Promise<Map<string, ReplicatedTable>> {
+    const here = readTables(this.connection);
+    const sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
+    const [rows = []] = await this.namespace.read([query(sql)]);
+    for (const [name, definition] of rows as [string, string][]) {
+      if (!isNoTableOfCopies(name) && !here.has(name)) this.connection.exec(definition);
+    }
+    return readTables(this.connection);
+  }
+}
+
+const modulo = (value: number, by: number): number => ((value % by) + by) % by;
+
+/** Another process changed the file of the copy. */
+class CopyMoved extends Error {}

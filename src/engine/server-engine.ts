@@ -1,0 +1,131 @@
+/** Workspaces on a libSQL server: where their namespaces are, and how a node opens and creates them. */
+import { existsSync } from "node:fs";
+import type { ServerOptions } from "../settings/server-options.ts";
+import type { Connection } from "../store/connection.ts";
+import { checked } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { openMigrated } from "../store/migrate.ts";
+import { removeDatabase } from "../store/remove.ts";
+import type { Engine } from "../workspace/engine.ts";
+import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+import { checkTail, type Head } from "../workspace/head.ts";
+import { DamagedWorkspace, MissingWorkspace } from "../workspace/storage-failure.ts";
+import { ServerAdmin } from "./admin.ts";
+import { NamespaceMissing, WorkingCopy } from "./copy.ts";
+import { HranaServer, ServerRefused } from "./hrana.ts";
+import { Namespace, query } from "./namespace.ts";
+import { FIRST_COMMIT, pushInto } from "./push.ts";
+
+/** The namespace of the control database. */
+export const CONTROL_NAMESPACE = "governd-control";
+
+/** The namespace of a workspace: a label of a host name, which has no underscore. */
+export const namespaceOf = (workspaceId: string): string => workspaceId.replace("_", "-");
+
+/** The table of a workspace's events. */
+const LOG = "events";
+
+const COPY_OPTIONS = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
+
+/** The guard of a commit: the table allows no other value of `one`. */
+const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
+
+/** A workspace that is open for writing: its working copy. */
+export interface OpenedCopy {
+  connection: Connection;
+  engine: Engine;
+}
+
+export class ServerEngine {
+  readonly #server: HranaServer;
+  readonly #admin: ServerAdmin | null;
+
+  constructor(
+    { url, authToken, adminUrl, adminToken }: ServerOptions,
+    private readonly onWarning: (warning: string) => void,
+  ) {
+    this.#server = new HranaServer(url, authToken);
+    this.#admin = adminUrl === null || adminToken === null ? null : new ServerAdmin(adminUrl, adminToken);
+  }
+
+  namespace(name: string): Namespace {
+    return new Namespace(name, { server: this.#server, onWarning: this.onWarning });
+  }
+
+  /** Creates a namespace, unless there is one. Without an admin API, all exist. @throws {ServerRefused} */
+  async ensureNamespace(name: string): Promise<void> {
+    await this.#admin?.create(name);
+  }
+
+  /** Deletes the namespace of a workspace that nobody has used. */
+  async discard(workspaceId: string): Promise<void> {
+    await this.#admin?.delete(namespaceOf(workspaceId));
+  }
+
+  /** Reports whether the log of a workspace has the event with this id. Returns null when there is no such log. */
+  async holds(workspaceId: string, eventId: string): Promise<boolean | null> {
+    const namespace = this.namespace(namespaceOf(workspaceId));
+    try {
+      if ((await namespace.state()) === null) return null;
+      // The newest event is the likeliest, and the server has no index by id.
+      const sql = `SELECT 1 FROM ${LOG} WHERE body ->> '$.id' = ? ORDER BY seq DESC LIMIT 1`;
+      const [rows = []] = await namespace.read([query(sql, eventId)]);
+      return rows.length > 0;
+    } catch (error) {
+      if (error instanceof ServerRefused && error.isNotFound) return null;
+      throw error;
+    }
+  }
+
+  /** Brings a file with a new workspace to the server. */
+  async publish(workspaceId: string, connection: Connection): Promise<void> {
+    await this.ensureNamespace(namespaceOf(workspaceId));
+    const namespace = this.namespace(namespaceOf(workspaceId));
+    await pushInto(namespace, connection, COPY_OPTIONS);
+    connection.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
+  }
+
+  /**
+   * Opens the working copy of a workspace in a file, which is made when it is missing, and brings it up to date.
+   * @throws {ServerUnavailable}; {MissingWorkspace} when the server has no such workspace; {DamagedWorkspace}
+   */
+  async open(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<OpenedCopy> {
+    const isNew = !existsSync(path);
+    const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
+    const copy = new WorkingCopy(connection, this.namespace(namespaceOf(workspaceId)), COPY_OPTIONS);
+    try {
+      requireCopy(connection);
+      await copy.refresh();
+      checked(connection, (opened) => {
+        if (checkTail(opened) !== workspaceId) throw new DamagedWorkspace("the namespace holds another workspace");
+      });
+    } catch (error) {
+      connection.close();
+      if (isNew) removeDatabase(path);
+      throw error instanceof NamespaceMissing ? new MissingWorkspace(error.message) : error;
+    }
+    return { connection, engine: engineOf(copy) };
+  }
+}
+
+/** @throws {DamagedWorkspace} for a workspace that is kept in this file alone: making it a copy would destroy it */
+function requireCopy(connection: Connection): void {
+  const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
+  if (isCopy || connection.value("SELECT 1 FROM head") === undefined) return;
+  throw new DamagedWorkspace(
+    "the file is no copy of a workspace on a libSQL server: bring it there with `governd migrate`",
+  );
+}
+
+/** Returns the engine of a workspace on a server. */
+function engineOf(copy: WorkingCopy): Engine {
+  return {
+    async begin() {
+      const isStale = copy.isStale;
+      if (isStale) await copy.refresh();
+      copy.prepare();
+      return isStale;
+    },
+    commit: ({ seq, hash }: Head) => copy.commit([{ sql: GUARD, args: [seq, hash] }]),
+  };
+}

@@ -1,0 +1,45 @@
+/** The libSQL server that the settings name. */
+import { readText } from "../failure.ts";
+import type { SettingName, Settings } from "./definitions.ts";
+import { isTokenPath } from "./token.ts";
+
+/** A libSQL server, as plain data that can be sent to threads. */
+export interface ServerOptions {
+  url: string;
+  /** Null for a server that asks for none. */
+  authToken: string | null;
+  /** Null: all namespaces exist. */
+  adminUrl: string | null;
+  adminToken: string | null;
+  /** Replicas of the server. */
+  replicaUrls: readonly string[];
+}
+
+/** The settings that say which server has the workspaces; commands take them, too. */
+const SERVER_SETTINGS = [
+  "engine",
+  "engine_url",
+  "engine_admin_url",
+  "engine_auth_token",
+  "engine_admin_token",
+] as const satisfies readonly SettingName[];
+
+/**
+ * Returns the server that has the workspaces; null for the embedded engine.
+ * @throws {Failure} `invalid_settings` when the file of a token cannot be read
+ */
+export function serverOptions(
+  settings: Pick<Settings, (typeof SERVER_SETTINGS)[number] | "replica_urls">,
+): ServerOptions | null {
+  if (settings.engine === "embedded" || settings.engine_url === null) return null;
+  return {
+    url: settings.engine_url,
+    authToken: tokenOf(settings.engine_auth_token, "the token of the libSQL server"),
+    adminUrl: settings.engine_admin_url,
+    adminToken: tokenOf(settings.engine_admin_token, "the key of the admin API"),
+    replicaUrls: settings.replica_urls,
+  };
+}
+
+const tokenOf = (setting: string | null, what: string): string | null =>
+  setting === null || !isTokenPath(setting) ? setting : readText("invalid_settings", setting, what).trim();

@@ -1,0 +1,75 @@
+/** The working copies of workspaces that a libSQL server has, and the turns of what waits for the server. */
+import { type OpenedCopy, ServerEngine } from "../../engine/server-engine.ts";
+import type { ServerOptions } from "../../settings/server-options.ts";
+import type { EncryptionKey } from "../../store/encryption.ts";
+import { nextTurn } from "../../timer.ts";
+import type { BatchQueue } from "../batch-queue.ts";
+import type { FromWriter } from "../messages.ts";
+
+interface CopiesParts {
+  server: ServerOptions;
+  encryptionKey: EncryptionKey | null;
+  pathOf(workspaceId: string): string;
+  post(message: FromWriter): void;
+}
+
+export class Copies {
+  readonly #engine: ServerEngine;
+  /** Those that are about to be used, by workspace. */
+  readonly #opened = new Map<string, OpenedCopy>();
+
+  constructor(private readonly parts: CopiesParts) {
+    this.#engine = new ServerEngine(parts.server, (warning) => parts.post({ kind: "warning", warning }));
+  }
+
+  /** Opens the copy of a workspace and brings it up to date. @throws as {@link ServerEngine.open} */
+  readonly open = async (workspaceId: string): Promise<void> => {
+    const { pathOf, encryptionKey } = this.parts;
+    this.#opened.set(workspaceId, await this.#engine.open(workspaceId, pathOf(workspaceId), encryptionKey));
+  };
+
+  /** Returns the copy that {@link open} opened. It is the caller's from now on. */
+  take(workspaceId: string): OpenedCopy {
+    const opened = this.#opened.get(workspaceId);
+    if (opened === undefined) throw new Error("a working copy is taken before it was opened");
+    this.#opened.delete(workspaceId);
+    return opened;
+  }
+}
+
+/** Runs batches of different workspaces beside one another: most of the time, they wait for the server. */
+export class BesideOneAnother<T extends { readonly workspaceId: string }> {
+  /** Workspaces that have a batch under way. */
+  readonly #busy = new Set<string>();
+
+  constructor(
+    private readonly batches: BatchQueue<T>,
+    private readonly serve: (workspaceId: string, group: readonly T[]) => Promise<void>,
+    private readonly onFailure: (error: unknown) => void,
+  ) {}
+
+  /** Begins the batches that wait, after other operations of the same moment have joined them. */
+  begin(): void {
+    nextTurn().then(() => this.#beginAll(), this.onFailure);
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  async ended(): Promise<void> {
+    while (!this.batches.isEmpty || this.#busy.size > 0) await nextTurn();
+  }
+
+  #beginAll(): void {
+    for (;;) {
+      const next = this.batches.take((workspaceId) => this.#busy.has(workspaceId));
+      if (next === null) return;
+      const { workspaceId, group } = next;
+      this.#busy.add(workspaceId);
+      void this.serve(workspaceId, group)
+        .catch(this.onFailure)
+        .finally(() => {
+          this.#busy.delete(workspaceId);
+          this.begin();
+        });
+    }
+  }
+}
