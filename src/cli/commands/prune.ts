@@ -105,7 +105,7 @@ const holdDays = (options: object): number => settingsOf(options).sink_hold_days
 /** Returns what the sinks of the workspace have not delivered and may still wait for; null when that is nothing. */
 async function heldForSinks(options: PruneOptions, reader: Reader): Promise<Hold | null> {
   const days = holdDays(options);
-  const sinks = consult(options, ({ connection }) => listSinks(connection, options.workspace));
+  const sinks = await consult(options, ({ connection }) => listSinks(connection, options.workspace));
   return days === 0 ? null : await holdOf(reader, sinks, systemClock() - days * DAY_MS);
 }
 
