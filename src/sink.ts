@@ -59,11 +59,13 @@ export interface SinkWish extends SinkSettings, SinkCredentials {
   start: SinkStart;
 }
 
-/** Why the last delivery failed. It holds no secret. */
+/** Why the last delivery failed, or what of it was not accepted. It holds no secret. */
 export interface SinkError {
   /** Ms since the Unix epoch. */
   at: number;
   message: string;
+  /** Set when the delivery was acknowledged, except for what the message says. */
+  isPartial?: true;
 }
 
 /** How far a sink has come: all that changes with deliveries. */

@@ -25,6 +25,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["erase", async () => (await import("./commands/erase.ts")).addErase],
   ["audit", async () => (await import("./commands/audit.ts")).addAudit],
   ["account", async () => (await import("./commands/account.ts")).addAccountCommands],
+  ["sink", async () => (await import("./commands/sink.ts")).addSinkCommands],
   ["prune", async () => (await import("./commands/prune.ts")).addPrune],
   ["compact", async () => (await import("./commands/compact.ts")).addCompact],
   ["rekey", async () => (await import("./commands/rekey.ts")).addRekey],

@@ -14,10 +14,11 @@ import {
   type SinkActParts,
   type SinkDone,
 } from "../control/sinks/acts.ts";
+import { shownSink, sinkConfig, stateOf } from "../control/sinks/shown.ts";
 import { findSink, listSinks, SinkKey, type SinkRecord, storeProgress } from "../control/sinks/sinks.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { Failure, messageOf } from "../failure.ts";
-import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
+import type { RandomPool } from "../ids.ts";
 import type { SinkLag } from "../metrics/sinks.ts";
 import { isAct, type OperationInputs, type ReportName } from "../operations.ts";
 import { Problem } from "../problem.ts";
@@ -158,27 +159,7 @@ export class Sinks implements AsyncDisposable {
   }
 
   #show(sink: SinkRecord): object {
-    const { position, lag, isFailing, deliveredAt, lastError } = this.#states.get(sink.id) ?? stateOf(sink);
-    const { id, type, url, format, filter, includeDetails, start, enabled, ca, clientCertificate } = sink;
-    return {
-      id,
-      type,
-      url,
-      format,
-      filter,
-      include_details: includeDetails,
-      start,
-      enabled,
-      ca,
-      client_certificate: clientCertificate,
-      created_at: showTime(sink.createdAt),
-      created_by: sink.createdBy,
-      state: !enabled ? "disabled" : isFailing ? "failing" : "ok",
-      position,
-      lag,
-      last_delivery_at: showTimeOrNull(deliveredAt),
-      last_error: lastError && { at: showTime(lastError.at), message: lastError.message },
-    };
+    return shownSink(sink, this.#states.get(sink.id) ?? stateOf(sink));
   }
 
   /** Has what the control database holds now delivered. */
@@ -215,9 +196,7 @@ export class Sinks implements AsyncDisposable {
   }
 
   #configOf(sink: SinkRecord): SinkConfig {
-    const { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate } = sink;
-    const settings = { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate };
-    return { ...settings, ...this.#key.decrypt(sink) };
+    return sinkConfig(sink, this.#key);
   }
 
   #note(state: SinkState): void {
@@ -280,14 +259,3 @@ const sinkIdOf = (input: unknown): string => (input as { sinkId: string }).sinkI
 
 const shown = (status: number, body: object): Reply<never> =>
   unrecorded({ kind: "json", status, body: JSON.stringify(body) });
-
-const stateOf = ({ id, position, deliveredAt, lastError }: SinkRecord): SinkState => ({
-  id,
-  position,
-  deliveredAt,
-  lastError,
-  lag: null,
-  isFailing: lastError !== null,
-  delivered: 0,
-  failed: 0,
-});

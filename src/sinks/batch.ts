@@ -47,6 +47,12 @@ export async function firstPosition(reader: Reader, id: string, start: SinkStart
   return ((await seqOfSinkCreation(reader, id)) ?? -1) + 1;
 }
 
+/** Returns the number of events behind a sink that is not being delivered to at the moment. */
+export async function eventsBehind(reader: Reader, sink: Pick<SinkConfig, "id" | "start">, position: number | null) {
+  const next = position === null ? await firstPosition(reader, sink.id, sink.start) : position + 1;
+  return Math.max((await headOf(reader)) + 1 - next, 0);
+}
+
 /** Positions that are looked at, at most, for events to be sent again. */
 const MAX_LOOKED_BACK = 10_000;
 

@@ -130,7 +130,7 @@ export class Delivery implements AsyncDisposable {
     if (batch.lines.length > 0) {
       const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]);
       const refused = await receiver.send(batch, signal);
-      lastError = refused === null ? null : { at: clock(), message: refused };
+      lastError = refused === null ? null : { at: clock(), message: refused, isPartial: true };
       this.#set({ deliveredAt: clock(), delivered: this.#state.delivered + 1 });
     }
     this.#batch = null;

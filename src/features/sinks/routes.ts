@@ -1,39 +1,9 @@
 /** The HTTP routes of sinks. */
-import type { Static } from "@sinclair/typebox";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { type RouteRequest, route } from "../../http/route.ts";
 import { Deleted } from "../../http/shapes.ts";
-import type { SinkCredentials, SinkSettings } from "../../sink.ts";
+import { askedOf, wishOf } from "./asked.ts";
 import { ChangedSink, NewSink, SinkList, SinkShape, SinkTested } from "./schema.ts";
-
-/** Returns what a body asks for; members that it does not have are left out. */
-function askedOf(body: Static<typeof ChangedSink>): Partial<SinkSettings & SinkCredentials> {
-  const { url, format, filter, include_details, enabled, ca, client_certificate, client_key, token } = body;
-  const asked = {
-    url,
-    format,
-    filter,
-    includeDetails: include_details,
-    enabled,
-    ca,
-    clientCertificate: client_certificate,
-    clientKey: client_key,
-    token,
-  };
-  return Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
-}
-
-/** What a new sink has that its wish does not say. */
-const DEFAULTS = {
-  format: "governd",
-  filter: {},
-  includeDetails: false,
-  enabled: true,
-  ca: null,
-  clientCertificate: null,
-  clientKey: null,
-  token: null,
-} as const;
 
 /** Returns the sink that a path names. @throws {Problem} `forbidden` for a key that is limited to agents */
 function namedSink({ params, principal }: Pick<RouteRequest<"id", unknown, unknown>, "params" | "principal">) {
@@ -61,9 +31,9 @@ export const sinkRoutes = [
     at: "POST /v1/sinks",
     body: NewSink,
     retryable: false,
-    input: ({ principal, body: { type, url, start = "now", ...others } }) => {
+    input: ({ principal, body }) => {
       checkWorkspaceWide(principal);
-      return { type, url, start, ...DEFAULTS, ...askedOf(others) };
+      return wishOf(body);
     },
     summary: "Create a sink",
     description:

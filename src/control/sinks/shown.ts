@@ -1,0 +1,49 @@
+/** A sink as the API and the command line show it, and as it is delivered to. */
+import { showTime, showTimeOrNull } from "../../ids.ts";
+import type { SinkConfig } from "../../sinks/config.ts";
+import type { SinkState } from "../../sinks/delivery.ts";
+import type { SinkKey, SinkRecord } from "./sinks.ts";
+
+/** Returns what is known of a sink without the daemon that delivers to it. */
+export const stateOf = ({ id, position, deliveredAt, lastError }: SinkRecord): SinkState => ({
+  id,
+  position,
+  deliveredAt,
+  lastError,
+  lag: null,
+  isFailing: lastError !== null && lastError.isPartial !== true,
+  delivered: 0,
+  failed: 0,
+});
+
+/** Returns a sink without its secrets. */
+export function shownSink(sink: SinkRecord, state: SinkState) {
+  const { position, lag, isFailing, deliveredAt, lastError } = state;
+  const { id, type, url, format, filter, includeDetails, start, enabled, ca, clientCertificate } = sink;
+  return {
+    id,
+    type,
+    url,
+    format,
+    filter,
+    include_details: includeDetails,
+    start,
+    enabled,
+    ca,
+    client_certificate: clientCertificate,
+    created_at: showTime(sink.createdAt),
+    created_by: sink.createdBy,
+    state: !enabled ? "disabled" : isFailing ? "failing" : "ok",
+    position,
+    lag,
+    last_delivery_at: showTimeOrNull(deliveredAt),
+    last_error: lastError && { at: showTime(lastError.at), message: lastError.message },
+  };
+}
+
+/** Returns a sink with its secrets, as the thread that delivers is told of it. @throws {KeyUnusable} */
+export function sinkConfig(sink: SinkRecord, key: SinkKey): SinkConfig {
+  const { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate } = sink;
+  const settings = { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate };
+  return { ...settings, ...key.decrypt(sink) };
+}
