@@ -16,6 +16,7 @@ type FailureCode =
   | "destination_unusable"
   | "not_found"
   | "busy"
+  | "engine_unavailable"
   | "outcome_unknown"
   | "evidence_unreadable"
   | "path_unusable"

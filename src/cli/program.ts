@@ -28,6 +28,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["sink", async () => (await import("./commands/sink.ts")).addSinkCommands],
   ["prune", async () => (await import("./commands/prune.ts")).addPrune],
   ["compact", async () => (await import("./commands/compact.ts")).addCompact],
+  ["migrate", async () => (await import("./commands/migrate.ts")).addMigrate],
   ["rekey", async () => (await import("./commands/rekey.ts")).addRekey],
   ["backup", async () => (await import("./commands/backup.ts")).addBackup],
   ["restore", async () => (await import("./commands/backup.ts")).addRestore],

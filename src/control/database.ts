@@ -11,6 +11,7 @@ import issuer from "../../sql/control/008-issuer.sql" with { type: "text" };
 import { holdLock } from "../datadir/file-lock.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
+import { AT_HOME, placeOf } from "../engine/place.ts";
 import { ServerEngine } from "../engine/server-engine.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
@@ -87,8 +88,11 @@ export class ControlDatabase implements Disposable {
    */
   static async openShared(directory: DataDirectory, onWarning: (warning: string) => void): Promise<ControlDatabase> {
     const opened = ControlDatabase.open(directory);
-    if (directory.server === null) return opened;
     try {
+      if (directory.server === null) {
+        requireAtHome(opened.connection);
+        return opened;
+      }
       const engine = new ServerEngine(directory.server, onWarning);
       opened.#shared = await SharedControl.open(engine, opened.connection, CONTROL_MIGRATIONS.length);
       return opened;
@@ -194,6 +198,14 @@ export class ControlDatabase implements Disposable {
     this.#shared?.close();
     this.connection.close();
   }
+}
+
+/** @throws {Failure} `invalid_settings` for the copy of a database that is on a server: what is written to it would be lost */
+function requireAtHome(connection: Connection): void {
+  if (placeOf(connection) === AT_HOME) return;
+  const advice =
+    'Set engine = "libsql-server" and engine_url, or bring everything back with `governd migrate --to embedded`.';
+  throw new Failure("invalid_settings", `The data directory is a copy of what is on a libSQL server. ${advice}`);
 }
 
 const numberOfCommits = (connection: Connection): string =>

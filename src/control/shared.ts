@@ -33,8 +33,9 @@ export class SharedControl {
     await engine.ensureNamespace(CONTROL_NAMESPACE);
     const namespace = engine.namespace(CONTROL_NAMESPACE);
     const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
-    if (!isCopy) requireEmpty(connection);
-    if ((await namespace.state()) === null) {
+    const isUsed = (await namespace.state()) !== null;
+    if (!isCopy && isUsed) requireEmpty(connection);
+    if (!isUsed) {
       if (isCopy) throw new Failure("data_directory_unusable", LOST);
       await pushFirst(namespace, connection, format);
     }

@@ -49,6 +49,8 @@ export function dataDirectory(
     compactResult: join(root, "compact.result"),
     /** Exists while a backup is being restored into this directory, which is unusable until then. */
     unfinished: join(root, "restore.unfinished"),
+    /** How far `governd migrate` is, while it moves workspaces. */
+    migration: join(root, "migration"),
     /** One database for each workspace. */
     workspaces: join(root, "workspaces"),
     /** One seal file for each workspace. */

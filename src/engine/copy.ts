@@ -39,7 +39,7 @@ const MOST_RACES = 20;
 const PAGE_DEADLINE_MS = 30_000;
 
 /** What the guard of a commit depends on. */
-interface CopyOptions {
+export interface CopyOptions {
   /** The version of the schema, which nodes of an older version do not write to. */
   format: number;
   /** The table to which rows are appended by position; null when there is none. */

@@ -79,6 +79,11 @@ export class Namespace {
     private readonly options: NamespaceOptions,
   ) {}
 
+  /** The address of the server. */
+  get url(): string {
+    return this.options.server.url;
+  }
+
   /** Waits until it is known how the last commit ended. @throws {ServerUnavailable} when that takes too long */
   async settled(): Promise<void> {
     if (this.#unsettled === null) return;

@@ -13,7 +13,9 @@ import { DamagedWorkspace, MissingWorkspace } from "../workspace/storage-failure
 import { ServerAdmin } from "./admin.ts";
 import { NamespaceMissing, WorkingCopy } from "./copy.ts";
 import { HranaServer, ServerRefused } from "./hrana.ts";
+import { MovingEngine } from "./moving-engine.ts";
 import { Namespace, query } from "./namespace.ts";
+import { AT_HOME, placeOf } from "./place.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
 
 /** The namespace of the control database. */
@@ -25,7 +27,7 @@ export const namespaceOf = (workspaceId: string): string => workspaceId.replace(
 /** The table of a workspace's events. */
 const LOG = "events";
 
-const COPY_OPTIONS = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
+export const WORKSPACE_COPY = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
 
 /** The guard of a commit: the table allows no other value of `one`. */
 const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
@@ -81,7 +83,7 @@ export class ServerEngine {
   async publish(workspaceId: string, connection: Connection): Promise<void> {
     await this.ensureNamespace(namespaceOf(workspaceId));
     const namespace = this.namespace(namespaceOf(workspaceId));
-    await pushInto(namespace, connection, COPY_OPTIONS);
+    await pushInto(namespace, connection, WORKSPACE_COPY);
     connection.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
   }
 
@@ -92,10 +94,15 @@ export class ServerEngine {
   async open(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<OpenedCopy> {
     const isNew = !existsSync(path);
     const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
-    const copy = new WorkingCopy(connection, this.namespace(namespaceOf(workspaceId)), COPY_OPTIONS);
+    let made: WorkingCopy | null = null;
+    // One for each connection: it notes what changes.
+    const copy = () => {
+      made ??= new WorkingCopy(connection, this.namespace(namespaceOf(workspaceId)), WORKSPACE_COPY);
+      return made;
+    };
+    const engine = new MovingEngine(connection, () => engineOf(copy()));
     try {
-      requireCopy(connection);
-      await copy.refresh();
+      if (isOfCopy(connection)) await copy().refresh();
       checked(connection, (opened) => {
         if (checkTail(opened) !== workspaceId) throw new DamagedWorkspace("the namespace holds another workspace");
       });
@@ -104,18 +111,13 @@ export class ServerEngine {
       if (isNew) removeDatabase(path);
       throw error instanceof NamespaceMissing ? new MissingWorkspace(error.message) : error;
     }
-    return { connection, engine: engineOf(copy) };
+    return { connection, engine };
   }
 }
 
-/** @throws {DamagedWorkspace} for a workspace that is kept in this file alone: making it a copy would destroy it */
-function requireCopy(connection: Connection): void {
-  const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
-  if (isCopy || connection.value("SELECT 1 FROM head") === undefined) return;
-  throw new DamagedWorkspace(
-    "the file is no copy of a workspace on a libSQL server: bring it there with `governd migrate`",
-  );
-}
+/** Whether a file is to be a copy: it is one, or holds nothing yet. A workspace that was not moved yet is served from its file. */
+const isOfCopy = (connection: Connection): boolean =>
+  placeOf(connection) > AT_HOME || connection.value("SELECT 1 FROM head") === undefined;
 
 /** Returns the engine of a workspace on a server. */
 function engineOf(copy: WorkingCopy): Engine {

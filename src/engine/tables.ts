@@ -25,7 +25,7 @@ const MOST_IN_PARAMETER = 4 * 1024 * 1024;
 export type Key = number | string;
 
 /** Rows of one table that are to be put, as JSON arrays of their columns, and keys of rows that are gone. */
-interface TableChanges {
+export interface TableChanges {
   rows: string[];
   gone: Key[];
   /** The keys of both, but for those of events that were appended. */
@@ -61,7 +61,27 @@ export class ReplicatedTable {
 
   /** SQL: a row as JSON. */
   get rowJson(): string {
-    return `json_array(${this.#columns.map(jsonValue("")).join(", ")})`;
+    return this.rowOf("");
+  }
+
+  /** SQL: a row, whose columns `prefix` qualifies, as JSON. */
+  rowOf(prefix: string): string {
+    return `json_array(${this.#columns.map(jsonValue(prefix)).join(", ")})`;
+  }
+
+  /** SQL: the condition that rows, which these prefixes qualify, have one key. */
+  isSameKey(one: string, other: string): string {
+    return this.#key.map(({ name }) => `${one}${name} = ${other}${name}`).join(" AND ");
+  }
+
+  /** SQL: the condition that a row is missing in a join by its key, of which no column is NULL. */
+  isMissing(prefix: string): string {
+    return `${prefix}${(this.#key[0] as Column).name} IS NULL`;
+  }
+
+  /** SQL: the condition that rows differ, or the other one is missing in a join by their key. */
+  differsFrom(one: string, other: string): string {
+    return `NOT (${this.#columns.map(({ name }) => `${one}${name} IS ${other}${name}`).join(" AND ")})`;
   }
 
   /** SQL: the key of a row, whose columns `prefix` qualifies. */

@@ -16,7 +16,7 @@ export interface ServerOptions {
 }
 
 /** The settings that say which server has the workspaces; commands take them, too. */
-const SERVER_SETTINGS = [
+export const SERVER_SETTINGS = [
   "engine",
   "engine_url",
   "engine_admin_url",

@@ -42,6 +42,7 @@ export class TestDaemon implements AsyncDisposable {
   readonly #confidences: Confidences | null;
   readonly #workspaceKeys: string[] = [];
   #launched: Launched;
+  #isStopped = false;
 
   private constructor(
     directory: TemporaryDirectory,
@@ -131,8 +132,9 @@ export class TestDaemon implements AsyncDisposable {
 
   /** Restarts the daemon on the same directory, with its clock moved, or with other settings. */
   async restart(clockOffsetMs = 0, settings: Partial<Settings> = {}): Promise<void> {
-    await this.#stop();
+    await this.stop();
     this.#launched = await launch({ ...this.#settings, ...settings }, clockOffsetMs, this.#log);
+    this.#isStopped = false;
   }
 
   /** Moves the clock of the main thread, by which sessions and keys end. Threads keep theirs until the next start. */
@@ -155,14 +157,17 @@ export class TestDaemon implements AsyncDisposable {
     return confidences;
   }
 
-  async #stop(): Promise<void> {
+  /** Stops the daemon; `restart` starts it again. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
     await this.#launched.daemon[Symbol.asyncDispose]();
     await this.#launched.logger[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const leaks = this.#confidences === null ? null : await this.#searched(this.#confidences);
-    await this.#stop();
+    await this.stop();
     leaks?.assertKeptBy("the log", this.#log.text);
     for (const view of this.#views) view[Symbol.dispose]();
     this.#directory[Symbol.dispose]();

@@ -1,0 +1,62 @@
+/** Verifies what was moved on both sides: the file, and what the server has, which is pulled into another file. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { verifyWorkspaceCopy } from "../backup/verify-copy.ts";
+import { type DataDirectory, dataDirectory, foldersOf, workspaceFile } from "../datadir/layout.ts";
+import { makePrivateDirectory } from "../datadir/private-files.ts";
+import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
+import type { Namespace } from "../engine/namespace.ts";
+import { CLOSED_FORMAT } from "../engine/place.ts";
+import { openConnection } from "../store/connection.ts";
+import { openMigrated } from "../store/migrate.ts";
+import { copyDatabase } from "../store/snapshot.ts";
+import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
+
+interface Sides {
+  directory: DataDirectory;
+  workspaceId: string;
+  namespace: Namespace;
+  options: CopyOptions;
+}
+
+/** Returns why one of both sides is not good, or the other one's; null when both are. */
+export async function problemOfSides({ directory, workspaceId, namespace, options }: Sides): Promise<string | null> {
+  const [here, there] = ["here", "there"].map((side) => draft(directory, side)) as [DataDirectory, DataDirectory];
+  try {
+    copyDatabase(workspaceFile(directory, workspaceId), workspaceFile(here, workspaceId), directory.encryptionKey);
+    await pull(workspaceFile(there, workspaceId), there, namespace, options);
+    for (const [side, name] of [
+      [here, "in the data directory"],
+      [there, "on the server"],
+    ] as const) {
+      const verdict = await verifyWorkspaceCopy(side, workspaceId);
+      if (!verdict.good) return `what is ${name} does not verify: ${verdict.reason}`;
+    }
+    return haveOneLog(here, there, workspaceId) ? null : "the logs of both sides differ";
+  } finally {
+    for (const { root } of [here, there]) rmSync(root, { recursive: true, force: true });
+  }
+}
+
+function draft(directory: DataDirectory, side: string): DataDirectory {
+  const made = dataDirectory(join(directory.migration, side), directory.encryptionKey);
+  rmSync(made.root, { recursive: true, force: true });
+  for (const folder of foldersOf(made)) makePrivateDirectory(folder);
+  return made;
+}
+
+async function pull(path: string, { encryptionKey }: DataDirectory, namespace: Namespace, options: CopyOptions) {
+  using connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
+  await new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT }).refresh();
+}
+
+/** Whether the shorter log is the beginning of the longer one: hashes are chained, so one hash speaks for all before it. */
+function haveOneLog(here: DataDirectory, there: DataDirectory, workspaceId: string): boolean {
+  const open = (side: DataDirectory) =>
+    openConnection(workspaceFile(side, workspaceId), { readOnly: true, encryptionKey: side.encryptionKey });
+  using one = open(here);
+  using other = open(there);
+  const ends = [one, other].map((side) => side.value<number>("SELECT seq FROM head") ?? -1);
+  const hash = (side: typeof one) => side.value<string>("SELECT hash FROM events WHERE seq = ?", [Math.min(...ends)]);
+  return hash(one) !== undefined && hash(one) === hash(other);
+}

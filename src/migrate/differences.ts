@@ -1,0 +1,108 @@
+/** What is to be sent to a server so that it has a database: all of its rows, or what differs from what was sent before. */
+import { type Key, type ReplicatedTable, readTables, type TableChanges } from "../engine/tables.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+
+/** Most text of rows in one piece, UTF-16 units, unless a single row has more. */
+const MOST_IN_PIECE = 2 * 1024 * 1024;
+/** Rows that are read at once. */
+const ROWS_AT_ONCE = 500;
+
+/** Rows of one table, in the order of their keys, and the key of the last one. */
+interface Piece {
+  table: string;
+  rows: string[];
+  last: Key;
+}
+
+/** Where a database was read to: all tables before this one, and this one up to the key. */
+export interface Place {
+  table: string;
+  last: Key;
+}
+
+/** A copy of a database to which nobody writes. */
+export class Snapshot implements Disposable {
+  readonly #connection: Connection;
+  readonly tables: ReadonlyMap<string, ReplicatedTable>;
+
+  constructor(
+    readonly path: string,
+    encryptionKey: EncryptionKey | null,
+  ) {
+    this.#connection = openConnection(path, { readOnly: true, encryptionKey });
+    this.tables = readTables(this.#connection);
+  }
+
+  /** How many rows it has. */
+  rows(): number {
+    const counts = [...this.tables.keys()].map((name) =>
+      this.#connection.value<number>(`SELECT count(*) FROM ${name}`),
+    );
+    return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  }
+
+  /** All rows behind a place, or all. */
+  *pieces(after: Place | null): Generator<Piece> {
+    const names = [...this.tables.keys()];
+    for (const name of after === null ? names : names.slice(names.indexOf(after.table)))
+      yield* this.#piecesOf(this.tables.get(name) as ReplicatedTable, name === after?.table ? after.last : null);
+  }
+
+  *#piecesOf(table: ReplicatedTable, after: Key | null): Generator<Piece> {
+    const read = (from: Key | null) => {
+      const where = from === null ? "" : `WHERE ${table.isBehind("?1")}`;
+      const sql = `SELECT ${table.rowJson}, ${table.keyOf()} FROM ${table.name} ${where} ORDER BY ${table.keyColumns} LIMIT ${ROWS_AT_ONCE}`;
+      return this.#connection.all<[string, Key]>(sql, from === null ? [] : [from]);
+    };
+    let rows: string[] = [];
+    let length = 0;
+    let last: Key | null = after;
+    for (let page = read(last); page.length > 0; page = read(last)) {
+      for (const [row, key] of page) {
+        if (rows.length > 0 && length + row.length > MOST_IN_PIECE) {
+          yield { table: table.name, rows, last: last as Key };
+          [rows, length] = [[], 0];
+        }
+        rows.push(row);
+        length += row.length;
+        last = key;
+      }
+    }
+    if (rows.length > 0) yield { table: table.name, rows, last: last as Key };
+  }
+
+  /**
+   * What an earlier state of the same database lacks, or has and should not have.
+   * @param base the file of the earlier state
+   */
+  since(base: string): Map<string, TableChanges> {
+    this.#connection.exec(`ATTACH '${base.replaceAll("'", "''")}' AS base`);
+    try {
+      const changes = new Map<string, TableChanges>();
+      for (const [name, table] of this.tables) {
+        const changed = this.#changedIn(table);
+        if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(name, changed);
+      }
+      return changes;
+    } finally {
+      this.#connection.exec("DETACH base");
+    }
+  }
+
+  #changedIn(table: ReplicatedTable): TableChanges {
+    const [now, before] = [`main.${table.name} AS now`, `base.${table.name} AS before`];
+    const byKey = table.isSameKey("now.", "before.");
+    const changed = `SELECT ${table.rowOf("now.")} FROM ${now} LEFT JOIN ${before} ON ${byKey} WHERE ${table.differsFrom("now.", "before.")}`;
+    const gone = `SELECT ${table.keyOf("before.")} FROM ${before} LEFT JOIN ${now} ON ${byKey} WHERE ${table.isMissing("now.")}`;
+    return {
+      rows: this.#connection.all<[string]>(changed).map(([row]) => row),
+      gone: this.#connection.all<[Key]>(gone).map(([key]) => key),
+      keys: [],
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#connection.close();
+  }
+}

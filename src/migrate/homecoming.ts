@@ -1,0 +1,79 @@
+/**
+ * Moves a database from a namespace of a libSQL server to the file that is this node's copy of it. The copy is brought up to
+ * date while nodes write. Then writers wait: a last commit of the namespace says that no node may write to it any more, and
+ * the file says that it is the database. A process that is killed between the two leaves the namespace closed, and the
+ * next one finds that.
+ */
+import { existsSync } from "node:fs";
+import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
+import type { Namespace } from "../engine/namespace.ts";
+import { AT_HOME, CLOSED_FORMAT, placeOf } from "../engine/place.ts";
+import { Failure } from "../failure.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { NEVER } from "../store/log-right.ts";
+import { NewerDatabase } from "../store/migrate.ts";
+import { syncPath } from "../store/sync.ts";
+
+/** How often the namespace may be written to between the moment when the copy is current and that when writers wait. */
+const MOST_RACES = 50;
+
+interface HomecomingParts {
+  database: string;
+  encryptionKey: EncryptionKey | null;
+  namespace: Namespace;
+  options: CopyOptions;
+}
+
+/**
+ * Brings the database home. Returns how long writers waited, ms; null when it is there already.
+ * @throws {Failure} `busy` when other nodes write to the namespace without a pause
+ */
+export async function bringHome({
+  database,
+  encryptionKey,
+  namespace,
+  options,
+}: HomecomingParts): Promise<number | null> {
+  using connection = openConnection(database, { encryptionKey, takeLogRight: NEVER });
+  if (placeOf(connection) === AT_HOME) return null;
+  // Also a namespace that an interrupted move closed is read.
+  const copy = new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT });
+  for (let race = 0; race < MOST_RACES; race++) {
+    copy.doubt();
+    await copy.refresh();
+    connection.exec("PRAGMA synchronous = FULL; BEGIN IMMEDIATE");
+    const begun = performance.now();
+    try {
+      if (await close(namespace, copy.number, options.format)) {
+        settle(connection, database);
+        return performance.now() - begun;
+      }
+    } finally {
+      if (connection.inTransaction) connection.exec("ROLLBACK");
+    }
+  }
+  throw new Failure("busy", "Other nodes write to the workspace all the time. Stop them, and run the command again.");
+}
+
+/**
+ * Closes a namespace, provided that the newest commit has this number. Reports whether it is closed.
+ * @throws {NewerDatabase}
+ */
+async function close(namespace: Namespace, number: number, format: number): Promise<boolean> {
+  const state = await namespace.state();
+  if (state?.number !== number) return false;
+  if (state.format === CLOSED_FORMAT) return true;
+  if (state.format > format) throw new NewerDatabase(state.format, format);
+  const last = { number: number + 1, format: CLOSED_FORMAT, changed: "{}", guards: [] };
+  const outcome = await namespace.commit(last, []);
+  if (outcome === "unknown") await namespace.settled();
+  return outcome === "committed" || (await namespace.state())?.format === CLOSED_FORMAT;
+}
+
+/** The copy may be written without a sync; a database is on the disk. */
+function settle(connection: Connection, database: string): void {
+  for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncPath(path);
+  connection.exec(`PRAGMA application_id = ${AT_HOME}`);
+  connection.exec("COMMIT");
+}
