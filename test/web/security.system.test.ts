@@ -12,6 +12,10 @@ const COOKIE = "__Host-governd_session";
 
 /** Compressed, page, style sheet and script together. */
 const MAX_FIRST_PAGE_BYTES = 150 * 1024;
+/** Compressed. */
+const MAX_SCRIPT_BYTES = 90_000;
+/** The face, which no page waits for. */
+const MAX_FACE_BYTES = 100_000;
 
 let stage: Stage;
 let context: BrowserContext;
@@ -76,11 +80,15 @@ describe.skipIf(!hasChromium)("secure", () => {
       let total = 0;
       const html = await (await stage.daemon.ask("/")).text();
       const assets = Array.from(html.matchAll(/\/assets\/[^"]+/g), ([path]) => path);
-      expect(assets.length).toBe(2);
+      expect(assets.length).toBe(3);
+      const face = assets.find((path) => path.endsWith(".woff2")) as string;
+      expect((await (await stage.daemon.ask(face)).arrayBuffer()).byteLength).toBeLessThan(MAX_FACE_BYTES);
       for (const path of ["/", ...assets]) {
         const init = { headers: { "accept-encoding": "gzip" }, decompress: false } as RequestInit;
         const response = await stage.daemon.ask(path, init);
-        total += (await response.arrayBuffer()).byteLength;
+        const { byteLength } = await response.arrayBuffer();
+        if (path.endsWith(".js")) expect(byteLength).toBeLessThan(MAX_SCRIPT_BYTES);
+        if (path !== face) total += byteLength;
         if (path === "/") continue;
         expect(response.headers.get("content-encoding")).toBe("gzip");
         expect(response.headers.get("cache-control")).toContain("immutable");

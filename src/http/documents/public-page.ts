@@ -38,6 +38,7 @@ export function contentSecurityPolicy(...further: readonly string[]): string {
     // Small pictures are in the style sheet.
     "img-src 'self' data:",
     "connect-src 'self'",
+    "font-src 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
     ...further,

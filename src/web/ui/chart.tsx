@@ -25,7 +25,8 @@ export function ActivityChart({ activity, label, linkTo }: ChartProps) {
   const name = (at: string) => intervalName(interval, at);
   const most = roundTop(Math.max(0, ...data.map(({ events }) => events)));
   const total = sum(data, "events");
-  const refused = sum(data, "blocked") + sum(data, "denied");
+  const blocked = sum(data, "blocked");
+  const denied = sum(data, "denied");
   const ends = (at: number) => data[at + 1]?.start_time ?? activity.end_time;
   const brush = useBrush(data.length, (first, last) => {
     if (linkTo !== undefined) go(linkTo(data[first]?.start_time as string, ends(last)));
@@ -37,7 +38,10 @@ export function ActivityChart({ activity, label, linkTo }: ChartProps) {
           <strong>{count(total)}</strong> {total === 1 ? "event" : "events"}
         </span>
         <span class="legend legend-bad">
-          <strong>{count(refused)}</strong> blocked or denied
+          <strong>{count(blocked)}</strong> blocked
+        </span>
+        <span class="legend legend-denied">
+          <strong>{count(denied)}</strong> denied
         </span>
         {linkTo !== undefined && <span class="faint small">Drag over bars to see their events.</span>}
       </figcaption>
@@ -127,15 +131,16 @@ function Bar({ each, at, of, most, name }: BarProps) {
   const step = WIDTH / of;
   const width = step * (1 - GAP_SHARE);
   const x = at * step + (step - width) / 2;
-  const refused = each.blocked + each.denied;
   const height = heightOf(each.events, most);
-  const refusedHeight = heightOf(refused, most);
+  const blocked = heightOf(each.blocked, most);
+  const denied = heightOf(each.denied, most);
   return (
     <g>
-      <title>{`${name}: ${counted(each.events, "event")}, ${count(refused)} blocked or denied`}</title>
+      <title>{`${name}: ${counted(each.events, "event")}, ${count(each.blocked)} blocked, ${count(each.denied)} denied`}</title>
       <rect class="chart-hit" x={at * step} y={0} width={step} height={HEIGHT} />
       <rect class="chart-bar" x={x} y={HEIGHT - height} width={width} height={height} />
-      <rect class="chart-bar-bad" x={x} y={HEIGHT - refusedHeight} width={width} height={refusedHeight} />
+      <rect class="chart-bar-bad" x={x} y={HEIGHT - blocked} width={width} height={blocked} />
+      <rect class="chart-bar-denied" x={x} y={HEIGHT - blocked - denied} width={width} height={denied} />
     </g>
   );
 }

@@ -7,7 +7,8 @@ import { ask } from "../api/client.ts";
 import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
 import { exactTime, relativeTime, utcTime } from "./text/times.ts";
 
-export type Tone = "good" | "bad" | "warn" | "plain" | "accent";
+/** What became of something: allowed, blocked, redacted, denied; and what is only marked. */
+export type Tone = "good" | "bad" | "warn" | "denied" | "plain" | "accent";
 
 export function Badge({ tone = "plain", children }: { tone?: Tone; children: string }) {
   return <span class={`badge tone-${tone}`}>{children}</span>;
@@ -19,9 +20,9 @@ const RESULT_TONES: Record<AuditOutcome, Tone> = {
   ok: "plain",
   allowed: "good",
   blocked: "bad",
-  denied: "warn",
-  conflict: "warn",
-  not_found: "warn",
+  denied: "denied",
+  conflict: "plain",
+  not_found: "plain",
 };
 
 export function ResultBadge({ result }: { result: AuditOutcome }) {

@@ -166,10 +166,18 @@ export function Facts({ of }: { of: Readonly<Record<string, ComponentChildren>> 
   );
 }
 
+interface SectionProps {
+  title: string;
+  children: ComponentChildren;
+  actions?: ComponentChildren;
+  /** The least height, so that what stands below does not move when this is loaded: a length of CSS. */
+  height?: string;
+}
+
 /** A part of a page with its own heading. */
-export function Section(props: { title: string; children: ComponentChildren; actions?: ComponentChildren }) {
+export function Section(props: SectionProps) {
   return (
-    <section class="section" aria-label={props.title}>
+    <section class="section" aria-label={props.title} style={{ minHeight: props.height }}>
       <div class="section-head">
         <h2>{props.title}</h2>
         {props.actions !== undefined && <div class="row">{props.actions}</div>}

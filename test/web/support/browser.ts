@@ -62,8 +62,10 @@ export class Stage implements AsyncDisposable {
     readonly directory: string,
   ) {}
 
-  static async open(options: RunOptions = {}): Promise<Stage> {
+  /** `prepare` fills the data directory before the daemon starts. */
+  static async open(options: RunOptions = {}, prepare?: (dataDir: string) => Promise<unknown>): Promise<Stage> {
     const directory = mkdtempSync(join(inMemory(), "governd-web-"));
+    await prepare?.(join(directory, "data"));
     const daemon = await startGovernd(join(directory, "data"), [], options);
     return new Stage(daemon, await launch(await keyDigest(daemon)), directory);
   }

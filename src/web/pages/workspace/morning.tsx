@@ -1,12 +1,11 @@
-/** The officer's morning: what was refused since the last visit, which agents stand out, and what keeps the record safe. */
+/** The officer's morning: what was refused since the last visit, and which agents stand out. */
 import { useEffect, useState } from "preact/hooks";
-import { orNull } from "../../api/client.ts";
-import type { Agent, Anchor, AuditEvent, Page, Upkeep } from "../../api/types.ts";
-import { useAsk, useEvents, useLoad, useThrottled } from "../../state/load.ts";
+import type { Agent, AuditEvent, AuditOutcome, Page } from "../../api/types.ts";
+import { type Loaded, useAsk, useEvents, useLoad, useThrottled } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
-import { Actor, Badge, Time, type Tone } from "../../ui/inline.tsx";
-import { count, counted, size } from "../../ui/numbers.ts";
+import { Actor, Time, type Tone } from "../../ui/inline.tsx";
+import { count } from "../../ui/numbers.ts";
 import { Section, Show } from "../../ui/parts.tsx";
 import { relativeTime } from "../../ui/text/times.ts";
 import { lastVisit, tallies } from "./trouble.ts";
@@ -28,24 +27,26 @@ interface Found {
   isAll: boolean;
 }
 
-export function Morning() {
-  const { id } = useRoom();
-  const [sinceMs] = useState(() => lastVisit(id, Date.now()));
+/** When the visit before this one ended. Notes from now on that somebody is here. */
+function useSince(workspace: string): string {
+  const [sinceMs] = useState(() => lastVisit(workspace, Date.now()));
   useEffect(() => {
-    const timer = setInterval(() => lastVisit(id, Date.now()), MINUTE_MS);
+    const timer = setInterval(() => lastVisit(workspace, Date.now()), MINUTE_MS);
     return () => clearInterval(timer);
-  }, [id]);
-  return (
-    <>
-      <Trouble since={new Date(sinceMs).toISOString()} />
-      <Agents />
-      <State />
-    </>
-  );
+  }, [workspace]);
+  return new Date(sinceMs).toISOString();
 }
 
-function Trouble({ since }: { since: string }) {
+/** What was refused and redacted since the last visit, and the agents as they are. */
+interface Morning {
+  since: string;
+  found: Loaded<Record<Outcome, Found>>;
+  agents: Loaded<Page<Agent>>;
+}
+
+export function useMorning(): Morning {
   const { id, api } = useRoom();
+  const since = useSince(id);
   const found = useLoad<Record<Outcome, Found>>(`${id} ${since}`, async (signal) => {
     const look = async (outcome: Outcome): Promise<Found> => {
       const events: AuditEvent[] = [];
@@ -61,13 +62,67 @@ function Trouble({ since }: { since: string }) {
     const [refused, redacted] = await Promise.all([look("refused"), look("redacted")]);
     return { refused, redacted };
   });
-  const refresh = useThrottled(found.reload, REFRESH_MS);
+  const agents = useAsk<Page<Agent>>("/v1/agents", { query: { limit: MOST } });
+  const refresh = useThrottled(() => {
+    found.reload();
+    agents.reload();
+  }, REFRESH_MS);
   useEvents((event) => {
     if (event.result === "blocked" || event.result === "denied" || event.details?.redacted === true) refresh();
-  }, found.reload);
-  const nowMs = Date.now();
+  }, refresh);
+  return { since, found, agents };
+}
+
+/** The numbers that somebody looks at first. Each leads to what it counts. */
+export function Figures({ since, found: { data: found }, agents: { data: agents } }: Morning) {
+  const { id } = useRoom();
+  const of = (outcome: Outcome, result?: AuditOutcome): string | null => {
+    if (found === undefined) return null;
+    const { events, isAll } = found[outcome];
+    const counted = result === undefined ? events : events.filter((event) => event.result === result);
+    return `${count(counted.length)}${isAll ? "" : "+"}`;
+  };
+  const link = (query: Record<string, string>) => paths.events(id, { ...query, from: since });
+  const suspended = agents?.data.filter(({ state }) => state === "suspended").length;
   return (
-    <Section title={`Since your last visit, ${relativeTime(Date.parse(since), nowMs)}`}>
+    <dl class="figures" aria-label={`Since your last visit, ${relativeTime(Date.parse(since), Date.now())}`}>
+      <Figure name="blocked" tone="bad" value={of("refused", "blocked")} href={link({ result: "blocked" })} />
+      <Figure name="denied" tone="denied" value={of("refused", "denied")} href={link({ result: "denied" })} />
+      <Figure name="redacted" tone="warn" value={of("redacted")} href={link(OUTCOMES.redacted)} />
+      <Figure
+        name={suspended === 1 ? "agent suspended" : "agents suspended"}
+        tone="plain"
+        value={suspended === undefined ? null : count(suspended)}
+        href={`${paths.agents(id)}?sort=state`}
+      />
+    </dl>
+  );
+}
+
+interface FigureProps {
+  name: string;
+  tone: Tone;
+  /** Null while it is being counted. */
+  value: string | null;
+  href: string;
+}
+
+function Figure({ name, tone, value, href }: FigureProps) {
+  return (
+    <div class={`figure tone-${tone} ${value === "0" ? "figure-none" : ""}`}>
+      <dt class="sr-only">{name}</dt>
+      <dd>
+        <a href={href}>
+          <strong>{value ?? "–"}</strong> {name}
+        </a>
+      </dd>
+    </div>
+  );
+}
+
+export function Trouble({ since, found }: Morning) {
+  return (
+    <Section title={`Since your last visit, ${relativeTime(Date.parse(since), Date.now())}`} height="20rem">
       <Show of={found}>
         {({ refused, redacted }) =>
           refused.events.length + redacted.events.length === 0 && refused.isAll && redacted.isAll ? (
@@ -90,31 +145,30 @@ function Counted({ title, outcome, found, since }: { title: string; outcome: Out
   const { id } = useRoom();
   const link = (more: Record<string, string> = {}) => paths.events(id, { ...OUTCOMES[outcome], from: since, ...more });
   const { events, isAll } = found;
+  if (events.length === 0 && isAll) return null;
   return (
-    <div class="card stack">
+    <div class={`card stack tally-${outcome}`}>
       <p>
         <a href={link()}>
           <strong>{`${count(events.length)}${isAll ? "" : " and more"}`}</strong> {title.toLowerCase()}
         </a>
       </p>
-      {events.length > 0 && (
-        <div class="morning">
-          {tallies(events).map(({ title: name, filter, counts }) => (
-            <div key={filter}>
-              <h3>{name}</h3>
-              <ul class="tally">
-                {counts.map(([word, times]) => (
-                  <li key={word}>
-                    <a href={link({ [filter]: word })}>{filter === "actor" ? <Actor id={word} /> : word}</a>
-                    <span class="number">{count(times)}</span>
-                  </li>
-                ))}
-              </ul>
-              {counts.length === 0 && <p class="faint small">None is named.</p>}
-            </div>
-          ))}
-        </div>
-      )}
+      <div class="morning">
+        {tallies(events).map(({ title: name, filter, counts }) => (
+          <div key={filter}>
+            <h3>{name}</h3>
+            <ul class="tally">
+              {counts.map(([word, times]) => (
+                <li key={word} style={{ "--share": times / (counts[0]?.[1] ?? 1) }}>
+                  <a href={link({ [filter]: word })}>{filter === "actor" ? <Actor id={word} /> : word}</a>
+                  <span class="number">{count(times)}</span>
+                </li>
+              ))}
+            </ul>
+            {counts.length === 0 && <p class="faint small">None is named.</p>}
+          </div>
+        ))}
+      </div>
     </div>
   );
 }
@@ -122,15 +176,14 @@ function Counted({ title, outcome, found, since }: { title: string; outcome: Out
 const blockedToday = ({ blocked_24h }: Agent): number => blocked_24h;
 
 /** The agents that did most lately, and those that were refused most. */
-function Agents() {
+export function Agents({ agents }: Pick<Morning, "agents">) {
   const { id } = useRoom();
-  const agents = useAsk<Page<Agent>>("/v1/agents", { query: { limit: MOST } });
   return (
     <Show of={agents}>
       {({ data }) =>
         data.length > 0 && (
           <Section title="Agents">
-            <div class="card morning">
+            <div class="card stack">
               <div>
                 <h3>Active last</h3>
                 <ul class="tally">
@@ -183,89 +236,4 @@ function Agents() {
       }
     </Show>
   );
-}
-
-type Check = readonly [name: string, tone: Tone, words: string];
-
-const DAY_MS = 86_400_000;
-/** Days before its end from which a certificate needs care, and the share of a disk below which it does. */
-const WARN_DAYS = 14;
-const LOW_DISK = 0.1;
-
-/** What keeps the record safe, and how it is. */
-function State() {
-  const { id, api, account } = useRoom();
-  const checks = useLoad<Check[]>(`${id} state`, async (signal) => {
-    const text = async () => (await api.send("/v1/audit/seal", { headers: { accept: "text/plain" }, signal })).text();
-    const [seal, { anchors }, upkeep] = await Promise.all([
-      orNull("seal_not_found", text()),
-      api.ask<{ anchors: Anchor[] }>("/v1/audit/anchors", { signal }),
-      api.ask<Upkeep>(`${account}/upkeep`, { signal }),
-    ]);
-    const nowMs = Date.now();
-    return [sealCheck(seal), anchorCheck(anchors, nowMs), ...upkeepChecks(upkeep, nowMs)];
-  });
-  return (
-    <Section title="State of the record">
-      <Show of={checks}>
-        {(items) => (
-          <ul class="card tally">
-            {items.map(([name, tone, words]) => (
-              <li key={name}>
-                <span>
-                  <strong>{name}</strong> {words}
-                </span>
-                <Badge tone={tone}>{TONE_WORDS[tone]}</Badge>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Show>
-    </Section>
-  );
-}
-
-const TONE_WORDS: Record<Tone, string> = { good: "fine", warn: "look", bad: "act", plain: "not set", accent: "fine" };
-
-function sealCheck(seal: string | null): Check {
-  if (seal === null) return ["Seals", "warn", "There is none yet."];
-  return ["Seals", "good", `The newest covers ${counted(Number(seal.split("\n")[1]), "event")}.`];
-}
-
-function anchorCheck(anchors: readonly Anchor[], nowMs: number): Check {
-  if (anchors.length === 0) return ["Anchors", "plain", "Seals are sent nowhere."];
-  const failing = anchors.filter(({ failures }) => failures > 0).length;
-  if (failing > 0) return ["Anchors", "bad", `${counted(failing, "place")} of ${anchors.length} cannot be reached.`];
-  const newest = anchors.flatMap(({ anchored_at }) => (anchored_at === null ? [] : [Date.parse(anchored_at)]));
-  if (newest.length === 0) return ["Anchors", "warn", "No place has a seal yet."];
-  return ["Anchors", "good", `The newest seal was taken ${relativeTime(Math.max(...newest), nowMs)}.`];
-}
-
-function upkeepChecks({ backups, disk, certificates }: Upkeep, nowMs: number): Check[] {
-  const share = disk.free_bytes / disk.total_bytes;
-  const room = `${size(disk.free_bytes)} of ${size(disk.total_bytes)} are free.`;
-  return [
-    backupCheck(backups, nowMs),
-    ["Disk", disk.full ? "bad" : share < LOW_DISK ? "warn" : "good", disk.full ? "It is full." : room],
-    ...certificates.map(({ role, expires_at }): Check => {
-      const daysLeft = (Date.parse(expires_at) - nowMs) / DAY_MS;
-      const tone = daysLeft <= 0 ? "bad" : daysLeft < WARN_DAYS ? "warn" : "good";
-      const name = role === "server" ? "Certificate" : "Certificate authority of clients";
-      return [
-        name,
-        tone,
-        `${daysLeft <= 0 ? "It expired" : "It expires"} ${relativeTime(Date.parse(expires_at), nowMs)}.`,
-      ];
-    }),
-  ];
-}
-
-function backupCheck(backups: Upkeep["backups"], nowMs: number): Check {
-  if (backups === null) return ["Backups", "plain", "None are scheduled."];
-  const { last_success_at: made, last_failure_at: failed } = backups;
-  if (failed !== null && (made === null || failed > made)) {
-    return ["Backups", "bad", `The last one failed ${relativeTime(Date.parse(failed), nowMs)}.`];
-  }
-  if (made === null) return ["Backups", "warn", "There is none yet."];
-  return ["Backups", "good", `The newest is from ${relativeTime(Date.parse(made), nowMs)}.`];
 }

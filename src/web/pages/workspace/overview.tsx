@@ -1,7 +1,7 @@
 /** What a workspace holds and what happens in it. */
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Agent, AuditEvent, Page, WorkspaceInfo } from "../../api/types.ts";
-import { changesOrRefuses, useAsk, useEvents } from "../../state/load.ts";
+import { changesOrRefuses, useAsk, useEvents, useThrottled } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { CopyButton } from "../../ui/copy.tsx";
@@ -10,10 +10,14 @@ import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
 import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../agent/activity.tsx";
 import { EventRows } from "../agent/audit.tsx";
 import { NoAgents } from "./agents.tsx";
-import { Morning } from "./morning.tsx";
+import { Agents, Figures, Trouble, useMorning } from "./morning.tsx";
+import { RecordState } from "./record-state.tsx";
 
 /** How many of the newest events are shown. */
 const NEWEST = 12;
+
+/** New events are shown together, at most this often. */
+const SHOW_EVERY_MS = 250;
 
 const windowHere = (): ActivityWindow => {
   const asked = place.value.query.get("window") ?? "";
@@ -22,15 +26,25 @@ const windowHere = (): ActivityWindow => {
 
 export function OverviewPage() {
   const { id, name } = useRoom();
+  const morning = useMorning();
   return (
     <>
       <Heading title={name}>
         <code>{id}</code> <CopyButton text={id} label="Copy workspace id" />
       </Heading>
-      <Morning />
+      <Figures {...morning} />
       <ActivitySection />
-      <Numbers />
-      <Newest />
+      <div class="overview">
+        <div>
+          <Trouble {...morning} />
+          <Newest />
+        </div>
+        <div>
+          <RecordState />
+          <Agents {...morning} />
+          <Numbers />
+        </div>
+      </div>
     </>
   );
 }
@@ -41,7 +55,7 @@ function Numbers() {
   return (
     <Show of={info}>
       {({ storage_bytes, quota_bytes, quota_entries, members, keys }) => (
-        <dl class="numbers">
+        <dl class="numbers section">
           <Figure
             name="Storage"
             value={quota_bytes === null ? size(storage_bytes) : `${size(storage_bytes)} of ${size(quota_bytes)}`}
@@ -76,17 +90,32 @@ function ActivitySection() {
   );
 }
 
+interface Shown {
+  events: readonly AuditEvent[];
+  /** The ids of those that were added last. */
+  fresh: ReadonlySet<string>;
+}
+
 /** Changes and refused requests as they happen, without reads. */
 function Newest() {
   const { id } = useRoom();
-  const [events, setEvents] = useState<readonly AuditEvent[]>([]);
-  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
+  const [shown, setShown] = useState<Shown>({ events: [], fresh: new Set() });
+  const arrived = useRef<AuditEvent[]>([]);
   const agents = useAsk<Page<Agent>>("/v1/agents", { query: { limit: 1 } });
+  const show = useThrottled(() => {
+    const events = arrived.current;
+    arrived.current = [];
+    setShown((old) => ({
+      events: [...events, ...old.events].slice(0, NEWEST),
+      fresh: new Set(events.map(({ id }) => id)),
+    }));
+  }, SHOW_EVERY_MS);
   useEvents((event) => {
     if (!changesOrRefuses(event)) return;
-    setFresh((old) => new Set(old).add(event.id));
-    setEvents((old) => [event, ...old].slice(0, NEWEST));
+    arrived.current = [event, ...arrived.current].slice(0, NEWEST);
+    show();
   });
+  const { events, fresh } = shown;
   return (
     <Section title="Happening now">
       <Show of={agents}>

@@ -148,7 +148,7 @@ function NewestSeal({ onSaved }: { onSaved(file: string): void }) {
     onSaved(sealFile(id, text));
   };
   return (
-    <Section title="Newest seal" actions={<Button onClick={seal.reload}>Ask again</Button>}>
+    <Section title="Newest seal" height="12rem" actions={<Button onClick={seal.reload}>Ask again</Button>}>
       <Show of={seal}>
         {(text) =>
           text === null ? (
@@ -177,7 +177,7 @@ function NewestSeal({ onSaved }: { onSaved(file: string): void }) {
 function Anchors() {
   const anchors = useAsk<{ anchors: Anchor[] }>("/v1/audit/anchors");
   return (
-    <Section title="Newest anchor" actions={<Button onClick={anchors.reload}>Look again</Button>}>
+    <Section title="Newest anchor" height="11rem" actions={<Button onClick={anchors.reload}>Look again</Button>}>
       <Show of={anchors}>{({ anchors: items }) => (items.length === 0 ? <Nowhere /> : <Places items={items} />)}</Show>
     </Section>
   );
@@ -240,7 +240,7 @@ function Newest({ items }: { items: readonly Anchor[] }) {
 function PublicKey({ saved }: { saved: Saved }) {
   const key = useAsk<SealingKey>("/v1/audit/key");
   return (
-    <Section title="Public key">
+    <Section title="Public key" height="16rem">
       <Show of={key}>
         {({ verifier_key, fingerprint, origin }) => (
           <div class="card stack">
