@@ -12,6 +12,7 @@ import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
+import { SinksPage } from "./pages/sinks/sinks.tsx";
 import { WorkspaceTrailPage } from "./pages/trail/trail.tsx";
 import { AgentsPage } from "./pages/workspace/agents.tsx";
 import { KeysPage } from "./pages/workspace/keys.tsx";
@@ -58,6 +59,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
   ["/workspaces/:workspace/proof", () => <ProofPage />],
   ["/workspaces/:workspace/keys", () => <KeysPage />],
   ["/workspaces/:workspace/members", () => <MembersPage />],
+  ["/workspaces/:workspace/sinks", () => <SinksPage />],
 ];
 
 /** Pages that need no session. */

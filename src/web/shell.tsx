@@ -82,6 +82,7 @@ const ROOM_LINKS: readonly (readonly [to: (room: string) => string, icon: IconNa
   [paths.trail, "trail", "Administration log"],
   [paths.keys, "key", "API keys"],
   [paths.members, "members", "Members"],
+  [paths.sinks, "sinks", "Sinks"],
 ];
 
 const INSTALLATION_LINKS: typeof ROOM_LINKS = [

@@ -10,7 +10,7 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 
 /** One request. */
 export interface Ask {
-  method?: "GET" | "POST" | "PUT" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   query?: Query;
   body?: unknown;
   headers?: Record<string, string>;

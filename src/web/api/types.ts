@@ -10,6 +10,7 @@ import type * as config from "../../features/config/schema.ts";
 import type * as findings from "../../features/data/finding-schema.ts";
 import type * as data from "../../features/data/schema.ts";
 import type * as policies from "../../features/policies/schema.ts";
+import type * as sinks from "../../features/sinks/schema.ts";
 import type * as account from "../../http/account/schema.ts";
 
 export type { JsonObject } from "../../json.ts";
@@ -70,6 +71,9 @@ export type Checkpoint = Static<typeof checkpoints.Checkpoint>;
 export type CheckpointWithState = Static<typeof checkpoints.CheckpointWithState>;
 export type StateEntry = CheckpointWithState["state"]["entries"][number];
 export type RestoreResult = Static<typeof checkpoints.RestoreResult>;
+
+export type Sink = Static<typeof sinks.SinkShape>;
+export type SinkTested = Static<typeof sinks.SinkTested>;
 
 export type AuditEvent = Static<typeof audit.AuditEvent>;
 export type AuditOutcome = AuditEvent["result"];

@@ -149,6 +149,7 @@ export const paths = {
   proof: (id: string) => `/workspaces/${id}/proof`,
   policies: (id: string) => `/workspaces/${id}/policies`,
   keys: (id: string) => `/workspaces/${id}/keys`,
+  sinks: (id: string) => `/workspaces/${id}/sinks`,
   members: (id: string) => `/workspaces/${id}/members`,
   agent: (id: string, agent: string) => `/workspaces/${id}/agents/${segment(agent)}`,
   versions: (id: string, agent: string) => `${paths.agent(id, agent)}/versions`,

@@ -67,7 +67,16 @@ export async function inhabit({ daemon, directory }: Stage, kept: Kept): Promise
   const blocked = await send(`/v1/audit?agent_id=${bot}&result=blocked`);
   const [event] = blocked.data as { id: string }[];
   const checkpointId = checkpoint.id as string;
+  await makeSink(directory, kept.workspaceId);
   return { ...kept, checkpointId, blockedEventId: event?.id ?? "", installationId: await makeOperator(directory) };
+}
+
+/** Makes a sink, to which nothing is delivered. */
+async function makeSink(directory: string, workspaceId: string): Promise<void> {
+  const where = ["--workspace", workspaceId, "--type", "webhook", "--url", "https://siem.example.org:8443/in"];
+  const words = [...where, "--enabled", "off", "--result", "blocked", "--sink-allow", "siem.example.org"];
+  const { code, err } = await governdProcess(["sink", "create", ...words, "--data-dir", join(directory, "data")]);
+  if (code !== 0) throw new Error(err);
 }
 
 /** Makes the owner an operator. Returns the id of the log of the installation. */
