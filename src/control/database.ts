@@ -121,6 +121,7 @@ export class ControlDatabase implements Disposable {
   async change<T>(work: (connection: Connection) => T): Promise<T> {
     const result = await this.transaction(work);
     this.generation.advance();
+    await this.#shared?.announce();
     return result;
   }
 

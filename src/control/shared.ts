@@ -20,6 +20,8 @@ export class SharedControl {
   /** Changes and refreshes of the copy, one after another. */
   readonly #queue = new SerialQueue();
   readonly leases: Leases;
+  /** Resolves when other nodes know of a change, or will not rely any more on what was before. */
+  announce: () => Promise<void> = async () => {};
 
   private constructor(
     private readonly copy: WorkingCopy,

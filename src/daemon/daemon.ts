@@ -20,6 +20,7 @@ import { Listener } from "./listener.ts";
 import { serveLogRequests } from "./log-requests.ts";
 import type { Logger } from "./logger.ts";
 import type { Monitoring } from "./monitoring.ts";
+import { openNode } from "./nodes/node.ts";
 import { Reload } from "./reload.ts";
 import { Schedules } from "./schedules.ts";
 import { openService } from "./service.ts";
@@ -68,11 +69,17 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   );
   const source = certificateSource(settings, directory, clock);
   const certificate = (await source?.load()) ?? null;
-  const listener = new Listener((address) => service.serve(address, certificate), settings.listen, "--listen");
+  const node = control.shared && stack.use(await openNode({ settings, directory, control, service, clock, logger }));
+  const before = node?.before;
+  const listener = new Listener(
+    (address) => service.serve(address, certificate, { before }),
+    settings.listen,
+    "--listen",
+  );
   stack.defer(() => listener.close(DRAIN_MS));
   stack.defer(() => service.endLive());
   const serveAgain = (next: ServerCertificate | null) =>
-    listener.replace((address) => service.serve(address, next, true));
+    listener.replace((address) => service.serve(address, next, { shared: true, before }));
   const sourceOf = (now: Settings) => certificateSource(now, directory, clock);
   const watch =
     source && certificate

@@ -151,3 +151,17 @@ export function levelOfStatus(status: number): LogLevel {
   if (status >= 500 && status !== WORKSPACE_FULL) return "error";
   return status >= 400 ? "info" : "debug";
 }
+
+/** How often the same warning is logged at most, ms. */
+const SAME_WARNING_MS = 60_000;
+
+/** Returns what logs warnings, each at most once a minute. */
+export function warnSparingly(logger: Logger, monotonicMs: () => number): (warning: string) => void {
+  const loggedMs = new Map<string, number>();
+  return (warning) => {
+    const now = monotonicMs();
+    if (now < (loggedMs.get(warning) ?? Number.NEGATIVE_INFINITY) + SAME_WARNING_MS) return;
+    loggedMs.set(warning, now);
+    logger.warn(warning);
+  };
+}

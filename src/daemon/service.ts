@@ -1,5 +1,6 @@
 /** The part of the daemon that handles requests: the workspaces on their threads, and the HTTP application. */
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
+import type { NodeIdentity } from "../cluster/identity.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
 import { encryptStoredSecrets, FactorKey } from "../control/accounts/factor-key.ts";
 import { FailedSignIns } from "../control/accounts/failed-sign-ins.ts";
@@ -18,7 +19,7 @@ import type { AccountDeps } from "../http/account/action.ts";
 import { DescriptorReserve } from "../http/descriptor-reserve.ts";
 import type { AppDeps } from "../http/pipeline/pipeline.ts";
 import { RequestMeter } from "../http/pipeline/request-meter.ts";
-import { type RunningServer, startServer } from "../http/server.ts";
+import { type Before, type RunningServer, startServer } from "../http/server.ts";
 import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
@@ -41,8 +42,9 @@ import { connectionLimits } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
 import { signInIssuer } from "./issuer.ts";
-import { type Logger, levelOfStatus } from "./logger.ts";
+import { type Logger, levelOfStatus, warnSparingly } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
+import { identified, serveNodes } from "./nodes/requests.ts";
 import { ReadinessProbe } from "./readiness.ts";
 import type { Applies } from "./reload.ts";
 import { Sinks } from "./sinks.ts";
@@ -67,7 +69,15 @@ interface Service extends Applies, AsyncDisposable {
    * Opens a port; a null certificate means plain HTTP. `shared`: a server before this one has the port and will leave it.
    * @throws the system's error when that is not possible
    */
-  serve(address: Address, certificate: ServerCertificate | null, shared?: boolean): RunningServer;
+  serve(
+    address: Address,
+    certificate: ServerCertificate | null,
+    options?: { shared?: boolean; before?: Before | undefined },
+  ): RunningServer;
+  /** Opens a port for other nodes. They pass on the requests of clients, whose addresses they state. */
+  serveNodes(address: Address, identity: NodeIdentity, before: Before): RunningServer;
+  /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
+  identify(request: Request): string | null;
   /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */
   apply: Applies["apply"];
   monitored: Monitored;
@@ -169,8 +179,11 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
       if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
     },
-    serve: (address, certificate, shared = false) =>
+    identify: (request) => identified(parts, request),
+    serveNodes: (...where) => serveNodes(appDeps({ ...parts, settings }, monitored, accounts), ...where),
+    serve: (address, certificate, { shared = false, before } = {}) =>
       startServer(appDeps({ ...parts, settings }, monitored, accounts), {
+        ...(before && { before }),
         hostname: address.host,
         hostnames: settings.hostnames,
         port: address.port,
@@ -191,20 +204,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
 }
 
 const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
-
-/** How often the same warning is logged at most, ms. */
-const SAME_WARNING_MS = 60_000;
-
-/** Returns what logs warnings, each at most once a minute. */
-function warnSparingly(logger: Logger, monotonicMs: () => number): (warning: string) => void {
-  const loggedMs = new Map<string, number>();
-  return (warning) => {
-    const now = monotonicMs();
-    if (now < (loggedMs.get(warning) ?? Number.NEGATIVE_INFINITY) + SAME_WARNING_MS) return;
-    loggedMs.set(warning, now);
-    logger.warn(warning);
-  };
-}
 
 const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
 

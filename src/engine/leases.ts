@@ -6,7 +6,7 @@ import { RandomPool } from "../ids.ts";
 import { type Namespace, query } from "./namespace.ts";
 
 /** How long a lease lasts, ms. */
-const LEASE_MS = 10_000;
+export const LEASE_MS = 10_000;
 
 const TABLE = "governd_leases";
 const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
@@ -16,6 +16,9 @@ const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
   epoch  INTEGER NOT NULL,
   until  INTEGER NOT NULL
 ) STRICT`;
+
+/** Before the name of a node. */
+const NODE = "node:";
 
 /** The server's clock, ms since the Unix epoch. */
 const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -56,6 +59,26 @@ export class Leases {
     ]);
     const [node, url, leftMs, epoch] = row as [string, string | null, number, number];
     return { isOwn: node === this.node, url, leftMs, epoch };
+  }
+
+  /** Renews those of the leases that this node still has, and returns their names. @throws {ServerUnavailable} */
+  async renew(names: readonly string[]): Promise<string[]> {
+    const sql = `UPDATE ${TABLE} SET until = ${NOW} + ? WHERE node = ? AND name IN (SELECT value FROM json_each(?))
+      RETURNING name`;
+    const [rows = []] = await this.namespace.write([query(sql, LEASE_MS, this.node, JSON.stringify(names))]);
+    return rows.map(([name]) => name as string);
+  }
+
+  /** Returns the addresses of the other nodes that are alive. */
+  async otherNodes(): Promise<string[]> {
+    const sql = `SELECT url FROM ${TABLE} WHERE name >= '${NODE}' AND name < '${NODE}~' AND node <> ? AND until > ${NOW} AND url IS NOT NULL`;
+    const [rows = []] = await this.namespace.read([query(sql, this.node)]);
+    return rows.map(([url]) => url as string);
+  }
+
+  /** The lease by which this node is known to be alive. */
+  get ofNode(): string {
+    return NODE + this.node;
   }
 
   /** Gives up leases, so that other nodes can take them at once. */

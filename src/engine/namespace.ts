@@ -232,14 +232,16 @@ export class Namespace {
 
   /** Returns how far the namespace is; null when nothing was stored in it yet. @throws as {@link read} */
   async state(): Promise<CommitState | null> {
-    const known = "SELECT 1 FROM sqlite_schema WHERE name = ?";
-    const [[exists] = []] = await this.read([{ sql: known, args: [COMMITS_TABLE] }]);
-    if (exists === undefined) return null;
-    const [[row] = []] = await this.read([
-      { sql: `SELECT max(number), min(number), max(format) FROM ${COMMITS_TABLE}` },
-    ]);
-    const [number, oldest, format] = row as [number | null, number, number];
-    return number === null ? null : { number, oldest, format };
+    try {
+      const [newest, oldest] = ["max", "min"].map((end) => `(SELECT ${end}(number) FROM ${COMMITS_TABLE})`);
+      const sql = `SELECT number, ${oldest}, format FROM ${COMMITS_TABLE} WHERE number = ${newest}`;
+      const [[row] = []] = await this.read([{ sql }]);
+      const [number, first, format] = row as [number, number, number];
+      return { number, oldest: first, format };
+    } catch (error) {
+      if (error instanceof StatementFailed && error.message.includes(`no such table: ${COMMITS_TABLE}`)) return null;
+      throw error;
+    }
   }
 
   /** Gives up what has no definite answer yet. */

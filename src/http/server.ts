@@ -6,6 +6,7 @@ import {
   ConnectionLimit,
   type ConnectionLimitOptions,
 } from "./connection-limit.ts";
+import { MCP_PATHS } from "./mcp/endpoint.ts";
 import { OwnHosts } from "./own-hosts.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 
@@ -32,6 +33,13 @@ interface ServerTls {
   clientCa?: string | null;
 }
 
+/** Comes before the application; `client`: the address of the request's peer. */
+export type Before = (
+  request: Request,
+  client: string | null,
+  setPatience: (patient: boolean) => void,
+) => Promise<Response | Request>;
+
 /** Where and how to listen. */
 export interface ListenOptions {
   hostname: string;
@@ -48,6 +56,10 @@ export interface ListenOptions {
    * seconds more. The headers of a new connection always have 10 seconds.
    */
   idleTimeoutMs?: number;
+  /** Responds in place of the application, or returns the request that the application responds to. */
+  before?: Before;
+  /** Returns the address of a request's client, when the peer is another node that states it. */
+  clientOf?: (request: Request) => string | null;
   /** Absent for no bound on connections. */
   connections?: ConnectionLimitOptions;
   /** Absent for no bound on the connections of an address. */
@@ -85,18 +97,35 @@ export function startServer(
   const originalOf = (request: Request) => originals.get(request) ?? request;
   const crowd = options.addressConnections && new AddressConnections(() => port, options.addressConnections);
   const ownHosts = new OwnHosts([options.hostname, ...(options.hostnames ?? [])], options.tls?.cert ?? null);
+  const peerOf = options.clientOf ?? ((request: Request) => server.requestIP(originalOf(request))?.address ?? null);
+  const setPatience = (request: Request, patient: boolean) =>
+    server.timeout(originalOf(request), patient ? NEVER : idleTimeout);
+  const { before } = options;
   const app = createApp({
     ...deps,
-    ownHosts,
-    peerOf: (request) => server.requestIP(originalOf(request))?.address ?? null,
+    // The node that passed a request on has checked whom it names.
+    ...(options.clientOf === undefined && { ownHosts }),
+    peerOf,
     ...(crowd && { isCrowded: (peer) => crowd.isCrowded(peer) }),
     isAbandoned: (request) => originalOf(request).signal.aborted,
-    setPatience: (request, patient) => server.timeout(originalOf(request), patient ? NEVER : idleTimeout),
+    setPatience,
   });
+  /** Only the application refuses it, and another node could not tell. */
+  const isLedAstray = ({ url, headers }: Request) => {
+    const [host, origin] = [headers.get("host"), headers.get("origin")];
+    const isOwn = (host === null || ownHosts.has(host)) && (origin === null || ownHosts.hasOrigin(origin));
+    return !isOwn && MCP_PATHS.some((path) => new URL(url).pathname.startsWith(path.replace(/\/:.*/, "")));
+  };
   const fetch = (request: Request) => {
     const routable = withRoutableHost(request);
     if (routable !== request) originals.set(routable, request);
-    return app.fetch(routable);
+    if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
+    const answered = before(routable, peerOf(routable), (patient) => setPatience(routable, patient));
+    return answered.then((found) => {
+      if (found instanceof Response) return found;
+      if (found !== routable) originals.set(found, originalOf(routable));
+      return app.fetch(found);
+    });
   };
   const config: ServerConfig = {
     hostname: options.hostname,

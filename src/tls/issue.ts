@@ -2,7 +2,7 @@
  * Creates X.509 certificates (RFC 5280): the daemon's own certificate authority and the server certificates that it
  * issues. The library is imported only when a certificate is created, since that takes a while.
  */
-import { createPrivateKey, KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, KeyObject } from "node:crypto";
 import { isIP } from "node:net";
 import type { X509Certificate } from "@peculiar/x509";
 
@@ -68,11 +68,23 @@ async function selfSigned(name: string, keys: CryptoKeyPair, serialNumber: strin
   return pem(certificate);
 }
 
-/** Issues a server certificate with a new key. `names` are host names and IP addresses. */
+/** Returns an authority of this name with an existing key (PKCS #8 in PEM). */
+export async function authorityWith(key: string, name: string, now: number): Promise<Issued> {
+  const privateKey = await importKey(key);
+  const spki = createPublicKey(key).export({ format: "der", type: "spki" });
+  const publicKey = await crypto.subtle.importKey("spki", new Uint8Array(spki), ALGORITHM, true, ["verify"]);
+  return { cert: await selfSigned(`CN=${name}`, { privateKey, publicKey }, randomSerial(), now), key };
+}
+
+/**
+ * Issues a server certificate with a new key. `names` are host names and IP addresses. `asClient`: it also authenticates
+ * a client.
+ */
 export async function issueServerCertificate(
   authority: Issued,
   names: readonly string[],
   now: number,
+  { asClient = false } = {},
 ): Promise<Issued> {
   const x509 = await library();
   const issuer = new x509.X509Certificate(authority.cert);
@@ -92,7 +104,10 @@ export async function issueServerCertificate(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.ExtendedKeyUsageExtension([
+        x509.ExtendedKeyUsage.serverAuth,
+        ...(asClient ? [x509.ExtendedKeyUsage.clientAuth] : []),
+      ]),
       new x509.SubjectAlternativeNameExtension(
         names.map((value) => ({ type: isIP(value) ? ("ip" as const) : ("dns" as const), value })),
       ),

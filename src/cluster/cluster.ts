@@ -1,0 +1,172 @@
+/**
+ * One of several nodes on a libSQL server: it sends requests to the node that serves their workspace, answers those of
+ * other nodes, and keeps its copy of the control database no older than a second.
+ */
+import type { ControlDatabase } from "../control/database.ts";
+import type { SharedControl } from "../control/shared.ts";
+import { findWorkspace } from "../control/workspaces.ts";
+import { Problem } from "../problem.ts";
+import { repeat, type Timer } from "../timer.ts";
+import { SERVER_UNREACHABLE, Unreachable } from "../workspace/storage-failure.ts";
+import { ALIVE_PATH, bodyOf, CLIENT_HEADER, NodeClient, NoNode, notForwarded, REFRESH_PATH } from "./forwarding.ts";
+import type { NodeIdentity } from "./identity.ts";
+import { Places } from "./places.ts";
+
+/** How long what was read of the control database counts, ms. */
+const CACHE_MS = 1_000;
+/** How often it is read again, ms. */
+const POLL_MS = 400;
+
+interface ClusterParts {
+  control: ControlDatabase;
+  shared: SharedControl;
+  identity: NodeIdentity;
+  /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
+  workspaceOf(request: Request): string | null;
+  /** The response to a request that a problem refuses. */
+  refuse(problem: Problem): Response;
+  monotonicMs(): number;
+  timer: Timer;
+  onError(error: unknown): void;
+}
+
+/** Requests that may be about a workspace. */
+const MAY_CONCERN_WORKSPACE = /^\/(v1|mcp|account)(\/|$)/;
+const OF_WORKSPACE = /^\/account\/workspaces\/(ws_[0-9a-z]{26})(\/|$)/;
+
+export class Cluster implements AsyncDisposable {
+  readonly #places: Places;
+  readonly #client: NodeClient;
+  readonly #endPolling: () => void;
+  /** Until when the copy of the control database counts. */
+  #freshUntilMs: number;
+  #refreshing: Promise<void> | null = null;
+
+  constructor(private readonly parts: ClusterParts) {
+    const { shared, identity, monotonicMs, timer, onError } = parts;
+    this.#client = new NodeClient(identity);
+    this.#places = new Places({ leases: shared.leases, monotonicMs, timer, onError });
+    this.#freshUntilMs = monotonicMs();
+    shared.announce = () => this.#tellOthers();
+    // What fails is tried again by the next request.
+    this.#endPolling = repeat(timer, POLL_MS, () => void this.#refresh().catch(() => {}));
+  }
+
+  /** Has other nodes know this one by its address. @throws {ServerUnavailable} */
+  async join(url: string): Promise<void> {
+    const { leases } = this.parts.shared;
+    leases.url = url;
+    await leases.take(leases.ofNode);
+  }
+
+  /**
+   * Responds to a client's request by way of the node that serves its workspace. When that is this one, returns the
+   * request, or a copy of it whose body is still to be read.
+   */
+  async elsewhere(
+    request: Request,
+    client: string | null,
+    setPatience: (patient: boolean) => void,
+  ): Promise<Response | Request> {
+    const { pathname } = new URL(request.url);
+    if (!MAY_CONCERN_WORKSPACE.test(pathname)) return request;
+    try {
+      if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
+      const workspaceId = this.#workspaceOf(request, pathname);
+      return workspaceId === null ? request : await this.#sendTo(workspaceId, request, client, setPatience);
+    } catch (error) {
+      if (error instanceof Unreachable) return this.#unreachable();
+      throw error;
+    }
+  }
+
+  /** Responds to what another node asks of this one. Returns a client's request that it passed on. */
+  async answer(request: Request): Promise<Response | Request> {
+    const { pathname } = new URL(request.url);
+    if (pathname === ALIVE_PATH) return new Response(null, { status: 204 });
+    if (pathname === REFRESH_PATH) {
+      await this.parts.control.refresh();
+      return new Response(null, { status: 204 });
+    }
+    try {
+      if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
+      return request;
+    } catch (error) {
+      if (error instanceof Unreachable) return this.#unreachable();
+      throw error;
+    }
+  }
+
+  #unreachable(): Response {
+    return this.parts.refuse(new Problem("unavailable", SERVER_UNREACHABLE));
+  }
+
+  #workspaceOf(request: Request, pathname: string): string | null {
+    const [, named] = OF_WORKSPACE.exec(pathname) ?? [];
+    if (named === undefined) return this.parts.workspaceOf(request);
+    return findWorkspace(this.parts.control.connection, named) === undefined ? null : named;
+  }
+
+  async #sendTo(
+    workspaceId: string,
+    request: Request,
+    client: string | null,
+    setPatience: (patient: boolean) => void,
+  ): Promise<Response | Request> {
+    const first = this.#places.of(workspaceId);
+    let place = first instanceof Promise ? await first : first;
+    // Who takes no requests has no more to do than a few commits.
+    if (place.isHere || place.url === null) return request;
+    const body = await bodyOf(request);
+    setPatience(true);
+    for (let attempts = 1; ; attempts++) {
+      if (place.isHere || place.url === null) return new Request(request, { body });
+      try {
+        return await this.#client.forward(place.url, request, body, client);
+      } catch (error) {
+        if (!(error instanceof NoNode)) throw error;
+        this.#places.forget(workspaceId);
+        const isOnce = body instanceof ReadableStream;
+        if (error.isSent || isOnce || attempts === 2) return this.parts.refuse(notForwarded(error.isSent));
+      }
+      place = await this.#places.of(workspaceId);
+    }
+  }
+
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#refreshNow().finally(() => {
+      this.#refreshing = null;
+    });
+    return this.#refreshing;
+  }
+
+  async #refreshNow(): Promise<void> {
+    const { control, monotonicMs } = this.parts;
+    const askedMs = monotonicMs();
+    await control.refresh();
+    this.#freshUntilMs = askedMs + CACHE_MS;
+  }
+
+  /** Resolves when all other nodes know of a change of the control database, or do not rely any more on what was before. */
+  async #tellOthers(): Promise<void> {
+    const { monotonicMs, shared } = this.parts;
+    const until = monotonicMs() + CACHE_MS;
+    const leftMs = () => Math.max(0, until - monotonicMs());
+    try {
+      const nodes = await shared.leases.otherNodes();
+      const known = await Promise.all(nodes.map((node) => this.#client.refresh(node, leftMs())));
+      if (known.every((isKnown) => isKnown)) return;
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+    await Bun.sleep(leftMs());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#endPolling();
+    await this.#places[Symbol.asyncDispose]();
+  }
+}
+
+/** Returns the address of the client of a request that another node passed on. */
+export const clientOfForwarded = (request: Request): string | null => request.headers.get(CLIENT_HEADER) || null;

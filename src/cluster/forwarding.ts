@@ -1,0 +1,126 @@
+/** Passing a request on to the node that serves its workspace, over mutual TLS. */
+import { systemCode } from "../failure.ts";
+import { Problem } from "../problem.ts";
+import { OUTCOME_UNKNOWN } from "../workspace/storage-failure.ts";
+import type { NodeIdentity } from "./identity.ts";
+
+/** In a forwarded request: the address of the client. */
+export const CLIENT_HEADER = "x-governd-client";
+/** Asks a node to take over what was changed in the control database. */
+export const REFRESH_PATH = "/node/refresh";
+/** Asks a node whether it is alive. */
+export const ALIVE_PATH = "/node/alive";
+
+/** A body up to this length is read first, bytes: it can be sent again when no connection came about. */
+const SHORT_BODY = 64 * 1024;
+/** How long a node may be silent before it is asked whether it is alive, and how long it may take to say so, ms. */
+const SILENCE_MS = 1_500;
+const ALIVE_MS = 1_000;
+
+/** Headers of one connection (RFC 9110 section 7.6.1), and what is stated anew. */
+const HOP_HEADERS = [
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "te",
+  "upgrade",
+  "proxy-connection",
+  CLIENT_HEADER,
+];
+
+const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "FailedToOpenSocket", "EHOSTUNREACH", "ENOTFOUND"]);
+
+const UNREACHABLE =
+  "The node that serves this workspace cannot be reached just now; nothing was changed. Another one takes over within seconds. Try again shortly.";
+
+/** A forwarded request got no answer. */
+export class NoNode extends Error {
+  override readonly name = "NoNode";
+
+  /** @param isSent whether the node may have carried it out */
+  constructor(readonly isSent: boolean) {
+    super(isSent ? "the node gave no answer" : "the node cannot be reached");
+  }
+}
+
+export class NodeClient {
+  constructor(private readonly identity: NodeIdentity) {}
+
+  /** Sends a request with this body to another node. @throws {NoNode} */
+  async forward(node: string, request: Request, body: ForwardedBody, client: string | null): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const headers = new Headers(request.headers);
+    for (const name of HOP_HEADERS) headers.delete(name);
+    headers.set(CLIENT_HEADER, client ?? "");
+    const { method } = request;
+    const sent = await this.#unlessSilent(node, {
+      url: new URL(pathname + search, node).href,
+      init: { method, headers, redirect: "manual", ...(body !== null && { body }) },
+      aborted: request.signal,
+    });
+    const answered = new Headers(sent.headers);
+    for (const name of HOP_HEADERS) answered.delete(name);
+    return new Response(sent.body, { status: sent.status, headers: answered });
+  }
+
+  /** Has another node take over what was changed in the control database. Returns whether it has. */
+  async refresh(node: string, patienceMs: number): Promise<boolean> {
+    try {
+      const signal = AbortSignal.timeout(Math.max(1, patienceMs));
+      return (await this.#fetch(new URL(REFRESH_PATH, node).href, { method: "POST", signal })).ok;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Fetches, and gives up when the node has gone silent altogether: an operation itself may take long. */
+  async #unlessSilent(
+    node: string,
+    { url, init, aborted }: { url: string; init: RequestInit; aborted: AbortSignal },
+  ): Promise<Response> {
+    const silent = new AbortController();
+    const signal = AbortSignal.any([silent.signal, aborted]);
+    const answer = this.#fetch(url, { ...init, signal }).catch((error) => {
+      throw new NoNode(!NOT_SENT.has(codeOf(error)));
+    });
+    for (;;) {
+      const timer = Promise.withResolvers<null>();
+      const timeout = setTimeout(() => timer.resolve(null), SILENCE_MS);
+      const first = await Promise.race([answer, timer.promise]).finally(() => clearTimeout(timeout));
+      if (first !== null) return first;
+      if (await this.#isAlive(node)) continue;
+      answer.catch(() => {});
+      silent.abort();
+      throw new NoNode(true);
+    }
+  }
+
+  async #isAlive(node: string): Promise<boolean> {
+    try {
+      return (await this.#fetch(new URL(ALIVE_PATH, node).href, { signal: AbortSignal.timeout(ALIVE_MS) })).ok;
+    } catch {
+      return false;
+    }
+  }
+
+  #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { cert, key, ca } = this.identity;
+    // What the node compressed is passed on as it is.
+    return fetch(url, { ...init, decompress: false, tls: { cert, key, ca } });
+  }
+}
+
+const codeOf = (error: unknown): string => systemCode(error) ?? (error as Error).name;
+
+/** The body of a request to be forwarded. A long one is passed on as it comes, so that it can be sent only once. */
+type ForwardedBody = ArrayBuffer | ReadableStream<Uint8Array> | null;
+
+export async function bodyOf(request: Request): Promise<ForwardedBody> {
+  if (request.body === null) return null;
+  const length = Number(request.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
+  return length <= SHORT_BODY ? await request.arrayBuffer() : request.body;
+}
+
+/** What the client of a request is told that could not be passed on. */
+export const notForwarded = (isSent: boolean): Problem =>
+  isSent ? new Problem("outcome_unknown", OUTCOME_UNKNOWN) : new Problem("unavailable", UNREACHABLE);

@@ -1,0 +1,74 @@
+/** The daemon as one of several nodes on a libSQL server. */
+import { Cluster } from "../../cluster/cluster.ts";
+import { nodeIdentity } from "../../cluster/identity.ts";
+import type { ControlDatabase } from "../../control/database.ts";
+import type { SharedControl } from "../../control/shared.ts";
+import type { DataDirectory } from "../../datadir/layout.ts";
+import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
+import { messageOf } from "../../failure.ts";
+import { problemResponse } from "../../http/problem-document.ts";
+import type { Before, RunningServer } from "../../http/server.ts";
+import { type Clock, RandomPool } from "../../ids.ts";
+import type { Settings } from "../../settings/definitions.ts";
+import { formatAddress } from "../../settings/values.ts";
+import { systemTimer } from "../../timer.ts";
+import { Listener } from "../listener.ts";
+import type { Logger } from "../logger.ts";
+import type { openService } from "../service.ts";
+
+interface NodeParts {
+  settings: Settings;
+  directory: DataDirectory;
+  control: ControlDatabase;
+  service: Awaited<ReturnType<typeof openService>>;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** How long requests of other nodes may take at shutdown, ms. */
+const DRAIN_MS = 4_000;
+
+interface Node extends AsyncDisposable {
+  /** Sends requests of clients to the nodes that serve their workspaces. */
+  before: Before;
+}
+
+/**
+ * Opens the port for other nodes and joins them. Disposing of it gives up all leases and closes the port.
+ * @throws {Failure} when the port cannot be opened; {ServerUnavailable}
+ */
+export async function openNode({ settings, directory, control, service, clock, logger }: NodeParts): Promise<Node> {
+  await using stack = new AsyncDisposableStack();
+  const host = settings.node_url === null ? settings.node_listen.host : new URL(settings.node_url).hostname;
+  const names = [...new Set([host.replace(/^\[|\]$/g, ""), settings.node_listen.host])];
+  const identity = await nodeIdentity(readSealKey(sealKeySource(directory, settings.seal_key)), names, clock());
+  const random = new RandomPool();
+  const cluster = stack.use(
+    new Cluster({
+      control,
+      shared: control.shared as SharedControl,
+      identity,
+      workspaceOf: (request) => service.identify(request),
+      refuse: (problem) => {
+        const requestId = `req_${random.take(12).toHex()}`;
+        return problemResponse(problem, requestId, { "x-request-id": requestId, "cache-control": "no-store" });
+      },
+      monotonicMs: () => performance.now(),
+      timer: systemTimer,
+      onError: (error) => logger.warn("the leases of workspaces could not be renewed", { reason: messageOf(error) }),
+    }),
+  );
+  const answer: Before = (request) => cluster.answer(request);
+  const listener = new Listener<RunningServer>(
+    (address) => service.serveNodes(address, identity, answer),
+    settings.node_listen,
+    "--node-listen",
+  );
+  stack.defer(() => listener.close(DRAIN_MS));
+  await cluster.join(settings.node_url ?? `https://${formatAddress(listener.address)}`);
+  const held = stack.move();
+  return {
+    before: (request, client, setPatience) => cluster.elsewhere(request, client, setPatience),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}

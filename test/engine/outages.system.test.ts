@@ -1,0 +1,68 @@
+/** What clients see while the libSQL server is down, does not answer, or answers too late. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { eventually } from "../eventually.ts";
+import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { LIBSQL_SERVER, type LibsqlServer } from "../support/libsql-server.ts";
+
+/** Within which a client is answered, whatever the server does. */
+const PATIENCE_MS = 3_000;
+
+describe.skipIf(LIBSQL_SERVER === null)("while the libSQL server fails", () => {
+  let daemon: TestDaemon;
+  let server: LibsqlServer;
+  let workspace: TestWorkspace;
+
+  beforeAll(async () => {
+    daemon = await TestDaemon.start({ engine: "libsql-server" });
+    server = daemon.server as LibsqlServer;
+    workspace = await daemon.workspace();
+  });
+  afterAll(() => daemon[Symbol.asyncDispose]());
+
+  const write = (key: string, value: string, headers = {}) =>
+    workspace.client.send({ path: "/v1/data/write", body: { agent_id: "a", key, value }, headers });
+  const stored = async (key: string) => (await workspace.client.get(`/v1/data/read?agent_id=a&key=${key}`)).json?.value;
+  const timed = async <T>(work: Promise<T>): Promise<[T, number]> => {
+    const begun = performance.now();
+    return [await work, performance.now() - begun];
+  };
+  const works = () => eventually("writes succeed again", async () => (await write("probe", "1")).status === 200);
+  const verifies = async () =>
+    expect((await workspace.client.post("/v1/audit/verify", { scope: "workspace" })).json).toMatchObject({
+      valid: true,
+    });
+
+  test("a server that is down is unavailable, nothing was written, and it goes on without a restart", async () => {
+    await write("k", "before");
+    await server.kill();
+    const many = await Promise.all([1, 2, 3, 4].map((n) => timed(write("k", `${n}`))));
+    for (const [answered, ms] of many) {
+      expect([answered.status, answered.json.code]).toEqual([503, "unavailable"]);
+      expect(ms).toBeLessThan(PATIENCE_MS);
+    }
+    const [again, ms] = await timed(write("k", "again"));
+    expect([again.status, ms < PATIENCE_MS]).toEqual([503, true]);
+    await server.restart();
+    await works();
+    expect(await stored("k")).toBe("before");
+    await verifies();
+  });
+
+  test("a server that does not answer leaves the outcome unknown, until it does", async () => {
+    await write("k", "before");
+    server.freeze();
+    const retry = { "idempotency-key": "frozen-1" };
+    const [answered, ms] = await timed(write("k", "during", retry));
+    expect([answered.status, answered.json.code]).toEqual([503, "outcome_unknown"]);
+    expect(ms).toBeLessThan(PATIENCE_MS);
+    const [next, nextMs] = await timed(write("other", "1"));
+    expect([next.status, nextMs < PATIENCE_MS]).toEqual([503, true]);
+    server.resume();
+    await works();
+    // The node went on until the write was there, once.
+    expect(await stored("k")).toBe("during");
+    const repeated = await write("k", "during", retry);
+    expect([repeated.status, repeated.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
+    await verifies();
+  });
+});
