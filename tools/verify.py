@@ -94,13 +94,15 @@ def number(value):
     return "-" * sign + text
 
 
-def jcs(value):
-    """Canonical JSON (RFC 8785)."""
+def jcs(value, depth=1):
+    """Canonical JSON (RFC 8785), nested at most 128 levels deep."""
+    if isinstance(value, (dict, list)) and depth > 128:
+        raise ValueError("nested too deeply")
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        return "{" + ",".join(f"{jcs(name)}:{jcs(value[name])}" for name in names) + "}"
+        return "{" + ",".join(f"{jcs(name)}:{jcs(value[name], depth + 1)}" for name in names) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(jcs, value)) + "]"
+        return "[" + ",".join(jcs(one, depth + 1) for one in value) + "]"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return number(value)
     return ENCODER.encode(value)
@@ -118,8 +120,27 @@ def no_number(name):
     raise ValueError(f"{name} is not JSON")
 
 
+def read_integer(text):
+    """An integer as JSON has it; Python refuses to read thousands of digits."""
+    return int(text) if len(text) < 400 else float(text)
+
+
+def read_fraction(text):
+    """1.0 and 1e0 are the number 1, however they are written."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+# How JSON is read: a member that is there twice, and what is no number, is no JSON.
+JSON_FORM = {"object_pairs_hook": no_duplicates, "parse_constant": no_number, "parse_int": read_integer, "parse_float": read_fraction}
+TOO_DEEP = "JSON is nested too deeply"
+
+
 def load_json(text):
-    return json.loads(text, object_pairs_hook=no_duplicates, parse_constant=no_number)
+    try:
+        return json.loads(text, **JSON_FORM)
+    except RecursionError:
+        raise Tampered("event_malformed", TOO_DEEP) from None
 
 
 def check_event(event):
@@ -279,6 +300,11 @@ def unbase64(text, length=None):
 
 def key_id(name, key, kind=b"\1"):
     return hashlib.sha256(name.encode() + b"\n" + kind + key).digest()[:4]
+
+
+def verifier_key(name, key):
+    """A sealing key as text, under the name of an origin (C2SP signed-note)."""
+    return "+".join((str(name), key_id(str(name), key).hex(), base64.b64encode(b"\1" + key).decode()))
 
 
 def read_key(text):
@@ -834,8 +860,9 @@ def read_ndjson(lines):
             value = load_json(line)
         except ValueError:
             return header, events, "the export is incomplete, or a line cannot be read"
-        if not isinstance(value, dict) or not is_text(line):
-            return header, events, "a line of the export is no object"
+        if not is_text(line):
+            return header, events, "a line of the export is not UTF-8"
+        require(isinstance(value, dict), "event_malformed", "a line is no object")
         kind = value.get("type")
         require(kind in ("event", "trailer"), "event_malformed", "a line is neither an event nor the trailer")
         if kind == "trailer":
@@ -856,7 +883,7 @@ def read_document(text):
 
     It is read member by member and event by event, because an export that was cut off may be altered before that.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=no_duplicates, parse_constant=no_number)
+    decoder = json.JSONDecoder(**JSON_FORM)
     header, events, at = {}, [], 0
 
     def peek():
@@ -875,7 +902,10 @@ def read_document(text):
     def value():
         nonlocal at
         peek()
-        found, end = decoder.raw_decode(text, at)
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise Tampered("event_malformed", TOO_DEEP) from None
         require(is_text(text[at:end]), "export_incomplete", "this is not UTF-8")
         at = end
         return found
@@ -919,7 +949,7 @@ def check_export(text, trust):
     lines = text.split("\n")
     try:
         ndjson = "type" in json.loads(lines[0]).keys()
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         ndjson = False
     header, events, trailer = read_ndjson(lines) if ndjson else read_document(text)
     if isinstance(trailer, str):
@@ -1687,7 +1717,7 @@ def check_schema(db, schemas=SCHEMAS):
     version = db.execute("PRAGMA user_version").fetchone()[0]
     groups = {}
     for row in rows:
-        group = next((form for form in DERIVED if re.fullmatch(form, row[1])), None)
+        group = next((form for form in DERIVED if re.fullmatch(form, row[1] or "")), None)
         groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
     for group, objects in groups.items():
         expected = schemas.get(version) if group is None else DERIVED[group]
@@ -1768,8 +1798,8 @@ def check_database(db, trust, logs, filed="", workspace=None):
     """Checks a workspace, which its place may name."""
     try:
         return check_tables(db, trust, logs, filed, workspace)
-    except sqlite3.DatabaseError:
-        check_indexes(db)  # where no page is damaged, an index does not hold what it must
+    except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        check_indexes(db)  # where no page is damaged, an index or a table does not hold what it must
         raise
 
 
@@ -1872,6 +1902,8 @@ def read_log(db, trust, head):
             dropped += said["events"] if is_count(said.get("events")) else 0
             if is_hash(said.get("export_digest")):
                 trust.prunings.append((said["before_seq"], said["export_digest"], "kept" in said))
+    sealed = not log.hashes and not head and db.execute("SELECT max(size) FROM seals").fetchone()[0]
+    require(not sealed, "seal_beyond_log", "the log is empty, and seals of it are there")
     require(log.hashes, "head_mismatch" if head else "log_empty", "the log is empty")
     log.first_seq = log.pruned
     log.check_blanks()
@@ -2558,7 +2590,7 @@ def check_stored_keys(db, log):
             key = read_key(found[seq])
         except (ValueError, TypeError, AttributeError, Undetermined):
             raise Tampered("content_mismatch", f"seq {seq}: the stored sealing key is damaged", seq) from None
-        same = (sha256(key), found[seq].split("+")[0]) == (said.get("signing_key"), said.get("origin"))
+        same = sha256(key) == said.get("signing_key") and found[seq] == verifier_key(said.get("origin"), key)
         require(same, "content_mismatch", f"seq {seq} names another sealing key than the stored one", seq)
 
 # SHA-256 over the schema of control.db, for each of its numbers, as above.
@@ -2796,7 +2828,8 @@ def finish_act(rows, changes):
 
 # Changes of rows that no event states.
 UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
-                     "renameAccount", "endOtherSessions", "forgetDevices", "addSink", "changeSink", "removeSink"}
+                     "renameAccount", "endOtherSessions", "forgetDevices", "addSink", "changeSink", "removeSink", "issueRole",
+                     "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions"}
 
 
 def check_control(db, logs, backup_time, again):
@@ -2858,7 +2891,9 @@ def check_act(act, logs, rows, backup_time):
     form = "pending_acts: a row does not have the form of an act"
     try:
         event, changes, log = load_json(event), load_json(changes), logs.get(workspace)
-        require(isinstance(event["id"], str), "act_changed", form)
+        good = isinstance(event["id"], str) and isinstance(changes, list) and isinstance(log, (Log, type(None)))
+        good = good and all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], dict) for one in changes)
+        require(good, "act_changed", form)
         recorded = next((one for one in log.control if one.id == event["id"]), None) if log else None
         if recorded is None:
             return []  # without its event, an act is dropped
@@ -2874,8 +2909,8 @@ def check_act(act, logs, rows, backup_time):
         earlier = expected_rows(past, backup_time, len(log.hashes) - 1)
         problems = [row_problem(name, earlier[name], before) for name in touched if name in earlier]
         return [problem for problem in problems if problem]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise Tampered("act_changed", form) from None
+    except (ValueError, KeyError, TypeError, AttributeError, Tampered) as problem:
+        raise (problem if getattr(problem, "code", "event_malformed") != "event_malformed" else Tampered("act_changed", form)) from None
 
 
 PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation"}

@@ -186,8 +186,7 @@ const pruningsOf = async (reader: Reader) =>
     return { before_seq, export_digest, export: null, states_kept };
   });
 
-const schemaChangesOf = (connection: Connection): SchemaChange[] =>
-  schemaChanges(connection, WORKSPACE_MIGRATIONS.slice(0, schemaVersion(connection)));
+const schemaChangesOf = (connection: Connection): SchemaChange[] => schemaChanges(connection, WORKSPACE_MIGRATIONS);
 
 export const schemaProblem = ({ message, table }: SchemaChange): Problem => ({
   code: "schema_mismatch",

@@ -32,6 +32,9 @@ type export struct {
 	pruned    int64
 }
 
+// White space of JSON: nothing else may follow the end.
+const white = " \t\r\n"
+
 var always = []string{
 	"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
 	"binding", "proof", "seal", "public_key",
@@ -64,6 +67,7 @@ func verifyExport(content []byte, asked request) failure {
 	if x.header["seal"] == nil {
 		must(x.header["public_key"] == nil && x.header["proof"] == nil, "there is a key or a proof without a seal")
 		must(x.header["restores"] == nil, "there are restores without a seal")
+		must(x.header["keys"] == nil, "there are announced keys without a seal")
 		x.checkBlanks(nil)
 		return failure{2, "the export has no seal"}
 	}
@@ -91,13 +95,14 @@ func (x *export) readLines(header object, rest []byte) {
 	for len(rest) > 0 {
 		line, next, ended := bytes.Cut(rest, []byte("\n"))
 		if x.complete {
-			must(len(bytes.TrimSpace(rest)) == 0, "something follows the trailer")
+			must(len(bytes.Trim(rest, white)) == 0, "something follows the trailer")
 			return
 		}
 		value, err := parse(line)
 		if err != nil && !ended {
 			return
 		}
+		must(!errors.Is(err, errTwice), "%v", err)
 		if err != nil {
 			undetermined("a line is not JSON: %v", err)
 		}
@@ -162,6 +167,9 @@ func (x *export) readMembers(reader *json.Decoder) error {
 		seen[name] = true
 		var value any
 		if name == "events" {
+			if seen["agent_id"] == nil {
+				undetermined("the events stand before the agent_id")
+			}
 			err = x.readEvents(reader)
 		} else if value, err = parseNext(reader); name == "erasures" {
 			must(value != nil || err != nil, "erasures is null")

@@ -85,7 +85,18 @@ func nameOf(reader *json.Decoder, members object) (string, error) {
 }
 
 // canonical writes a value as RFC 8785 does. It fails for integers that a number of double precision cannot hold.
-func canonical(value any) (string, error) {
+func canonical(value any) (string, error) { return canonicalAt(value, 1) }
+
+// Details are nested at most so many levels deep.
+const maxDepth = 128
+
+func canonicalAt(value any, depth int) (string, error) {
+	switch value.(type) {
+	case []any, object:
+		if depth > maxDepth {
+			return "", fmt.Errorf("nested deeper than %d levels", maxDepth)
+		}
+	}
 	switch is := value.(type) {
 	case nil:
 		return "null", nil
@@ -98,7 +109,7 @@ func canonical(value any) (string, error) {
 	case []any:
 		all := make([]string, len(is))
 		for at, one := range is {
-			text, err := canonical(one)
+			text, err := canonicalAt(one, depth+1)
 			if err != nil {
 				return "", err
 			}
@@ -112,7 +123,7 @@ func canonical(value any) (string, error) {
 		}
 		sort.Slice(names, func(one, other int) bool { return isBefore(names[one], names[other]) })
 		for at, name := range names {
-			text, err := canonical(is[name])
+			text, err := canonicalAt(is[name], depth+1)
 			if err != nil {
 				return "", err
 			}

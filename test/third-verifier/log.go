@@ -160,8 +160,11 @@ func (e *event) isAct(operation string) bool {
 
 func numberIn(members object, name string) int64 {
 	text, is := members[name].(json.Number)
-	must(is && form(integer).MatchString(text.String()), "%s is no number", name)
-	number, err := strconv.ParseInt(text.String(), 10, 64)
+	must(is, "%s is no number", name)
+	// 1.0 and 1e0 are the number 1, however they are written.
+	written, err := numberOf(text)
+	must(err == nil && form(integer).MatchString(written), "%s is no integer from 0 on", name)
+	number, err := strconv.ParseInt(written, 10, 64)
 	must(err == nil && number <= maxNumber, "%s is too large", name)
 	return number
 }

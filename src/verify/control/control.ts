@@ -86,7 +86,7 @@ export async function verifyControl(connection: Connection, wish: ControlWish): 
       const { code, message } = damageObstacle(unread);
       return obstacle(wish.path, "control", code, message);
     }
-    const changes = withAnySchema(connection, () => schemaChanges(connection, CONTROL_MIGRATIONS.slice(0, found)));
+    const changes = withAnySchema(connection, () => schemaChanges(connection, CONTROL_MIGRATIONS));
     const changed = changes.map(({ message, table }) => ({ message: `${message}; no row was compared`, table }));
     if (changed.length > 0) return resultOf(wish.path, changed.map(schemaProblem));
     return await verifyRows(connection, wish, problems.map(schemaProblem));

@@ -7,8 +7,11 @@ import { MEMBERS } from "../../control/accounts/members.ts";
 import type { Change } from "../../control/changes.ts";
 import { KEYS } from "../../control/keys.ts";
 import { WORKSPACES } from "../../control/workspaces.ts";
+import { orNull } from "../../failure.ts";
+import { isJsonObject, type JsonValue } from "../../json.ts";
 import type { ControlTable } from "../../log/control-effects.ts";
-import { canonicalJson } from "../../log/jcs.ts";
+import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
+import { JsonTextError, parseStrictJson } from "../../log/json-scan.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
@@ -137,22 +140,29 @@ export function pendingActs(connection: Connection): (PendingAct | null)[] {
   if (!known) return [];
   const columns = ["workspace_id", "event", "changes"].map(textBytes).join(", ");
   return connection.all<(Buffer | null)[]>(`SELECT ${columns} FROM pending_acts`).map((row) => {
-    try {
-      const [workspaceId = "", event = "", changes = ""] = row.map((bytes) => decodeText(bytes) ?? "");
-      const act = { workspaceId, event: JSON.parse(event), changes: JSON.parse(changes) };
-      return typeof act.event.id === "string" && act.changes.every(([kind]: Change) => kind in APPLY) ? act : null;
-    } catch (error) {
-      if (error instanceof SyntaxError || error instanceof TypeError) return null;
-      throw error;
-    }
+    const [workspaceId = "", event = "", changes = ""] = row.map((bytes) => decodeText(bytes) ?? "");
+    return orNull(JsonTextError, () => {
+      const [said, made] = [parseStrictJson(event), parseStrictJson(changes)];
+      return isEvent(said) && isChanges(made) ? ({ workspaceId, event: said, changes: made } as never) : null;
+    });
   });
 }
+
+const isEvent = (value: JsonValue): boolean => isJsonObject(value) && typeof value.id === "string";
+
+const isChanges = (value: JsonValue): boolean =>
+  Array.isArray(value) &&
+  value.every((change) => {
+    if (!Array.isArray(change) || change.length !== 2) return false;
+    const [kind, input] = change;
+    return typeof kind === "string" && Object.hasOwn(APPLY, kind) && isJsonObject(input);
+  });
 
 /** Reports whether a pending act states the event that recorded it. */
 export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean {
   const { operation, actor, details } = event;
   if (operation !== recorded.operation || actor !== recorded.actor) return false;
-  return canonicalJson(details as never) === canonicalJson(recorded.details);
+  return orNull(CanonicalJsonError, () => canonicalJson(details as never)) === canonicalJson(recorded.details);
 }
 
 /**

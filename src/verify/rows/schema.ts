@@ -11,7 +11,7 @@ import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../state/full-text.ts";
 import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../state/pruning.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
-import { type Migration, migrate } from "../../store/migrate.ts";
+import { type Migration, migrate, schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { textBytes } from "../columns.ts";
 
@@ -46,15 +46,16 @@ export interface SchemaChange {
   table: string;
 }
 
-/** The objects of a file's schema that are not as these migrations make them. */
-export function schemaChanges(connection: Connection, migrations: readonly Migration[]): SchemaChange[] {
+/**
+ * The objects of a file's schema that are not as the migrations make them.
+ *
+ * @param all the migrations, of which the file says how many were applied
+ */
+export function schemaChanges(connection: Connection, all: readonly Migration[]): SchemaChange[] {
   using fresh = openConnection(":memory:");
+  const migrations = all.slice(0, Math.max(0, schemaVersion(connection)));
   migrate(fresh, migrations);
-  // Derived data is there only where it is needed.
-  if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
-  if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
-  if (hasTable(connection, KEPT_ROWS_TABLE)) fresh.exec(KEPT_ROWS_SCHEMA);
-  if (has(connection, "index", AGE_INDEX)) fresh.exec(AGE_INDEX_SCHEMA);
+  if (migrations.length > 0) addDerived(fresh, connection);
   const [expected, found] = [definitions(fresh), definitions(connection)];
   const changes: SchemaChange[] = [];
   const add = (object: string, text: string, what: string) =>
@@ -66,6 +67,14 @@ export function schemaChanges(connection: Connection, migrations: readonly Migra
   }
   for (const [object, text] of found) if (!expected.has(object)) add(object, text, "was added");
   return changes;
+}
+
+/** Adds the derived data that a file has: it is there only where it is needed. */
+function addDerived(fresh: Connection, connection: Connection): void {
+  if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
+  if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
+  if (hasTable(connection, KEPT_ROWS_TABLE)) fresh.exec(KEPT_ROWS_SCHEMA);
+  if (has(connection, "index", AGE_INDEX)) fresh.exec(AGE_INDEX_SCHEMA);
 }
 
 /** Whether a table of that name is there. */
