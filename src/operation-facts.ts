@@ -91,6 +91,7 @@ export type EffectKind =
  */
 export type ControlEffect =
   | "found_workspace"
+  | "name_workspace"
   | "change_workspace"
   | "create_key"
   | "rotate_key"

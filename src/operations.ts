@@ -618,7 +618,13 @@ export const OPERATIONS = {
   "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },
   "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
   "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
-  "account.create_workspace": { ...OWN_ACCOUNT, ocsf: "entity.create", group: "workspace", did: "made a workspace" },
+  "account.create_workspace": {
+    ...OWN_ACCOUNT,
+    control: "name_workspace",
+    ocsf: "entity.create",
+    group: "workspace",
+    did: "made a workspace",
+  },
   "account.link_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "linked the account to the issuer" },
   "account.unlink_identity": { ...OWN_ACCOUNT, ocsf: "account.other", did: "ended the link to the issuer" },
   "account.require_issuer": {

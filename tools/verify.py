@@ -608,6 +608,7 @@ class Log:
     def __init__(self, whole, agent=None, from_start=False):
         self.whole, self.agent, self.from_start = whole, agent, from_start  # whether every chain must begin with its first event
         self.first_seq, self.next_seq, self.workspace, self.heads, self.hashes = None, None, None, {}, []
+        self.is_cut = False  # whether an older version pruned it, and so may have dropped events that state rows of control.db
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.kept = None  # what the pruning states to have kept
         self.firsts = {}  # the first event of each agent, where it is here
@@ -1717,7 +1718,7 @@ def check_schema(db, schemas=SCHEMAS):
     version = db.execute("PRAGMA user_version").fetchone()[0]
     groups = {}
     for row in rows:
-        group = next((form for form in DERIVED if re.fullmatch(form, row[1] or "")), None)
+        group = next((form for form in DERIVED if schemas is SCHEMAS and re.fullmatch(form, row[1] or "")), None)
         groups.setdefault(group, []).append("".join(f"{value or ''}\0" for value in row))
     for group, objects in groups.items():
         expected = schemas.get(version) if group is None else DERIVED[group]
@@ -1899,6 +1900,7 @@ def read_log(db, trust, head):
         if operation == "audit.prune":
             prunings.append(said.get("before_seq", 0))
             kept.append((said.get("before_seq", 0), -seq, said.get("kept")))
+            log.is_cut |= "kept" not in said
             dropped += said["events"] if is_count(said.get("events")) else 0
             if is_hash(said.get("export_digest")):
                 trust.prunings.append((said["before_seq"], said["export_digest"], "kept" in said))
@@ -1990,6 +1992,10 @@ def states(kind, said):
         return text("checkpoint_id")
     good = text("checkpoint_id", "safety_checkpoint_id") and count("safety_entry_count", "entries_restored", "entries_removed")
     return good and ("config_version" not in said or text("config_version", "config_digest"))
+
+
+def is_time(value):
+    return isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", value, re.ASCII) is not None
 
 
 def is_moment(value):
@@ -2641,6 +2647,8 @@ def control_changes(event, said):
             yield "members", actor, "add", {"role": "owner"}, ()
     elif operation == "workspace.change":
         yield "workspaces", workspace, "set", columns("second_factor_since"), ()
+    elif operation == "account.create_workspace":
+        yield "workspaces", said.get("created_workspace_id"), "name", {}, ()
     elif operation in ("key.create", "key.rotate"):
         if operation == "key.rotate":
             old = {"replaced_by": said.get("key_id"), "expires_at": moment(said.get("replaced_expires_at"))}
@@ -2675,7 +2683,7 @@ def control_changes(event, said):
         yield "members", account, "remove", {}, ()
 
 
-CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
+CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_workspace", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
                       "member.join", "member.change", "member.remove"}
 
 
@@ -2718,6 +2726,16 @@ def windows(log, backup_time):
         yield time, list(itertools.dropwhile(lambda event: event.time < time, log.control[:end]))
 
 
+def workspaces_named(log, backup_time):
+    """The workspaces that the log of the installation names, without those that a backup may lack, also once it was restored."""
+    starts = [(event.restore[0], at) for at, event in enumerate(log.control) if event.restore]
+    starts += [(backup_time, len(log.control))] if backup_time is not None else []
+    without = {event for time, end in starts for event in log.control[:end] if event.time >= time}
+    for event in log.control:
+        if event not in without:
+            yield from ((row, event) for _, row, kind, *_ in event.changes if kind == "name")
+
+
 def expected_rows(log, backup_time, after):
     """The states of which each row must be in one. Optional events are those that control.db need not have seen:
     recorded beside a backup (also before its restore by an older version), or while this was read, or in contradiction
@@ -2733,7 +2751,7 @@ def expected_rows(log, backup_time, after):
 
 def replay_control(log, optional):
     rows, by, doubtful = {}, {}, set()
-    unknown = [None, {}] if log.pruned else [None]
+    unknown = [None, {}] if log.is_cut else [None]
 
     def owners():
         return any(state and state.get("role") == "owner" for name, states in rows.items() if name[0] == "members" for state in states)
@@ -2750,7 +2768,7 @@ def replay_control(log, optional):
                 ended = [state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]]
                 rows[name] = distinct(ended if event.restore[1] else rows[name] + ended)
         owned = owners() and not event.restore
-        for table, row, kind, columns, unset in event.changes:
+        for table, row, kind, columns, unset in (change for change in event.changes if change[2] != "name"):
             name = row_name(table, row, log.workspace)
             states = rows.get(name, unknown)
             if not any(fits(kind, unset, state) for state in states):
@@ -2849,7 +2867,7 @@ def check_control(db, logs, backup_time, again):
     for act in acts:
         with findings.section():
             findings.problems += check_act(act, logs, rows, backup_time)
-    expected = {}
+    expected, behind = {}, set()
     for workspace, log in logs.items():
         if log is None:
             continue
@@ -2860,6 +2878,13 @@ def check_control(db, logs, backup_time, again):
             if newer and len(newer.hashes) > len(log.hashes):
                 found = expected_rows(newer, backup_time, len(log.hashes) - 1)
         expected |= found
+        if backup_time is not None:
+            newest = expected_rows(log, None, len(log.hashes) - 1)
+            behind |= {name for name, said in newest.items() if row_problem(name, said, rows)}
+        for named, event in workspaces_named(log, backup_time):
+            words = f"workspaces {named}: nothing of it is there, and seq {event.seq} of {workspace} says that it was made"
+            if named not in logs and not again(named):  # one that was made meanwhile is there now
+                findings.problems.append(Tampered("workspace_missing", words, event.seq))
     for name, said in expected.items():
         problem = row_problem(name, said, rows)
         if problem is not None:
@@ -2870,11 +2895,16 @@ def check_control(db, logs, backup_time, again):
             continue  # no event records those of the operator
         workspace = row if table == "workspaces" else columns["workspace_id"]
         log = logs.get(workspace)
-        unread = workspace in logs or table != "workspaces" or again(workspace)
-        if log is None and unread or log is not None and log.pruned:
+        unread = workspace in logs or again(workspace)
+        if log is None and unread or log is not None and log.is_cut:
             left_out += 1
         else:
             findings.problems.append(Tampered(f"{PREFIXES[table]}_added", f"{table} {row}: no event created this row"))
+    if behind:
+        words = (f"{len(behind)} rows are as they were before acts that the logs have since {backup_time} (created_at of manifest.json, "
+                 "which nobody signs): a backup copies control.db before the logs, so such acts are missing in it, or somebody put "
+                 "older rows back: restore the backup, which makes the acts again, and verify that")
+        findings.problems.append(Undetermined("copied_while_written", words))
     findings.finish()
     pruned = f", {left_out} rows whose events were pruned or whose log is missing or not intact" if left_out else ""
     since = {}
@@ -2934,7 +2964,11 @@ def check_directory(root, trust):
     """Every workspace of a data directory, and its control.db, which is read after them. Yields what is said of each."""
     require((root / "workspaces").is_dir(), "not_evidence", "this directory is not a data directory of governd")
     control = root / "control.db"
-    ids = {path.stem for path in (root / "workspaces").glob("*.db")}
+    # Seals are read first: those of a workspace that is made meanwhile come after its file. Without a control database, it
+    # is no whole directory: somebody may have taken some of the files.
+    seals = os.listdir(root / "seals") if control.exists() and (root / "seals").exists() else []
+    ids = {name[:-4] for name in seals if re.fullmatch(r"ws_[0-9a-z]{26}\.log", name)}
+    ids |= {name[:-3] for name in os.listdir(root / "workspaces") if name.endswith(".db")}
     ids |= known_workspaces(control) if control.exists() else set()
     require(ids, "not_evidence", "this data directory has no workspaces")
     logs = {}
@@ -2958,13 +2992,20 @@ def check_directory(root, trust):
         logs[workspace] = None
         yield judge(root / "workspaces" / f"{workspace}.db", check_one, trust)
     if control.exists():
-        manifest = root / "manifest.json"
-        backup_time = load_json(manifest.read_text())["created_at"] if manifest.exists() else None
-
         def check_rows_of_control():
             with copied(control) as db:
-                return check_control(db, logs, backup_time, again)
+                return check_control(db, logs, read_backup_time(root / "manifest.json"), again)
         yield judge(control, check_rows_of_control)
+
+
+def read_backup_time(manifest):
+    """When a backup began to be made; None for a directory that is none."""
+    if not manifest.exists():
+        return None
+    said = load_json(manifest.read_bytes().decode())
+    good = isinstance(said, dict) and said.get("format") == "governd.backup/1" and is_time(said.get("created_at"))
+    require(good, "evidence_unreadable", "manifest.json does not say when the backup was made")
+    return said["created_at"]
 
 
 def known_workspaces(control):

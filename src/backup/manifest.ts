@@ -7,7 +7,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { Failure, systemReason } from "../failure.ts";
+import { Failure, orNull as orNullOn, systemReason } from "../failure.ts";
+import { parseStrictJson } from "../log/json-scan.ts";
 import { Hash, orNull } from "../schemas.ts";
 
 /** The name of the manifest format. */
@@ -55,6 +56,11 @@ const Manifest = Type.Object({
   files: Type.Array(ManifestFile),
 });
 
+/** Keeps a byte order mark, with which a text is no JSON. */
+const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const Made = Type.Pick(Manifest, ["format", "created_at"]);
+
 export type Manifest = Static<typeof Manifest>;
 export type ManifestFile = Static<typeof ManifestFile>;
 export type ManifestWorkspace = Static<typeof ManifestWorkspace>;
@@ -91,6 +97,18 @@ export function readManifestIfGood(directory: string): Manifest | null {
     if (error instanceof Failure) return null;
     throw error;
   }
+}
+
+/**
+ * Returns when a backup began to be made, RFC 3339, whatever else its manifest says.
+ * @throws {Failure} `backup_unusable` when the manifest does not say it
+ */
+export function readBackupTime(directory: string): string {
+  const path = join(directory, MANIFEST_FILE);
+  const manifest = orNullOn(Error, () => parseStrictJson(UTF_8.decode(readFileSync(path))));
+  if (!Value.Check(Made, manifest))
+    throw new Failure("backup_unusable", `${path} does not say when the backup was made`);
+  return manifest.created_at;
 }
 
 function parse(text: string): Manifest | null {

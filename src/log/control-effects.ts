@@ -21,8 +21,11 @@ export type StatedColumns = Readonly<Record<string, Stated>>;
 export interface RowChange {
   table: ControlTable;
   id: string;
-  /** `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. */
-  kind: "add" | "set" | "put" | "remove";
+  /**
+   * `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. `name` changes
+   * nothing: it says that the row was added, which the log of its own workspace states.
+   */
+  kind: "add" | "set" | "put" | "remove" | "name";
   columns: StatedColumns;
   /** Columns that are NULL before the change. */
   unset?: readonly string[];
@@ -43,6 +46,7 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
   change_workspace: ({ second_factor_since: since }, { workspace_id: id }) => [
     change("workspaces", id, "set", { second_factor_since: timeOf(since) }),
   ],
+  name_workspace: ({ created_workspace_id: id }) => [change("workspaces", id, "name", {})],
   create_key: (details, event) => [newKey(details, event)],
   rotate_key: (details, event) => [
     {

@@ -1,6 +1,8 @@
 /** Whole files of a data directory exchanged: older ones, others', cut ones, and logs that were continued twice. */
+
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { BACKUP_FORMAT, MANIFEST_FILE } from "../../src/backup/manifest.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { type Everything, filesOf } from "./everything.ts";
@@ -53,6 +55,16 @@ export function attacksOn(made: Everything): Attack[] {
         connection.run("DELETE FROM seals");
         connection.truncateLog();
       }),
+      // Nothing names the log of the installation but its rows and seals.
+      attack("missing", `every trace of ${name}`, name === "installation" ? 0 : 1, (directory) => {
+        withoutRows(directory, id);
+        rmSync(filesOf(directory, id).database);
+        rmSync(filesOf(directory, id).seals);
+      }),
+      attack("missing", `the file and the rows of ${name}`, 1, (directory) => {
+        withoutRows(directory, id);
+        rmSync(filesOf(directory, id).database);
+      }),
       attack("cut off", `the file of ${name}`, "refused", (directory) => {
         const { database } = filesOf(directory, id);
         truncateSync(database, Math.floor(readFileSync(database).length / 8192) * 4096);
@@ -76,6 +88,25 @@ export function attacksOn(made: Everything): Attack[] {
           }),
         ]),
     ]),
+    attack("added", "a member of the workspace that was pruned", 1, (directory) => {
+      inControl(directory, `INSERT INTO members SELECT '${pruned}', id, 'owner', 5 FROM accounts LIMIT 1`);
+    }),
+    attack("added", "a key of a workspace that never was", 1, (directory) => {
+      const columns = "randomblob(32), NULL, 'full', NULL, 5, 'cli', NULL, NULL, NULL, NULL, NULL, NULL";
+      inControl(
+        directory,
+        `INSERT INTO api_keys SELECT id || '0', workspace_id || '0', ${columns} FROM api_keys LIMIT 1`,
+      );
+    }),
+    // An honest backup beside which a key was revoked looks the same.
+    ...["UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL", "DELETE FROM members WHERE role = 'member'"].map(
+      (sql) =>
+        attack("forged", `a manifest, and ${sql}`, 2, (directory) => {
+          inControl(directory, sql);
+          const said = { format: BACKUP_FORMAT, created_at: "2020-01-01T00:00:00.000Z" };
+          writeFileSync(join(directory.root, MANIFEST_FILE), JSON.stringify(said));
+        }),
+    ),
     attack("swapped", "the files of two workspaces", 1, (directory) => {
       put(filesOf(age(last), main).database, filesOf(directory, pruned).database);
       put(filesOf(age(last), pruned).database, filesOf(directory, main).database);
@@ -146,6 +177,21 @@ export function attacksOn(made: Everything): Attack[] {
   function seals(id: string, from: DataDirectory) {
     return (directory: DataDirectory) => put(filesOf(from, id).seals, filesOf(directory, id).seals);
   }
+}
+
+/** Changes rows of the control database as with a SQL tool. */
+function inControl(directory: DataDirectory, ...statements: string[]): void {
+  using connection = openConnection(directory.control);
+  connection.exec("PRAGMA foreign_keys = OFF");
+  for (const sql of statements) connection.exec(sql);
+  connection.truncateLog();
+}
+
+function withoutRows(directory: DataDirectory, id: string): void {
+  const own = ["api_keys", "members", "links", "sinks", "issued_roles"].map(
+    (table) => `DELETE FROM ${table} WHERE workspace_id = '${id}'`,
+  );
+  inControl(directory, ...own, `DELETE FROM workspaces WHERE id = '${id}'`);
 }
 
 const removeLog = (id: string) => (directory: DataDirectory) => rmSync(`${filesOf(directory, id).database}-wal`);

@@ -29,7 +29,7 @@ const created = event(1, "key.create", key("add", { scope: "agent", revoked_at: 
 const revoked = event(2, "key.revoke", key("set", { revoked_at: true }, ["revoked_at"]));
 
 function states(log: Partial<ControlLog>, lag: Lag = NOW) {
-  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, prunedBefore: 0, events: [], ...log }, lag);
+  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, isCut: false, events: [], ...log }, lag);
   return rows.get("api_keys key_1")?.states;
 }
 
@@ -38,8 +38,8 @@ test("a row has the state that its events leave", () => {
 });
 
 test("of a row whose first event was pruned only what later events state is known", () => {
-  expect(states({ events: [revoked], prunedBefore: 2 })).toEqual([{ revoked_at: true }]);
-  expect(states({ events: [], prunedBefore: 2 })).toBeUndefined();
+  expect(states({ events: [revoked], isCut: true })).toEqual([{ revoked_at: true }]);
+  expect(states({ events: [], isCut: true })).toBeUndefined();
 });
 
 test("an event after the copy of a backup, or after the reading began, may be missing", () => {
@@ -78,7 +78,7 @@ test("such a restore revoked the open links, and names the rows that it could no
   const used = link("inv_2", { used_at: 5, revoked_at: null });
   const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [] });
   const gone = { ...restored, changes: [key("remove", {})] };
-  const log = { workspaceId: "ws_1", headSeq: 100, prunedBefore: 0, events: [created, open, used, gone] };
+  const log = { workspaceId: "ws_1", headSeq: 100, isCut: false, events: [created, open, used, gone] };
   expect([...expectedRows(log, NOW).values()].map((row) => row.states)).toEqual([
     [null],
     [{ used_at: null, revoked_at: 7 }],

@@ -1,7 +1,7 @@
 /** Finds the evidence that the command line names, and verifies each piece. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { MANIFEST_FILE, readManifest } from "../../backup/manifest.ts";
+import { MANIFEST_FILE, readBackupTime } from "../../backup/manifest.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
@@ -98,7 +98,7 @@ async function verifyControlFile(
 
 /** Returns when a backup began to be made; null for a directory that is none. */
 const backupTime = (root: string): string | null =>
-  existsSync(join(root, MANIFEST_FILE)) ? readManifest(root).manifest.created_at : null;
+  existsSync(join(root, MANIFEST_FILE)) ? readBackupTime(root) : null;
 
 /** Opens evidence for reading. @throws {EncryptionMismatch} when it is encrypted with another key */
 function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource): Connection {
@@ -114,11 +114,11 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
-  const ids = new Set(
-    readdirSync(directory.workspaces)
-      .filter((name) => name.endsWith(".db"))
-      .map((name) => name.slice(0, -".db".length)),
-  );
+  // Seals are read first: those of a workspace that is made meanwhile come after its file. Without a control database, it
+  // is no whole directory: somebody may have taken some of the files.
+  const isWhole = databaseKind(directory.control) !== "absent" && existsSync(directory.seals);
+  const ids = new Set(isWhole ? namesIn(directory.seals, SEALS_OF) : []);
+  for (const id of namesIn(directory.workspaces, /^(.*)\.db$/)) ids.add(id);
   // The control database also names workspaces whose files are missing.
   for (const id of await knownWorkspaces(directory.control, encryptionKey)) ids.add(id);
   if (ids.size === 0) return none("this data directory has no workspaces");
@@ -128,6 +128,12 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
     return { path, workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
   });
 }
+
+const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
+
+/** The parts of file names that a form has in parentheses. */
+const namesIn = (directory: string, form: RegExp): string[] =>
+  readdirSync(directory).flatMap((name) => form.exec(name)?.[1] ?? []);
 
 /** Returns no workspaces when the control database cannot be read: its own verification says why. */
 async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {

@@ -10,12 +10,12 @@ import type { Reader } from "../../store/transaction.ts";
 import { alone } from "../causes.ts";
 import type { ProblemCode } from "../codes.ts";
 import type { Problem } from "../problems.ts";
-import { newResult, obstacle, reported, type SourceResult } from "../report.ts";
+import { newResult, type Obstacle, obstacle, reported, reportedObstacle, type SourceResult } from "../report.ts";
 import type { SourceReport } from "../report-schema.ts";
 import { checkFile, hasTable, schemaChanges } from "../rows/schema.ts";
 import { damageObstacle, schemaProblem, unreadable, withAnySchema } from "../sources.ts";
 import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts";
-import { type ExpectedRow, expectedRows, type Lag, windowsOf } from "./expected.ts";
+import { type ExpectedRow, expectedRows, type Lag, windowsOf, workspacesNamed } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
 /** What no event records, so that changes of it cannot be found. */
@@ -98,25 +98,28 @@ export async function verifyControl(connection: Connection, wish: ControlWish): 
 async function verifyRows(connection: Connection, wish: ControlWish, before: Problem[]): Promise<SourceResult> {
   const { stored, pending } = readRows(connection, wish);
   const logs = new Map(wish.logs.map(({ workspaceId, log }) => [workspaceId, log]));
-  for (const { table, workspaceId } of stored.values()) {
-    if (table !== "workspaces" || logs.has(workspaceId)) continue;
+  for (const { workspaceId } of stored.values()) {
+    if (logs.has(workspaceId)) continue;
     // It was created while the others were verified.
     if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
   }
   const problems = [...before, ...finishPending(pending, logs, stored, wish.backupCreatedAt)];
   const expected = new Map<string, ExpectedRow>();
+  const isBehind = new Set<string>();
   for (const log of logs.values()) {
     if (log === null) continue;
     const lag: Lag = { backupCreatedAt: wish.backupCreatedAt, afterSeq: log.headSeq };
     const rows = await expectedNow(log, lag, stored, wish);
     for (const [name, row] of rows) expected.set(name, row);
+    for (const name of behind(log, lag, stored)) isBehind.add(name);
+    if (wish.only === undefined) problems.push(...(await missingWorkspaces(log, lag, logs, wish)));
   }
   const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0 };
   const uncovered = new Map<string, number>();
   for (const [name, row] of expected) {
     const problem = problemOf(row, stored.get(name));
     if (problem !== null) problems.push(problem);
-    else if (stored.has(name) && !isInstallation(stored.get(name))) agreeing[row.table] += 1;
+    else if (stored.has(name) && !isBehind.has(name) && !isInstallation(stored.get(name))) agreeing[row.table] += 1;
   }
   for (const [name, row] of stored) {
     if (expected.has(name) || (wish.only !== undefined && row.workspaceId !== wish.only)) continue;
@@ -126,7 +129,37 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
   }
   const notCovered = [...uncovered].filter(([why]) => why !== "").map(([why, count]) => `${count} rows: ${why}`);
   const windows = reportedWindows([...logs.values()], wish.backupCreatedAt);
-  return resultOf(wish.path, problems, notCovered, agreeing, windows);
+  const obstacles = isBehind.size === 0 ? [] : [behindObstacle(isBehind.size, wish.backupCreatedAt ?? "")];
+  return resultOf(wish.path, problems, { notCovered, agreeing, windows, obstacles });
+}
+
+/** The rows of a backup that are as they were before acts that its logs have. */
+function behind(log: ControlLog, lag: Lag, stored: ReadonlyMap<string, StoredRow>): string[] {
+  if (lag.backupCreatedAt === null) return [];
+  const newest = expectedRows(log, { ...lag, backupCreatedAt: null });
+  return [...newest].filter(([name, row]) => problemOf(row, stored.get(name)) !== null).map(([name]) => name);
+}
+
+const behindObstacle = (rows: number, since: string): Obstacle => ({
+  code: "copied_while_written",
+  message: `${rows} ${rows === 1 ? "row" : "rows"} of it ${rows === 1 ? "is as it was" : "are as they were"} before acts that the logs have since ${since} (created_at of manifest.json, which nobody signs): a backup copies it before the logs, so such acts are missing in it, or somebody put older rows back: restore the backup, which makes the acts again, and verify that`,
+});
+
+/** The workspaces that the log of the installation names and of which nothing is there. The product deletes none. */
+async function missingWorkspaces(
+  log: ControlLog,
+  lag: Lag,
+  logs: ReadonlyMap<string, ControlLog | null>,
+  { again }: ControlWish,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const { id, event } of workspacesNamed(log, lag)) {
+    // One that was made while the others were verified is there now.
+    if (logs.has(id) || (await again(id)) !== null) continue;
+    const message = `workspaces ${id}: nothing of it is there; ${log.workspaceId} says in event ${event.seq} (${event.operation}, ${event.timestamp}) that it was made`;
+    problems.push({ code: "workspace_missing", ...placeOf(event), message, row: { table: "workspaces", key: id } });
+  }
+  return problems;
 }
 
 /** Returns the windows of all logs. Those of one backup are one. */
@@ -257,22 +290,27 @@ function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: Readonly
   if (table === "links" && columns.kind !== "invitation") return "";
   if (table === "links" && (columns.created_by === "cli" || columns.created_by === "system")) return "";
   const log = logs.get(workspaceId);
-  if (log === undefined && table === "workspaces") return null;
-  if (log === undefined || log === null) return "the log of their workspace is missing or not intact";
-  return log.prunedBefore > 0 ? "the beginning of their workspace's log was pruned" : null;
+  if (log === undefined) return null;
+  if (log === null) return "the log of their workspace is missing or not intact";
+  return log.isCut ? "the beginning of their workspace's log was pruned by an older version" : null;
 }
 
-function resultOf(
-  path: string,
-  problems: readonly Problem[],
-  notCovered: readonly string[] = [],
-  agreeing?: SourceResult["agreeing"],
-  windows: NonNullable<SourceReport["windows"]> = [],
-): SourceResult {
+interface Found {
+  notCovered: readonly string[];
+  agreeing: SourceResult["agreeing"];
+  windows: NonNullable<SourceReport["windows"]>;
+  obstacles: readonly Obstacle[];
+}
+
+function resultOf(path: string, problems: readonly Problem[], found: Partial<Found> = {}): SourceResult {
+  const { notCovered = [], agreeing, windows = [], obstacles = [] } = found;
   return newResult(path, "control", {
     report: { ...(windows.length > 0 && { windows }), not_covered: [...NOT_COVERED, ...notCovered] },
-    verdict: problems.length > 0 ? "tampered" : "verified",
-    problems: problems.map(alone).map(reported),
+    verdict: problems.length > 0 ? "tampered" : obstacles.length > 0 ? "undetermined" : "verified",
+    problems: [
+      ...obstacles.map(({ code, message }) => reportedObstacle(code, message)),
+      ...problems.map(alone).map(reported),
+    ],
     completeness: { is: "partial", part: "the rows that events record" },
     ...(agreeing && { agreeing }),
   });

@@ -4,7 +4,7 @@ import { type ControlTable, controlChanges, type RowChange } from "../../log/con
 import { type DeclaredRestore, declaredRestore } from "../../log/restores.ts";
 import { LOG_RESTORE } from "../../log/seal.ts";
 import { CONTROL_EVENT_NAMES } from "../../operations.ts";
-import { prunedBefore } from "../../state/pruning.ts";
+import { prunings } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../rows/events-named.ts";
 import { readHead } from "../rows/head.ts";
@@ -28,7 +28,8 @@ export interface ControlLog {
   workspaceId: string;
   /** The last position that was read. */
   headSeq: number;
-  prunedBefore: number;
+  /** Whether events that state rows may have been pruned: older versions did not keep them all. */
+  isCut: boolean;
   events: readonly ControlEvent[];
 }
 
@@ -56,5 +57,6 @@ export async function readControlLog(reader: Reader): Promise<ControlLog | null>
     ];
     return [{ seq, agent_seq, id, operation, timestamp, actor, details, changes, restore }];
   });
-  return { workspaceId: head.workspaceId, headSeq: head.seq, prunedBefore: await prunedBefore(reader), events };
+  const isCut = (await prunings(reader)).some(({ statesKept }) => !statesKept);
+  return { workspaceId: head.workspaceId, headSeq: head.seq, isCut, events };
 }

@@ -71,6 +71,19 @@ export function windowsOf({ events }: ControlLog, backupCreatedAt: string | null
   return backupCreatedAt === null ? restored : [...restored, window(backupCreatedAt, null, events)];
 }
 
+/** The workspaces that the log of the installation names, each with its event, without those that a backup may lack. */
+export function workspacesNamed(log: ControlLog, lag: Lag): { id: string; event: ControlEvent }[] {
+  const without = lagging(log, lag);
+  for (const [index, { restore }] of log.events.entries()) {
+    // What was made while the backup was made need not be in it, and so not in what was restored from it.
+    const before = restore === null ? [] : log.events.slice(0, index);
+    for (const event of before) if (event.timestamp >= (restore?.backupCreatedAt ?? "")) without.add(event);
+  }
+  return log.events
+    .filter((event) => !without.has(event))
+    .flatMap((event) => event.changes.filter(({ kind }) => kind === "name").map(({ id }) => ({ id, event })));
+}
+
 function lagging(log: ControlLog, { backupCreatedAt, afterSeq }: Lag): Set<ControlEvent> {
   const later = log.events.filter(({ seq }) => seq > afterSeq);
   return new Set([...later, ...windowsOf(log, backupCreatedAt).flatMap(({ events }) => events)]);
@@ -84,8 +97,8 @@ interface Replayed {
 function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed {
   const rows = new Map<string, ExpectedRow>();
   const contradicting: ControlEvent[] = [];
-  // What the events of a pruned beginning did is not known.
-  const initial: RowState[] = log.prunedBefore > 0 ? [null, {}] : [null];
+  // What the events did that an older version pruned is not known.
+  const initial: RowState[] = log.isCut ? [null, {}] : [null];
   const rowOf = ({ table, id }: RowChange): ExpectedRow => {
     const name = rowName(table, id, log.workspaceId);
     const row = rows.get(name) ?? { table, id, workspaceId: log.workspaceId, states: initial, events: [] };
@@ -95,7 +108,9 @@ function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed 
   for (const event of log.events) {
     const { restore } = event;
     if (restore !== null) endOpenLinks(rows.values(), restore.control);
-    const changes = event.changes.map((change) => ({ change, row: rowOf(change) }));
+    const changes = event.changes
+      .filter(({ kind }) => kind !== "name")
+      .map((change) => ({ change, row: rowOf(change) }));
     const owned =
       restore === null &&
       event.changes.some(({ table }) => table === "members") &&

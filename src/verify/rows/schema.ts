@@ -55,7 +55,7 @@ export function schemaChanges(connection: Connection, all: readonly Migration[])
   using fresh = openConnection(":memory:");
   const migrations = all.slice(0, Math.max(0, schemaVersion(connection)));
   migrate(fresh, migrations);
-  if (migrations.length > 0) addDerived(fresh, connection);
+  if (isWorkspace(fresh)) addDerived(fresh, connection);
   const [expected, found] = [definitions(fresh), definitions(connection)];
   const changes: SchemaChange[] = [];
   const add = (object: string, text: string, what: string) =>
