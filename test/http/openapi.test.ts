@@ -97,12 +97,31 @@ test("every operation has words, examples, named bodies and answers, and errors 
   expect(all.filter(([, found]) => found.length > 0)).toEqual([]);
 });
 
-test("the headers of every response are described once", () => {
-  const general = ["X-Request-Id", "Cache-Control", "X-Content-Type-Options", "RateLimit-Policy", "RateLimit"];
+test("every response declares X-Request-Id, and further headers of every response are described once", () => {
+  const general = ["Cache-Control", "X-Content-Type-Options", "RateLimit-Policy", "RateLimit"];
   for (const { of } of DOCUMENTS) {
     expect(generalHeaders(of)).toEqual(general);
     expect(Object.keys(HEADERS).filter((name) => general.includes(name))).toEqual([]);
   }
+  const without = OPERATIONS.flatMap(({ of, name, operation: { responses } }) =>
+    Object.entries(responses)
+      .filter(([, response]) => resolved(of, response).headers?.["X-Request-Id"] === undefined)
+      .map(([status]) => `${name} ${status}`),
+  );
+  expect(without).toEqual([]);
+});
+
+test("requests have no members that are not described, and what only answers have may get more", () => {
+  const { schemas = {} } = document.components;
+  const isClosed = (name: string) => (schemas[name] as JsonObject).additionalProperties === false;
+  const [requests, answers] = [
+    ["DataWriteRequest", "Policies", "BatchWrite"],
+    ["AuditEvent", "FullEntry", "Agent"],
+  ];
+  expect([requests.map(isClosed), answers.map(isClosed)]).toEqual([
+    [true, true, true],
+    [false, false, false],
+  ]);
 });
 
 test("the items of every list have a name", () => {

@@ -1,5 +1,6 @@
 /** The official clients of both generations list and call every tool, and read resources. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { assertDeclaresHeaders } from "../http/support/openapi.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { freshAgent } from "../support/scenario.ts";
 import { CLIENT, GENERATIONS, type McpClient } from "./clients.ts";
@@ -157,6 +158,7 @@ describe.each(Object.entries(GENERATIONS))("%s", (generation, connect) => {
       };
       const [first, again] = [await workspace.client.send(sent), await workspace.client.send(sent)];
       expect(first.json.result.structuredContent.label).toBe("once");
+      for (const { headers } of [first, again]) assertDeclaresHeaders("POST", sent.path, 200, headers);
       expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
     });
 

@@ -160,7 +160,7 @@ export const auditRoutes = [
     },
     summary: "Query the audit trail",
     description:
-      "Events of agents, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and with the session of an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events returns what it found in a fraction of a second, which may be nothing: continue with `next_cursor` while `has_more` is true.",
+      "Events of agents, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and with the session of an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events may return few or none: continue with `next_cursor` while `has_more` is true.",
     response: { description: "One page of events.", schema: schema.AuditEventList, compressed: true },
   }),
 

@@ -175,7 +175,7 @@ export const dataRoutes = [
       ),
     summary: "List entries",
     description:
-      "Sorted by key in UTF-8 byte order, or by the time of the last write. A prefix is literal: `%`, `_` and `*` have no special meaning. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
+      "Sorted by key in UTF-8 byte order, or by the time of the last write. A prefix is literal: `%`, `_` and `*` mean themselves. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
     response: { description: "One page of entries.", schema: EntryList },
   }),
 

@@ -44,8 +44,17 @@ const ID_OF = new Map([
 ]);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
-for (const [each, id] of ID_OF) ajv.addSchema(each, id);
+for (const [each, id] of ID_OF) ajv.addSchema(closed(each), id);
 const validators = new Map<string, ValidateFunction>();
+
+/** Returns a copy in which no object has other members than those that are described: an answer has none of them. */
+function closed<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(closed) as T;
+  const members = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, closed(each)]));
+  const isObject = "type" in value && value.type === "object" && "properties" in value;
+  return (isObject ? { additionalProperties: false, ...members } : members) as T;
+}
 
 const documentOf = (path: string): Document => (path.startsWith("/account") ? accountDocument : document);
 
@@ -114,9 +123,9 @@ const FRAMING: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Returns the headers that any response can have, which the first words of a document describe. */
+/** Returns the further headers that any response can have, which the first words of a document describe. */
 export function generalHeaders(of: Document): string[] {
-  const words = of.info.description.split("\n\n").find((each) => each.startsWith("Every response has")) ?? "";
+  const words = of.info.description.split("\n\n").find((each) => each.startsWith("Every response also has")) ?? "";
   return [...words.matchAll(/`([A-Z][A-Za-z-]+)`/g)].map(([, name]) => name as string);
 }
 

@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
 import { componentOf } from "../../shapes.ts";
-import { COMPONENT_NAMES, HEADERS, type HeaderName } from "./headers.ts";
+import { COMPONENT_NAMES, HEADERS, type HeaderName, REQUEST_ID } from "./headers.ts";
 import { ProblemSchema } from "./problem-schema.ts";
 
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
@@ -13,6 +13,7 @@ type Section = (typeof SECTIONS)[number];
 export interface OperationParts {
   operationId: string;
   parameters?: JsonObject[];
+  requestBody?: JsonObject;
   responses: Record<string, JsonObject>;
 }
 
@@ -99,12 +100,11 @@ export class Components {
     return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
-  /** Returns the `headers` of a response, which refer to their descriptions; nothing for none. */
+  /** Returns the `headers` of a response, which refer to their descriptions: those, and that of every response. */
   headers(names: readonly HeaderName[]): JsonObject {
-    if (names.length === 0) return {};
     const refer = (name: HeaderName) =>
       this.#refer("headers", COMPONENT_NAMES[name] ?? name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
-    return { headers: Object.fromEntries(names.map((name) => [name, refer(name)])) };
+    return { headers: Object.fromEntries([REQUEST_ID, ...names].map((name) => [name, refer(name)])) };
   }
 
   /** Refers to a response that another operation has as well. */
@@ -129,7 +129,7 @@ export class Components {
               ...this.response("NotFound", () => this.#problem([MISSING], headers)),
               description: `${named.map((code) => `\`${code}\``).join(" or ")}.`,
             }
-          : this.response(named.map(pascalCase).join("Or"), () => this.#problem(codes.map(shown), headers));
+          : this.response(named.map(responseName).join("Or"), () => this.#problem(codes.map(shown), headers));
     }
     const words = usual.map((code) => `${statusOf(code)} ${shown(code)}`);
     responses.default = this.response("Other", () => this.#problem(words, usual.flatMap(headersOf)));
@@ -140,7 +140,7 @@ export class Components {
   share(operations: readonly OperationParts[]): void {
     const parameters = operations.flatMap(({ parameters: all = [] }) =>
       all.map((value, at) => ({
-        name: value.name as string,
+        name: value.name === "Idempotency-Key" ? "Retry" : (value.name as string),
         value,
         put: (it: JsonObject) => void all.splice(at, 1, it),
       })),
@@ -157,6 +157,24 @@ export class Components {
     );
     this.#shareAll("parameters", parameters);
     this.#shareAll("responses", answers);
+  }
+
+  /** Lets objects that only answers have take further members, which a later version may add. */
+  openAnswers(operations: readonly OperationParts[]): void {
+    const ofRequests = new Set<JsonObject>();
+    const visit = (value: unknown): void => {
+      if (typeof value !== "object" || value === null) return;
+      if ("$ref" in value) {
+        const [section, name] = String(value.$ref).split("/").slice(-2) as [Section, string];
+        const component = this.#sections[section][name] as JsonObject;
+        if (ofRequests.has(component)) return;
+        ofRequests.add(component);
+        visit(component);
+      }
+      for (const each of Object.values(value)) visit(each);
+    };
+    for (const { parameters, requestBody } of operations) visit([parameters, requestBody]);
+    for (const schema of Object.values(this.#sections.schemas)) if (!ofRequests.has(schema)) open(schema);
   }
 
   #shareAll(section: Section, places: readonly Place[]): void {
@@ -180,6 +198,15 @@ export class Components {
   }
 }
 
+/** Shorter names of the responses that most operations have: each refers to them. */
+const RESPONSE_NAMES: Readonly<Partial<Record<ProblemCode, string>>> = {
+  invalid_request: "Invalid",
+  quota_exceeded: "Full",
+  agent_suspended: "Suspended",
+};
+
+const responseName = (code: ProblemCode): string => RESPONSE_NAMES[code] ?? pascalCase(code);
+
 /** The status of which nearly every operation has a code of its own. */
 const NOT_FOUND = 404;
 const MISSING = "What the request names is not there.";
@@ -202,6 +229,13 @@ function withWords(schema: object): object {
   const { anyOf, ...rest } = schema as { anyOf?: { const?: unknown }[] };
   if (anyOf === undefined || !anyOf.every((each) => typeof each.const === "string")) return schema;
   return { type: "string", enum: [...new Set(anyOf.map((each) => each.const))], ...rest };
+}
+
+/** Removes from a schema, and from all below it, that objects have no other members. */
+function open(schema: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  if ("additionalProperties" in schema && schema.additionalProperties === false) delete schema.additionalProperties;
+  for (const each of Object.values(schema)) open(each);
 }
 
 /** Returns `DataReadFull` for `data.read_full`. */

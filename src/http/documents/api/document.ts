@@ -39,7 +39,9 @@ export function documentJson(about: JsonObject, securitySchemes: JsonObject, ope
     paths[template] ??= {};
     paths[template][method.toLowerCase()] = describe(components);
   }
-  components.share(Object.values(paths).flatMap((each) => Object.values(each)) as unknown as OperationParts[]);
+  const described = Object.values(paths).flatMap((each) => Object.values(each)) as unknown as OperationParts[];
+  components.share(described);
+  components.openAnswers(described);
   return JSON.stringify({ ...HEAD, ...about, paths, components: { ...components.all, securitySchemes } });
 }
 

@@ -67,14 +67,16 @@ function responses(components: Components): JsonObject {
   const answer = { schema: components.schema(McpAnswer) };
   const refused = () => ({
     description: "An error of JSON-RPC, or a problem of HTTP: `invalid_request`, `not_found`.",
+    ...components.headers([]),
     content: { "application/json": answer, "application/problem+json": { schema: components.schema(ProblemSchema) } },
   });
   return {
     200: {
       description: "The answer to a request. A tool's refusal is a result with `isError`.",
+      ...components.headers(["X-Audit-Id", "Idempotent-Replayed"]),
       content: { "application/json": { ...answer, example: { jsonrpc: "2.0", id: 1, result: { tools: [TOOL] } } } },
     },
-    202: { description: "A notification was accepted." },
+    202: { description: "A notification was accepted.", ...components.headers([]) },
     ...components.problems(["agent_suspended", "quota_exceeded"], ALWAYS),
     400: components.response("McpRefused", refused),
     404: components.response("McpRefused", refused),

@@ -1,6 +1,7 @@
 /** The OpenAPI document of `/v1`: what programs do with an API key. */
 import { type TProperties, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
+import { SCOPES } from "../../../operation-facts.ts";
 import { leavesNoTrace, partsOf, scopesOf } from "../../../operations.ts";
 import type { Route } from "../../route.ts";
 import { object } from "../../shapes.ts";
@@ -59,9 +60,10 @@ function describeRoute(route: Route, components: Components): JsonObject {
   const { summary, description } = route;
   const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
   const recorded = leavesNoTrace(route.operation)
-    ? "Not recorded: it is about the workspace's log as a whole."
+    ? "Not recorded."
     : `Recorded as ${names.map((name) => `\`${name}\``).join(" or ")}.`;
-  const scopes = scopesOf(route.operation).map((scope) => `\`${scope}\``);
+  const allowed = scopesOf(route.operation);
+  const scopes = allowed.length === SCOPES.length ? ["any"] : allowed.map((scope) => `\`${scope}\``);
   // The one operation with two paths is public below a workspace's id.
   const name = route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation;
   return {

@@ -87,7 +87,11 @@ export function actionResponses(action: Action, name: string, components: Compon
 /** Returns the `responses` of a probe. */
 export function probeResponses(schema: TSchema, name: string, components: Components): JsonObject {
   return {
-    200: { description: "Yes.", content: { "application/json": answer(schema, name, components) } },
+    200: {
+      description: "Yes.",
+      ...components.headers([]),
+      content: { "application/json": answer(schema, name, components) },
+    },
     ...components.problems(["https_required", "unavailable"], ["internal"]),
   };
 }
