@@ -10,6 +10,7 @@ import { addressAnchors } from "./pii/address.ts";
 import { born, dateOfBirth } from "./pii/birth.ts";
 import { email } from "./pii/email.ts";
 import { labelledForms, labelledValue } from "./pii/labelled.ts";
+import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
@@ -33,7 +34,10 @@ import personWords from "./words/persons.txt" with { type: "text" };
 const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   us_ssn: () => labelled("us_ssn"),
   us_itin: () => labelled("us_itin"),
-  passport: () => labelled("passport"),
+  passport: () => [
+    ...labelled("passport"),
+    ...["p<", "i<", "v<", "a<", "c<"].map((word) => ({ word, check: machineReadable })),
+  ],
   driver_license: () => labelled("driver_license"),
   national_id: () => labelled("national_id"),
   tax_id: () => labelled("tax_id"),
@@ -95,6 +99,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
     { word: " -u", check: userOption },
     { word: "auth", check: registryAuth },
     { word: "--user", check: userOption },
+    { word: "--auth", check: userOption },
     { word: " -p", check: passwordOption },
     { word: " -pw", check: passwordOption },
   ],

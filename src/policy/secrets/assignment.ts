@@ -122,8 +122,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
   if (parameter) end = start + parameter.index;
   // The sentence's own punctuation, and an escape that ends a line.
-  while (end > start && /[.,;:!?\\]/.test(text[end - 1] as string) && !(text[end - 1] === "!" && link !== "assigned"))
-    end--;
+  while (end > start && /[.,;:?\\]/.test(text[end - 1] as string)) end--;
   return end > start ? { start, end, link, quoted: false, copula: false } : null;
 }
 

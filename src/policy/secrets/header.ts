@@ -2,6 +2,7 @@
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { matchAt } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
+import { looksChosen } from "./sentence.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 60;
@@ -65,7 +66,7 @@ export function userOption(text: string, start: number, end: number): Hit | null
   const password = pair.slice(colon + 1);
   if (isReference(user) || isReference(password)) return null;
   const strong = (half: string) =>
-    half !== "" && !isPlaceholder(half) && (looksLikePassword(half) || looksRandom(half));
+    half !== "" && !isPlaceholder(half) && (looksLikePassword(half) || looksRandom(half) || looksChosen(half));
   // A token often travels as the user with an empty or constant password.
   if (!strong(password) && !(strong(user) && user.length >= 10 && password === "")) return null;
   return hitOf("auth_header", start, USER_OPTION.lastIndex);

@@ -95,7 +95,8 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
     value.link === "beside" &&
     end - start <= 4 &&
     text.charCodeAt(start) < 0x80 &&
-    isArgument(secret, text[value.end])
+    isArgument(secret, text[value.end]) &&
+    !(value.quoted && isMeant(text, start, end, value))
   )
     return null;
   if (isInList(text, start, end, value)) return null;
@@ -142,7 +143,7 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
 const OWN_SECRET =
   /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.-]{0,12}secret|secret[-_ ]?key/i;
 const SECRET = /secret|geheim|segre[dt]o/i;
-const PHRASE = /^[a-z]{1,12}(?:[ -][a-z]{1,12}|[ -]\d{1,4}){2,7}$/;
+const PHRASE = /^[a-z]{1,12}(?:[ -][a-z\d]{1,12}){2,7}$/;
 
 /** `JWT_SECRET_KEY = "nachtigall-lied-44"`, `secret: Rotschenkel-31`: made up by a person. */
 function isMeantAsSecret(

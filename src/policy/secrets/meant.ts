@@ -59,14 +59,32 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   )
     return true;
   if (!WORD.test(said) || NO_VALUE.test(said) || mentionsPassword(said)) return false;
+  if (value.link === "assigned" && OPTION.test(before) && text[value.start - 1] !== " ") return true;
+  if (value.link === "assigned" && NETWORK_KEY.test(text.slice(start, nameEnd)) && said.length >= SHORTEST_NETWORK_KEY)
+    return value.quoted || isSetting(text, nameEnd, value);
   if (value.link === "beside") return value.quoted && (BEHIND_QUOTED.test(before) || DEFINED.test(before));
   if (value.link !== "assigned" || !/[:=>]/.test(text.slice(nameEnd, value.start))) return false;
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
-  if (!value.quoted && !isSetting(text, nameEnd, value)) return false;
+  if (!value.quoted && !isSetting(text, nameEnd, value)) return isInPair(text, before, value);
   if (SERVICE.test(before)) return true;
   if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
   return USER_MEMBER.test(before.slice(-USER_REACH));
 }
+
+/** `--password=…` of any command. */
+const OPTION = /\s--?[\w-]{0,24}$/;
+
+/** `psk="dreibirken"`. */
+const NETWORK_KEY = /psk|passphrase|shared.?key/i;
+const SHORTEST_NETWORK_KEY = 8;
+
+/** `user = demo01, passwort = Blaubeere!`: a capital where a program has a name, and nothing behind it. */
+const isInPair = (text: string, before: string, { start, end }: Assigned): boolean =>
+  /^\p{Lu}\p{Ll}{4,}!?$/u.test(text.slice(start, end)) &&
+  matchEnd(CLAUSE_END, text, end) >= 0 &&
+  PAIRED_USER.test(before);
+const PAIRED_USER = new RegExp(String.raw`${USER_MEMBER.source}["']?[\s,;/|]{1,3}$`, "i");
+const CLAUSE_END = /[ \t]*(?:[,;]|[.!]?(?:\s|$))/y;
 
 /** `network "Fuchsbau", password "dreibirken"`: of two names in quotes, the second. */
 const BEHIND_QUOTED = /["'”“»][\s,;]{1,3}(?:(?:and|with|und|et|y|e|i|og|och|en)\s)?(?:the\s)?$/;
