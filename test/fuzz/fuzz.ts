@@ -2,12 +2,18 @@
 import { Seeded } from "../seeded.ts";
 import { EVIDENCE_TARGETS } from "./evidence-targets.ts";
 import { JSON_TARGETS } from "./json-targets.ts";
+import { SCREENING_TARGETS } from "./screening-targets.ts";
 import type { Target } from "./target.ts";
 import { TEXT_TARGETS } from "./text-targets.ts";
 
 /** By name. */
 export const TARGETS: ReadonlyMap<string, Target> = new Map(
-  Object.entries({ json: JSON_TARGETS, evidence: EVIDENCE_TARGETS, text: TEXT_TARGETS }).flatMap(([kind, targets]) =>
+  Object.entries({
+    json: JSON_TARGETS,
+    evidence: EVIDENCE_TARGETS,
+    text: TEXT_TARGETS,
+    screening: SCREENING_TARGETS,
+  }).flatMap(([kind, targets]) =>
     Object.entries(targets).map(([name, target]): [string, Target] => [`${kind}.${name}`, target]),
   ),
 );

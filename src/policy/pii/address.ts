@@ -39,7 +39,7 @@ const HOUSE_BEFORE_LOOSE =
 const MARK = String.raw`(?:(?:[Nn](?:[°ºr.]{0,2}|[oO][.:]{0,2}|úm\.?|úmero|umero|umber)|№|#|д\.|дом|буд\.|будинок|č\.\s?p\.|čp\.|αρ\.|bl\.|Hausnummer|house)\s{0,2})`;
 const NUMBER = String.raw`\d{1,5}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?`;
 const HOUSE_AFTER = new RegExp(
-  String.raw`^(?:\s{0,2}${NAME}){1,5}(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
+  String.raw`^\s{0,2}${NAME}(?:\s{1,2}${NAME}){0,4}(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
   "u",
 );
 const HOUSE_RIGHT_AFTER = new RegExp(

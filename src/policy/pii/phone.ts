@@ -4,6 +4,7 @@ import { type CountryCode, parsePhoneNumberFromString } from "libphonenumber-js/
 import { type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { countDigits, mayBeJoined, PHONE_GLUE, skipGlue } from "./number.ts";
+import { hasForm } from "./numbering-plan.ts";
 
 /** What a check costs. */
 const CHECK_UNITS = 120;
@@ -35,8 +36,7 @@ export function labelledPhone(text: string, start: number, end: number): Hit | n
 const REACH = 44;
 const SEARCH_UNITS = 60;
 /** What the library costs for one country. */
-const PARSE_UNITS = 500;
-const VALIDITY_UNITS = 1200;
+const PARSE_UNITS = 1_500;
 const OTHER_NUMBER =
   /(?<![a-z])(?:order|invoice|ticket|version|error|code|port|line|page|ext|room|flight|id|isbn|ref\w*|amount|price|zip|postcode)\b|[$€£%#{}_=]|":/i;
 
@@ -55,9 +55,8 @@ function inFront(text: string, start: number): Hit | null {
   const written = match?.[1];
   if (match === null || written === undefined || countDigits(written) < FEWEST_DIGITS_AMONG_WORDS) return null;
   if (DATE_OR_TIME.test(written)) return null;
-  spend(VALIDITY_UNITS);
   const at = from + match.index;
-  return COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, at + written.length) : null;
+  return isOfOne(written, COUNTRIES) ? hitOf("phone", at, at + written.length) : null;
 }
 
 /** A number behind some words must be one of a country's. */
@@ -73,8 +72,7 @@ function amongWords(text: string, from: number): Hit | null {
     if (end < 0 || OTHER_NUMBER.test(text.slice(from, start))) return null;
     const written = text.slice(start, end);
     if (countDigits(written) < FEWEST_DIGITS_AMONG_WORDS) return null;
-    spend(VALIDITY_UNITS);
-    return COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", start, end) : null;
+    return isOfOne(written, COUNTRIES) ? hitOf("phone", start, end) : null;
   }
   return null;
 }
@@ -137,6 +135,24 @@ function isPossible(written: string): boolean {
   }
 }
 
+/** Whether one of these countries has the number. */
+function isOfOne(written: string, countries: readonly CountryCode[]): boolean {
+  const digits = written.replace(/\D/g, "");
+  spend(FORM_UNITS * countries.length);
+  let tried = 0;
+  for (const country of countries) {
+    if (!hasForm(digits, country)) continue;
+    spend(PARSE_UNITS);
+    if (parses(written, country)) return true;
+    if (++tried === MOST_TRIED) return false;
+  }
+  return false;
+}
+
+/** What looking at a number's form costs for one country, and for how many the library is asked. */
+const FORM_UNITS = 40;
+const MOST_TRIED = 6;
+
 function parses(written: string, country?: CountryCode): boolean {
   try {
     return parsePhoneNumberFromString(written, country)?.isValid() ?? false;
@@ -170,8 +186,7 @@ export function nationalPhone(text: string, at: number): Hit | null {
   const written = text.slice(at, end);
   const digits = countDigits(written);
   if (digits < 9 || digits > 12 || DATE_OR_TIME.test(written)) return null;
-  spend(VALIDITY_UNITS);
-  return HOME_COUNTRIES.some((country) => parses(written, country)) ? hitOf("phone", at, end) : null;
+  return isOfOne(written, HOME_COUNTRIES) ? hitOf("phone", at, end) : null;
 }
 
 /** The code of a network, then one group: "0172 4829365". */

@@ -8,6 +8,8 @@ import { SENTENCE_WORDS } from "./sentence-words.ts";
 /** What a check costs, and what reading what follows costs. */
 const CHECK_UNITS = 20;
 const READING_UNITS = 400;
+/** What looking for what a number opens costs. */
+const JUDGED_UNITS = 3_000;
 /** How far from its word a number is, and how far what it opens. */
 const REACH = 72;
 const REACH_AROUND = 48;
@@ -17,7 +19,7 @@ const COPULA = anyOf(SENTENCE_WORDS.copulas);
 const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d|[ \t]?(?:%|[A-Za-z]{1,2}(?!\p{L})|pins?|ohm|volt))`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`(?:[ \t]{0,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:now[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  String.raw`[\p{L}\p{M}'’]{0,8}(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:now[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
@@ -45,38 +47,40 @@ const OTHER = oneOf(SECRET_WORDS["what has other codes"]);
 
 /** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
-  if (!mayHaveNumber(text, end)) return null;
-  const around = text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
-  const opens = DOOR.test(around) || CARD.test(around);
   const found = numberBehind(text, end);
-  if (found === null || OTHER.test(around)) return null;
+  if (found === null) return null;
   const { number, tied, last } = found;
+  const around = aroundOf(text, start, end);
+  if (OTHER.test(around)) return null;
   // Of six digits are the codes of places, too.
-  if (!opens && (number.length === 6 || (!tied && number.length > 5) || isYear(number))) return null;
+  const isClear = number.length < 6 && !isYear(number);
+  if (!isClear && !(tied && number.length !== 6 && !isYear(number)) && !DOOR.test(around) && !CARD.test(around))
+    return null;
   return hitOf("generic_credential", last - number.length, last);
 };
 
 /** `the code of the front door is 4471`: a number is one where a door is named beside it, or a card between. */
 export const doorCode: Check = (text, start, end) => {
-  if (!mayHaveNumber(text, end)) return null;
   const found = numberBehind(text, end);
   if (found === null || (!found.tied && isYear(found.number))) return null;
-  const around = text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
+  const around = aroundOf(text, start, end);
   if (OTHER.test(around) || !(DOOR.test(around) || CARD.test(text.slice(start, found.last)))) return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 };
 
-function mayHaveNumber(text: string, end: number): boolean {
-  spend(CHECK_UNITS);
-  if (!hasDigit(text, end, end + REACH)) return false;
-  spend(READING_UNITS);
-  return true;
+/** The surroundings of the word, in which lists of words are looked for. */
+function aroundOf(text: string, start: number, end: number): string {
+  spend(JUDGED_UNITS);
+  return text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
 }
 
 const isYear = (number: string): boolean => /^(?:19|20)\d\d$/.test(number);
 
 /** The number that a word announces; whether something ties it to the word. */
 function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, end, end + REACH)) return null;
+  spend(READING_UNITS);
   const tied = matchAt(TIED, text, end)?.[1];
   if (tied !== undefined) return { number: tied, tied: true, last: TIED.lastIndex };
   const beside = matchAt(BESIDE, text, end)?.[1];
@@ -88,9 +92,10 @@ const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ])\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)
 
 /** `the combination of the safe is 31-07-22`. */
 export const lockCombination: Check = (text, start, end) => {
-  if (!mayHaveNumber(text, end)) return null;
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, end, end + REACH)) return null;
+  spend(READING_UNITS);
   const numbers = matchAt(DIALLED, text, end)?.[1];
-  if (numbers === undefined || !DOOR.test(text.slice(Math.max(0, start - REACH_AROUND), DIALLED.lastIndex)))
-    return null;
+  if (numbers === undefined || !DOOR.test(aroundOf(text, start, end))) return null;
   return hitOf("generic_credential", DIALLED.lastIndex - numbers.length, DIALLED.lastIndex);
 };

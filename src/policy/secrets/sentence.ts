@@ -50,7 +50,7 @@ const CLEAR = 3;
 /** Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`. */
 const OTHER =
   /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^[a-z]\w*(?:\.[a-z]\w*){2,}|^[a-z]\w*\.[a-z]+_\w+$|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]|^1password$/i;
-const NUMBERED = /^(?:[\p{L}]+[-_.]?)+\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
+const NUMBERED = /^\p{L}+(?:[-_.]\p{L}+)*[-_.]?\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
 /** Names of machines, versions and products have numbers, too. */
 export const THING =
   /^(?:s?cram|hmac|pbkdf2|aes|rsa|ecdsa|sha)[-_]|^(?:server|host|node|db|web|app|api|vm|pc|srv|box|laptop|desktop|router|switch|nas|dev|prod|staging|test|user|usr|room|line|port|page|step|version|release|python|windows|win|ubuntu|debian|android|ios|iphone|ipad|sha|md|base|utf|oauth|http|ipv|s|ec|k|log|level|phase|stage|argon|bcrypt|scrypt|pbkdf|aes|rsa|hmac|blake|part|chapter|section|table|figure|item|option|field|form|file|group|team|site|zone|region|cluster|env|build|job|task|ticket|issue|order|raum|seite|kapitel|schritt|salle|página|pagina|strona|strana|covid|web|area|mp|h|col|row|var|arg|param)[-_.]?\d+(?:id|i|d|b|s)?(?!\p{L})|^\d+(?:st|nd|rd|th|er|e|º|ª|password|mal|fois|veces|vezes|volte|keer|razy|krát|gånger|gange|ganger)$/iu;

@@ -35,8 +35,8 @@ const LONGEST_OFFSET = 24;
 /** What joins two groups; everywhere the same in one dump. */
 const JOINER = /:|-|,[ \t]?|[ \t]/y;
 const GAP = / {2}(?=[0-9a-fA-F]{2} )/y;
-/** What may follow the bytes of a line: their text, a comma. */
-const LINE_END = /(?:(?:[ \t]{2,}|[ \t]*\|)[^\r\n]*|,?[ \t]*)\r?\n/y;
+/** What may follow the bytes of a line: their text, a comma. Bounded, since a line may be as long as the whole text. */
+const LINE_END = /(?:(?:[ \t]{2}|[ \t]?\|)[^\r\n]{0,160}|,?[ \t]{0,8})\r?\n/y;
 /** What follows groups that are no part of something else, such as a date. */
 const GROUPS_END = /[\s,|"'}\])]|$/y;
 const WIDEST = 16;
