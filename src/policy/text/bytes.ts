@@ -2,9 +2,10 @@
 
 /** A shorter text hides nothing worth finding, and words decode to something now and then. */
 const SHORTEST_TEXT = 8;
-/** A shorter text is ASCII: so few bytes of an identifier can be UTF-8 by chance. */
+/** A shorter text is one line of ASCII: so few bytes of an identifier can be more by chance. */
 const SHORTEST_BEYOND_ASCII = 16;
 const ASCII_LAST = 0x7f;
+const SPACE = 0x20;
 /** Data that is not text nearly always shows it within this many units. */
 const TELLING_UNITS = 6;
 const BYTE_ORDER_MARK = 0xfeff;
@@ -21,7 +22,7 @@ export const canBeginUtf16 = (first: number, second: number): boolean =>
 export function textOf(bytes: Buffer): string | null {
   if (bytes.length < SHORTEST_TEXT) return null;
   for (let at = 0; at < bytes.length; at++) if (!isTextByte(bytes[at] as number)) return utf16Text(bytes);
-  if (bytes.length < SHORTEST_BEYOND_ASCII && bytes.some((byte) => byte > ASCII_LAST)) return null;
+  if (bytes.length < SHORTEST_BEYOND_ASCII && bytes.some((byte) => byte > ASCII_LAST || byte < SPACE)) return null;
   return utf8Text(bytes);
 }
 
