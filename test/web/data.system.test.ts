@@ -77,4 +77,17 @@ describe.skipIf(!hasChromium)("the keys of an agent", () => {
     await write("colons", ["user:1:town"]);
     await page.getByText("town", { exact: true }).waitFor();
   });
+
+  test("are sorted, and a search marks the words that it found", async () => {
+    const operations = ["small", "much larger than that"].map((value, at) => ({ op: "write", key: `${at}`, value }));
+    const body = JSON.stringify({ agent_id: "sizes", operations });
+    await stage.daemon.ask("/v1/data/batch", { method: "POST", apiKey: kept.apiKey, body });
+    await open("sizes");
+    await page.getByRole("link", { name: "Size" }).click();
+    await soon(async () => expect((await rows("Entries")).map((row) => row.split(" ")[0])).toEqual(["1", "0"]));
+    await page.getByRole("searchbox").fill("larger");
+    await page.keyboard.press("Enter");
+    await page.locator("mark", { hasText: "larger" }).waitFor();
+    await page.getByText("Has larger").waitFor();
+  });
 });

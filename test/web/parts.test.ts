@@ -24,6 +24,7 @@ import { verb } from "../../src/web/ui/event-words.ts";
 import { readableJson } from "../../src/web/ui/json-text.ts";
 import { size } from "../../src/web/ui/numbers.ts";
 import { roundTop } from "../../src/web/ui/series.ts";
+import { excerpt, matched, stemsOf, wordsIn } from "../../src/web/ui/text/matched.ts";
 import { hiddenIn, visible } from "../../src/web/ui/text/visible.ts";
 
 const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
@@ -328,4 +329,16 @@ test("the daemon's own name of an export is the one that the page states", () =>
 test("sizes and seals are read as they are meant", () => {
   expect([size(1), size(2048), size(1.5 * 1024 * 1024)]).toEqual(["1 byte", "2.0 KiB", "1.5 MiB"]);
   expect(sealSize("host/ws_1\n120\nroot=\n\n— host/ws_1 sig\n")).toBe(120);
+});
+
+test("the words of a search are found by their stems, whatever their case and accents", () => {
+  const stems = stemsOf("the Reports of Zürich 7");
+  expect(matched("A report, due in ZURICH on day 7 of it.", stems).filter(({ isMatch }) => isMatch)).toEqual([
+    { text: "report", isMatch: true },
+    { text: "ZURICH", isMatch: true },
+    { text: "7", isMatch: true },
+  ]);
+  const text = `${"x".repeat(100)} report ${"y".repeat(100)}`;
+  expect(excerpt(text, stems, 60)).toBe(`…${"x".repeat(39)} report ${"y".repeat(13)}…`);
+  expect(wordsIn(["Reports and a report", "zurich"], stems)).toEqual(["reports", "zurich"]);
 });

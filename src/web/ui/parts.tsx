@@ -1,5 +1,5 @@
 /** Parts that pages share. */
-import { type ComponentChildren, Fragment } from "preact";
+import { type ComponentChildren, Fragment, type RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { contentPolicies } from "../../policy/policies.ts";
 import type { ApiProblem } from "../api/problem.ts";
@@ -118,8 +118,15 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly (readonly 
   );
 }
 
+interface TableProps {
+  head: readonly ComponentChildren[];
+  /** The element with the rows. */
+  body?: RefObject<HTMLTableSectionElement | null>;
+  children: ComponentChildren;
+}
+
 /** A table whose rows become cards in a narrow window. A head that is text makes a plain column. */
-export function Table({ head, children }: { head: readonly ComponentChildren[]; children: ComponentChildren }) {
+export function Table({ head, body, children }: TableProps) {
   return (
     <div class="table-frame">
       <table class="table">
@@ -136,7 +143,7 @@ export function Table({ head, children }: { head: readonly ComponentChildren[]; 
             )}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody {...(body && { ref: body })}>{children}</tbody>
       </table>
     </div>
   );

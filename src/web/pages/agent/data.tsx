@@ -1,7 +1,7 @@
 /** The data of an agent: a tree of keys, search, and one entry. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { EntryGroup, EntryItem, EntryList, SearchResult } from "../../api/types.ts";
-import { useAsk, useList, useReloadOnChange } from "../../state/load.ts";
+import type { EntryGroup, EntryItem, EntryList } from "../../api/types.ts";
+import { type LoadedList, useList, useReloadOnChange } from "../../state/load.ts";
 import { place, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
@@ -10,19 +10,23 @@ import { Button } from "../../ui/button.tsx";
 import { DialogButton } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Time } from "../../ui/inline.tsx";
-import { count, size } from "../../ui/numbers.ts";
-import { Empty, Show, ShowItems } from "../../ui/parts.tsx";
+import { count, counted, size } from "../../ui/numbers.ts";
+import { Empty, Show } from "../../ui/parts.tsx";
+import { type SortColumn, SortLinks, sorted } from "../../ui/sort.tsx";
+import { useWindow } from "../../ui/windowed.ts";
 import { hasColons, nameBelow, steps } from "./data-tree.ts";
 import { Delete, EntryView } from "./entry.tsx";
+import { Results } from "./search-results.tsx";
 import { WriteEntry } from "./write-entry.tsx";
 
-/** Entries and folders that are shown at once. */
-const PAGE_SIZE = 200;
+/** The largest page of the API. */
+const PAGE_SIZE = 1_000;
+
+/** Folders that are shown at once. */
+const FOLDERS = 200;
 
 /** Events reload the list at most this often. */
 const REFRESH_MS = 2_000;
-
-const SEARCH_LIMIT = 25;
 
 export function DataTab({ agentId }: { agentId: string }) {
   if (useRoom().canRead) return <Browser agentId={agentId} />;
@@ -157,7 +161,9 @@ function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" 
   const { agentId, prefix, onReload } = props;
   const query = { agent_id: agentId, prefix, limit: PAGE_SIZE, delimiter };
   const entries = useList<EntryItem, EntryList>("/v1/data/list", query);
-  useReloadOnChange(agentId, entries.reload, REFRESH_MS);
+  // What is longer takes longer to load.
+  const pages = Math.ceil((entries.data?.length ?? 0) / PAGE_SIZE);
+  useReloadOnChange(agentId, entries.reload, REFRESH_MS * Math.max(1, pages));
   useEffect(() => onReload(entries.reload), [entries.reload]);
   const groups = entries.first?.prefixes ?? [];
   const keys = entries.data?.map(({ key }) => key) ?? [];
@@ -167,15 +173,15 @@ function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" 
   return (
     <>
       <Groups groups={groups} prefix={prefix} />
-      <ShowItems of={entries} empty={<NoEntries prefix={prefix} />}>
-        {(items) => <Entries items={items} {...props} />}
-      </ShowItems>
+      <Show of={entries}>
+        {(items) => (items.length === 0 ? <NoEntries prefix={prefix} /> : <Entries entries={entries} {...props} />)}
+      </Show>
     </>
   );
 }
 
 function Groups({ groups, prefix }: { groups: readonly EntryGroup[]; prefix: string }) {
-  const [shown, setShown] = useKept("folders", PAGE_SIZE);
+  const [shown, setShown] = useKept("folders", FOLDERS);
   if (groups.length === 0) return null;
   return (
     <>
@@ -192,33 +198,70 @@ function Groups({ groups, prefix }: { groups: readonly EntryGroup[]; prefix: str
       </ul>
       {groups.length > shown && (
         <div class="more">
-          <Button onClick={() => setShown(shown + PAGE_SIZE)}>Show more folders</Button>
+          <Button onClick={() => setShown(shown + FOLDERS)}>Show more folders</Button>
         </div>
       )}
     </>
   );
 }
 
-function Entries({ items, prefix, chosen }: TreeProps & { items: readonly EntryItem[] }) {
+const COLUMNS: readonly SortColumn<EntryItem>[] = [
+  { id: "key", name: "Key", by: ({ key }) => key },
+  { id: "size", name: "Size", by: ({ size: bytes }) => bytes, isMostFirst: true },
+  { id: "written", name: "Written", by: ({ updated_at }) => updated_at, isMostFirst: true },
+];
+
+/** The next page is loaded when so few rows are below those in sight. */
+const ROWS_AHEAD = 100;
+
+/** The entries directly below a prefix. Their pages are loaded as somebody comes near, and all of them to be sorted. */
+function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<EntryItem, EntryList> }) {
+  const items = entries.data ?? [];
+  const { element, from, to, before, after } = useWindow<HTMLUListElement>(items.length);
+  const order = place.value.query.get("sort") ?? "key";
+  const isWanted = entries.hasMore && (order !== "key" || to + ROWS_AHEAD >= items.length);
+  const { more } = entries;
+  useEffect(() => {
+    if (isWanted && !more.busy && more.problem === null) void more.run();
+  }, [isWanted, more.busy, items.length]);
   return (
-    <ul class="tree" aria-label="Entries">
-      {items.map(({ key, size: bytes, updated_at, expires_at }) => (
-        <li key={key}>
-          <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined}>
-            <span class="tree-name">{nameBelow(prefix, key)}</span>
-            <span class="faint small nowrap">
-              {size(bytes)} · <Time at={updated_at} />
-              {expires_at !== null && (
-                <>
-                  {" "}
-                  · ends <Time at={expires_at} />
-                </>
-              )}
-            </span>
-          </a>
-        </li>
-      ))}
-    </ul>
+    <>
+      <div class="row list-head">
+        <SortLinks columns={COLUMNS} />
+        <span class="faint small" role="status">
+          {entries.hasMore ? `${count(items.length)} loaded` : counted(items.length, "entry", "entries")}
+        </span>
+      </div>
+      <ul class="tree" aria-label="Entries" ref={element}>
+        {before > 0 && <li class="space" style={{ height: `${before}px` }} />}
+        {sorted(items, COLUMNS)
+          .slice(from, to)
+          .map((item) => (
+            <Entry key={item.key} item={item} prefix={prefix} chosen={chosen} />
+          ))}
+        {after > 0 && <li class="space" style={{ height: `${after}px` }} />}
+      </ul>
+    </>
+  );
+}
+
+function Entry({ item, prefix, chosen }: Omit<TreeProps, "agentId"> & { item: EntryItem }) {
+  const { key, size: bytes, updated_at, expires_at } = item;
+  return (
+    <li>
+      <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined}>
+        <span class="tree-name">{nameBelow(prefix, key)}</span>
+        <span class="faint small nowrap">
+          {size(bytes)} · <Time at={updated_at} />
+          {expires_at !== null && (
+            <>
+              {" "}
+              · ends <Time at={expires_at} />
+            </>
+          )}
+        </span>
+      </a>
+    </li>
   );
 }
 
@@ -239,34 +282,5 @@ function NoEntries({ prefix }: { prefix: string }) {
         and see whether the policies allow it.
       </p>
     </Empty>
-  );
-}
-
-function Results({ agentId, words, prefix, chosen }: TreeProps & { words: string }) {
-  const found = useAsk<SearchResult>("/v1/data/search", {
-    body: { agent_id: agentId, query: words, limit: SEARCH_LIMIT, ...(prefix !== "" && { prefix }) },
-  });
-  return (
-    <Show of={found}>
-      {({ data }) =>
-        data.length === 0 ? (
-          <Empty title="Nothing found">
-            <p>Try other words{prefix !== "" && ", or search all keys"}.</p>
-          </Empty>
-        ) : (
-          <ul class="tree">
-            {data.map(({ key, value, similarity }) => (
-              <li key={key}>
-                <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined} class="result">
-                  <span class="tree-name">{key}</span>
-                  <meter min={0} max={1} value={similarity} aria-label="Similarity" title={similarity.toFixed(3)} />
-                  <span class="faint small result-text">{value.slice(0, 160)}</span>
-                </a>
-              </li>
-            ))}
-          </ul>
-        )
-      }
-    </Show>
   );
 }

@@ -1,7 +1,7 @@
 /** One entry: its value, its facts, and how to delete and erase it. */
 import { useState } from "preact/hooks";
 import type { DeletedOrErased, FullEntry, JsonObject } from "../../api/types.ts";
-import { useAsk, useEvents } from "../../state/load.ts";
+import { useAsk, useEvents, useLoad } from "../../state/load.ts";
 import { paths, setQuery, withQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { CopyBlock, CopyButton } from "../../ui/copy.tsx";
@@ -12,6 +12,7 @@ import { Actor, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
 import { Facts, Show } from "../../ui/parts.tsx";
+import { type Below, countBelow } from "./below.ts";
 import { WriteEntry } from "./write-entry.tsx";
 
 interface EntryProps {
@@ -97,9 +98,14 @@ export function Delete({ agentId, what, onChanged }: DeleteProps) {
   const { api } = useRoom();
   const [erase, setErase] = useState(false);
   const one = "key" in what;
+  const below = useLoad<Below | null>(JSON.stringify(what), async () =>
+    "key" in what ? null : countBelow(api, agentId, what.prefix),
+  );
   const action = erase ? (one ? "Erase for good" : "Erase all for good") : one ? "Delete" : "Delete all";
   const remove = async () => {
-    const query = { agent_id: agentId, ...what, ...(erase && { erase }) };
+    const shown = below.data?.entries;
+    if (!one && !erase && shown === undefined) throw new Error("The entries are still being counted. Try again.");
+    const query = { agent_id: agentId, ...what, ...(erase ? { erase } : { confirm_count: shown }) };
     const path = one ? "/v1/data" : "/v1/data/prefix";
     const { deleted, erased_events = 0 } = await api.ask<DeletedOrErased>(path, { method: "DELETE", query });
     const entries = counted(deleted, "entry", "entries");
@@ -122,8 +128,9 @@ export function Delete({ agentId, what, onChanged }: DeleteProps) {
         </p>
       ) : (
         <p>
-          This removes every entry whose key begins with <code>{what.prefix}</code> from the live data. Earlier
-          checkpoints keep them. To be able to go back, make a checkpoint first.
+          This removes {below.data ? <strong>{counted(below.data.entries, "entry", "entries")}</strong> : "every entry"}{" "}
+          whose key begins with <code>{what.prefix}</code> from the live data. Earlier checkpoints keep them. To be able
+          to go back, make a checkpoint first. If their number has changed by then, nothing is deleted.
         </p>
       )}
       <Check

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { isCode, orNull, segment, type WorkspaceApi } from "../../api/client.ts";
 import { type ApiProblem, asProblem } from "../../api/problem.ts";
 import type { Agent, ConfigVersion, JsonObject } from "../../api/types.ts";
+import { eachOf } from "../../state/each.ts";
 import { useAction, useList } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -15,9 +16,6 @@ import { useClose } from "../../ui/leave.ts";
 import { counted } from "../../ui/numbers.ts";
 import { Empty, Problem, ShowItems } from "../../ui/parts.tsx";
 import { type PolicyPart, partsOf } from "./parts-of.ts";
-
-/** How many configurations are asked for, or saved, at the same time. */
-const AT_ONCE = 4;
 
 /** An agent, what its policies would become, and what came of it. */
 interface Target {
@@ -34,12 +32,18 @@ const after = ({ config }: Target): string => readableJson(policiesIn(config));
 const isDue = (target: Target): boolean => target.outcome === null && before(target) !== after(target);
 const hasFailed = ({ outcome }: Target): boolean => outcome !== null && "problem" in outcome;
 
-export function ApplyDialog({ policies }: { policies: JsonObject }) {
+interface ApplyProps {
+  policies: JsonObject;
+  /** The agents that are chosen at first. */
+  first?: readonly string[];
+}
+
+export function ApplyDialog({ policies, first = [] }: ApplyProps) {
   const [parts] = useState(() => partsOf(policies));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(
     () => new Set(parts.filter(({ isOn }) => isOn).map(({ id }) => id)),
   );
-  const [agents, setAgents] = useState<ReadonlySet<string>>(new Set());
+  const [agents, setAgents] = useState<ReadonlySet<string>>(new Set(first));
   const [targets, setTargets] = useState<readonly Target[] | null>(null);
   const { api } = useRoom();
   const put = parts.filter(({ id }) => chosen.has(id));
@@ -78,15 +82,6 @@ async function targetsOf(api: WorkspaceApi, agents: readonly string[], parts: re
     targets[at] = { agentId, base, config: { ...config, policies }, outcome: null };
   });
   return targets;
-}
-
-/** Does something with each item, some at the same time. */
-async function eachOf<Item>(items: readonly Item[], act: (item: Item, at: number) => Promise<void>): Promise<void> {
-  const waiting = items.entries();
-  const work = async () => {
-    for (const [at, item] of waiting) await act(item, at);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 interface ChoiceProps {

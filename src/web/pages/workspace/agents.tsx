@@ -11,13 +11,28 @@ import { curlExample } from "../../ui/examples.ts";
 import { Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
+import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
+import { useWindow } from "../../ui/windowed.ts";
+import { BulkActions } from "./bulk.tsx";
 
 /** Rows of agents with new events are reloaded at most this often. */
 const REFRESH_MS = 2_000;
 
+/** The largest page of the API: agents are sorted here. */
+const PAGE_SIZE = 1_000;
+
+const COLUMNS: readonly SortColumn<Agent>[] = [
+  { id: "agent", name: "Agent", by: ({ agent_id }) => agent_id },
+  { id: "state", name: "State", by: ({ state }) => state, isMostFirst: true },
+  { id: "entries", name: "Entries", by: ({ entries }) => entries, isMostFirst: true, isNumber: true },
+  { id: "events", name: "Events", by: ({ events }) => events, isMostFirst: true, isNumber: true },
+  { id: "blocked", name: "Blocked, 24 h", by: ({ blocked_24h }) => blocked_24h, isMostFirst: true, isNumber: true },
+  { id: "activity", name: "Last activity", by: ({ last_activity_at }) => last_activity_at, isMostFirst: true },
+];
+
 export function AgentsPage() {
   const part = place.value.query.get("contains") ?? "";
-  const agents = useList<Agent>("/v1/agents", { contains: part });
+  const agents = useList<Agent>("/v1/agents", { contains: part, limit: PAGE_SIZE });
   useFreshAgents(agents);
   return (
     <>
@@ -35,7 +50,7 @@ export function AgentsPage() {
           )
         }
       >
-        {(items) => <AgentTable agents={items} />}
+        {(items) => <ChosenAgents agents={items} onDone={agents.reload} />}
       </ShowItems>
     </>
   );
@@ -81,50 +96,131 @@ function Filter({ part }: { part: string }) {
   );
 }
 
-function AgentTable({ agents }: { agents: readonly Agent[] }) {
-  const { id } = useRoom();
+/** The agents, of which some can be chosen for what is done to many at once. */
+function ChosenAgents({ agents, onDone }: { agents: readonly Agent[]; onDone(): void }) {
+  const { canWrite } = useRoom();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const shown = agents.map(({ agent_id }) => agent_id);
+  const here = shown.filter((id) => chosen.has(id));
+  return (
+    <>
+      {canWrite && here.length > 0 && <BulkActions agents={here} onDone={onDone} />}
+      <AgentTable
+        agents={sorted(agents, COLUMNS)}
+        chosen={canWrite ? chosen : null}
+        onChosen={(ids, isIn) =>
+          setChosen(new Set(isIn ? [...chosen, ...ids] : here.filter((id) => !ids.includes(id))))
+        }
+      />
+    </>
+  );
+}
+
+interface TableProps {
+  agents: readonly Agent[];
+  /** Null for who may change nothing. */
+  chosen: ReadonlySet<string> | null;
+  onChosen(ids: readonly string[], isIn: boolean): void;
+}
+
+function AgentTable({ agents, chosen, onChosen }: TableProps) {
+  const { element, from, to, before, after } = useWindow<HTMLTableSectionElement>(agents.length);
+  const [agent, state, entries, events, blocked, activity] = COLUMNS.map((column) => (
+    <SortHead key={column.id} column={column} />
+  ));
   return (
     <Table
+      body={element}
       head={[
-        "Agent",
+        chosen !== null && (
+          <th key="choose" scope="col" class="choose">
+            <Choose
+              label="All agents shown"
+              checked={agents.every(({ agent_id }) => chosen.has(agent_id))}
+              onChecked={(isIn) =>
+                onChosen(
+                  agents.map(({ agent_id }) => agent_id),
+                  isIn,
+                )
+              }
+            />
+          </th>
+        ),
+        agent,
+        state,
         "Policies of its own",
-        <th key="entries" scope="col" class="number">
-          Entries
-        </th>,
-        <th key="blocked" scope="col" class="number">
-          Blocked, 24 h
-        </th>,
-        "Last activity",
+        entries,
+        events,
+        blocked,
+        activity,
       ]}
     >
-      {agents.map((agent) => (
-        <tr key={agent.agent_id}>
-          <th scope="row">
-            <a href={paths.agent(id, agent.agent_id)}>{agent.agent_id}</a>{" "}
-            {agent.state === "suspended" && <Badge tone="warn">suspended</Badge>}
-          </th>
-          <td data-label="Policies">
-            <PolicyBadges policies={agent.policies} />
-          </td>
-          <td data-label="Entries" class="number">
-            {count(agent.entries)}
-          </td>
-          <td data-label="Blocked, 24 h" class="number">
-            {agent.blocked_24h === 0 ? (
-              <span class="faint">0</span>
-            ) : (
-              <a class="bad spark-link" href={paths.audit(id, agent.agent_id, { result: "blocked" })}>
-                <BlockedByHour hours={agent.blocked_by_hour} />
-                {count(agent.blocked_24h)}
-              </a>
-            )}
-          </td>
-          <td data-label="Last activity">
-            <Time at={agent.last_activity_at} />
-          </td>
-        </tr>
+      {before > 0 && <Space height={before} />}
+      {agents.slice(from, to).map((each) => (
+        <AgentRow key={each.agent_id} agent={each} chosen={chosen} onChosen={onChosen} />
       ))}
+      {after > 0 && <Space height={after} />}
     </Table>
+  );
+}
+
+/** Rows that are out of sight. */
+const Space = ({ height }: { height: number }) => <tr class="space" style={{ height: `${height}px` }} />;
+
+function Choose(props: { label: string; checked: boolean; onChecked(checked: boolean): void }) {
+  return (
+    <input
+      type="checkbox"
+      aria-label={props.label}
+      checked={props.checked}
+      onChange={(event) => props.onChecked(event.currentTarget.checked)}
+    />
+  );
+}
+
+function AgentRow({ agent, chosen, onChosen }: Omit<TableProps, "agents"> & { agent: Agent }) {
+  const { id } = useRoom();
+  const { agent_id } = agent;
+  return (
+    <tr>
+      {chosen !== null && (
+        <td class="choose">
+          <Choose
+            label={`Choose ${agent_id}`}
+            checked={chosen.has(agent_id)}
+            onChecked={(isIn) => onChosen([agent_id], isIn)}
+          />
+        </td>
+      )}
+      <th scope="row">
+        <a href={paths.agent(id, agent_id)}>{agent_id}</a>
+      </th>
+      <td data-label="State">
+        {agent.state === "suspended" ? <Badge tone="denied">suspended</Badge> : <span class="faint">active</span>}
+      </td>
+      <td data-label="Policies">
+        <PolicyBadges policies={agent.policies} />
+      </td>
+      <td data-label="Entries" class="number">
+        {count(agent.entries)}
+      </td>
+      <td data-label="Events" class="number">
+        {count(agent.events)}
+      </td>
+      <td data-label="Blocked, 24 h" class="number">
+        {agent.blocked_24h === 0 ? (
+          <span class="faint">0</span>
+        ) : (
+          <a class="bad spark-link" href={paths.audit(id, agent_id, { result: "blocked" })}>
+            <BlockedByHour hours={agent.blocked_by_hour} />
+            {count(agent.blocked_24h)}
+          </a>
+        )}
+      </td>
+      <td data-label="Last activity" class="nowrap">
+        <Time at={agent.last_activity_at} />
+      </td>
+    </tr>
   );
 }
 

@@ -12,12 +12,23 @@ import { useClose } from "../../ui/leave.ts";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 import { SCOPE_WORDS } from "../../ui/roles.ts";
+import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
 
 const STATES: Record<ApiKey["state"], readonly [words: string, tone: Tone]> = {
   in_force: ["in force", "good"],
   expired: ["expired", "plain"],
   revoked: ["revoked", "plain"],
 };
+
+const endOf = ({ revoked_at, expires_at }: ApiKey): string => revoked_at ?? expires_at ?? "";
+
+const COLUMNS: readonly SortColumn<ApiKey>[] = [
+  { id: "key", name: "Key", by: ({ label, id }) => label ?? id },
+  { id: "scope", name: "May", by: ({ scope }) => scope },
+  { id: "used", name: "Last used", by: ({ last_used_at }) => last_used_at ?? "", isMostFirst: true },
+  { id: "made", name: "Made", by: ({ created_at }) => created_at, isMostFirst: true },
+  { id: "ends", name: "Ends", by: endOf, isMostFirst: true },
+];
 
 export function KeysPage() {
   const room = useRoom();
@@ -77,8 +88,8 @@ interface TableProps {
 function KeyTable({ keys, onMade, onChanged }: TableProps) {
   const { canManage } = useRoom();
   return (
-    <Table head={["Key", "May", "Last used", "Made", "Ends", canManage && ACTIONS]}>
-      {keys.map((key) => (
+    <Table head={[...COLUMNS.map((column) => <SortHead key={column.id} column={column} />), canManage && ACTIONS]}>
+      {sorted(keys, COLUMNS).map((key) => (
         <tr key={key.id} class={key.state === "in_force" ? undefined : "row-ended"}>
           <th scope="row">
             {key.label ?? shortId(key.id)} <Badge tone={STATES[key.state][1]}>{STATES[key.state][0]}</Badge>

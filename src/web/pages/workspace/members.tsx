@@ -13,6 +13,7 @@ import { Badge, learnActors, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, Problem, Section, ShowItems, Table } from "../../ui/parts.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
+import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
 
 const ROLES = (["owner", "member", "auditor"] as const).map((role) => [role, role] as const);
 
@@ -53,11 +54,17 @@ interface TableProps {
   onRemoved(): void;
 }
 
+const COLUMNS: readonly SortColumn<Member>[] = [
+  { id: "name", name: "Member", by: ({ name }) => name.toLowerCase() },
+  { id: "role", name: "Role", by: ({ role }) => role },
+  { id: "since", name: "Since", by: ({ joined_at }) => joined_at, isMostFirst: true },
+];
+
 function MemberTable({ items, onChanged, onRemoved }: TableProps) {
   const { canManage } = useRoom();
   return (
-    <Table head={["Member", "Role", "Since", ACTIONS]}>
-      {items.map((member) => (
+    <Table head={[...COLUMNS.map((column) => <SortHead key={column.id} column={column} />), ACTIONS]}>
+      {sorted(items, COLUMNS).map((member) => (
         <tr key={member.account_id}>
           <th scope="row">
             {member.name} {member.you && <Badge>you</Badge>}
