@@ -3,7 +3,7 @@
  * base32, 26 characters. Ids that one source creates in the same millisecond still sort in order of creation.
  */
 
-type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk";
+type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid";
 
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;
@@ -101,6 +101,9 @@ export class IdSource {
     return `${prefix}_${base32(bytes)}`;
   }
 }
+
+/** Returns the identifier in this form that stands for 16 bytes, such as the beginning of a digest. */
+export const idOf = (prefix: IdPrefix, bytes: Uint8Array): string => `${prefix}_${base32(bytes)}`;
 
 function writeTimestamp(bytes: Uint8Array, ms: number): void {
   let rest = ms;

@@ -21,7 +21,7 @@ from pathlib import Path
 ZEROS = "0" * 64
 TYPEID = "[0-7][0-9a-hjkmnp-tv-z]{25}"
 FORMS = {  # the 14 members of an event; None stands for an integer
-    "actor": f"(key|usr)_{TYPEID}|cli|system",
+    "actor": f"(key|usr|wid)_{TYPEID}|cli|system",
     "agent_id": "[A-Za-z0-9._:@~-]{1,128}",
     "agent_seq": None,
     "blocked_by": "policy:[a-z][a-z0-9_]{0,63}",
@@ -1037,7 +1037,7 @@ def is_edge(value):
     )
 
 
-EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace", "policies_version"}
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace", "workload", "policies_version"}
 
 
 def read_bound(header, form):
@@ -1050,6 +1050,8 @@ def read_bound(header, form):
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
     good &= is_count(said.get("restores", 0)) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
+    workload = said.get("workload", {"issuer": "", "subject": ""})
+    good &= has(workload, "issuer", "subject") and all(isinstance(value, str) for value in workload.values())
     require(good, "export_window", "it is not the event of an export")
     own = [(event[name], header[name]) for name in ("workspace_id", "agent_id")]
     own += [(said.get(name), header[name]) for name in ("start_time", "end_time", "event_count")]

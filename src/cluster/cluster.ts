@@ -22,7 +22,7 @@ interface ClusterParts {
   shared: SharedControl;
   identity: NodeIdentity;
   /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
-  workspaceOf(request: Request): string | null;
+  workspaceOf(request: Request): Promise<string | null>;
   /** The response to a request that a problem refuses. */
   refuse(problem: Problem): Response;
   monotonicMs(): number;
@@ -72,7 +72,7 @@ export class Cluster implements AsyncDisposable {
     if (!MAY_CONCERN_WORKSPACE.test(pathname)) return request;
     try {
       if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
-      const workspaceId = this.#workspaceOf(request, pathname);
+      const workspaceId = await this.#workspaceOf(request, pathname);
       return workspaceId === null ? request : await this.#sendTo(workspaceId, request, client, setPatience);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable();
@@ -101,7 +101,7 @@ export class Cluster implements AsyncDisposable {
     return this.parts.refuse(new Problem("unavailable", SERVER_UNREACHABLE));
   }
 
-  #workspaceOf(request: Request, pathname: string): string | null {
+  async #workspaceOf(request: Request, pathname: string): Promise<string | null> {
     const [, named] = OF_WORKSPACE.exec(pathname) ?? [];
     if (named === undefined) return this.parts.workspaceOf(request);
     return findWorkspace(this.parts.control.connection, named) === undefined ? null : named;

@@ -17,7 +17,7 @@
 import { Failure } from "../failure.ts";
 import type { Clock, IdSource } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
-import type { WorkspaceEvent } from "../workspace/contract.ts";
+import type { Via, WorkspaceEvent } from "../workspace/contract.ts";
 import { isStorageFailure } from "../workspace/storage-failure.ts";
 import { applyChanges, type Change } from "./changes.ts";
 import type { ControlDatabase } from "./database.ts";
@@ -35,6 +35,8 @@ interface SettleParts {
 export interface ActParts extends SettleParts {
   ids: IdSource;
   clock: Clock;
+  /** What the details of its events say of the request. */
+  via?: Via;
 }
 
 /** In place of a workspace's id: the act belongs to the log of the installation. */
@@ -149,7 +151,9 @@ function decided(parts: ActParts, place: Place, decide: Decide<object, object>) 
   const workspaceId = own?.workspaceId ?? (place as string);
   const decision = decide(workspaceId);
   if (decision.event === null) return { result: decision.result, also: undefined, pending: null };
-  const { event, trace, genesis = null } = decision;
+  const { genesis = null } = decision;
+  const event = saying(decision.event, parts.via);
+  const trace = decision.trace && saying(decision.trace, parts.via);
   const also = trace === undefined ? null : installationLog(parts);
   const id = () => parts.ids.next("aud");
   const pending: Pending = {
@@ -163,6 +167,9 @@ function decided(parts: ActParts, place: Place, decide: Decide<object, object>) 
   }
   return { ...decision, pending };
 }
+
+const saying = <E extends Omit<WorkspaceEvent, "id">>(event: E, via: Via | undefined): E =>
+  via === undefined ? event : { ...event, details: { ...event.details, ...via } };
 
 /**
  * Settles what processes that died left. `onError` is called with each workspace whose log cannot be read: its acts stay

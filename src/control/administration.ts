@@ -1,5 +1,7 @@
 /** Creates workspaces, and creates and ends API keys, for the command line and the dashboard. */
+
 import { isDeepStrictEqual } from "node:util";
+import { isAgentId } from "../agent-id.ts";
 import { Failure } from "../failure.ts";
 import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
 import { isNetwork } from "../networks.ts";
@@ -12,8 +14,6 @@ import { findInstallation, nameProblem, requireWorkspace, type WorkspaceRecord }
 
 /** The key that is created with a workspace. */
 const FIRST_KEY = { label: "first key", scope: "full", agents: null, expiresInMs: null } as const;
-/** The format of an agent's id; see the API's documentation. */
-const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 /** The most agents that one key can be limited to. */
 export const KEY_AGENTS_MAX = 1_000;
 /** The most networks that one key can be limited to. */
@@ -228,7 +228,7 @@ function refuseBadWish({ label, agents, networks = null, expiresInMs }: KeyWish)
   if (agents !== null && (agents.length === 0 || agents.length > KEY_AGENTS_MAX)) {
     throw new Failure("usage", `A key can be limited to 1 to ${KEY_AGENTS_MAX} agents.`);
   }
-  if (agents?.some((agent) => !AGENT_ID.test(agent))) {
+  if (agents?.some((agent) => !isAgentId(agent))) {
     throw new Failure("usage", "An agent's id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ ~ -");
   }
   if (expiresInMs !== null && expiresInMs <= 0) {

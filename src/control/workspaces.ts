@@ -77,10 +77,13 @@ export function findWorkspace(connection: Connection, id: string): WorkspaceReco
   return WORKSPACES.find(connection, "WHERE id = ?", [id]);
 }
 
+/** Reports whether there is such a workspace; the log of the installation is none. */
+export const isWorkspace = (connection: Connection, id: string): boolean =>
+  (findWorkspace(connection, id)?.createdBy ?? INSTALLATION_CREATOR) !== INSTALLATION_CREATOR;
+
 /** @throws {Failure} `not_found` when there is no such workspace; the log of the installation is none */
 export function requireWorkspace(connection: Connection, id: string): void {
-  if ((findWorkspace(connection, id)?.createdBy ?? INSTALLATION_CREATOR) === INSTALLATION_CREATOR)
-    throw noSuchWorkspace();
+  if (!isWorkspace(connection, id)) throw noSuchWorkspace();
 }
 
 export const noSuchWorkspace = (): Failure =>

@@ -10,6 +10,7 @@ import { recordInInstallation, settleActs } from "../control/acts.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { fileJournal, threadJournal } from "../control/journal.ts";
+import type { Workloads } from "../control/workloads.ts";
 import { listLogs } from "../control/workspaces.ts";
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { DiskReserve } from "../datadir/reserve.ts";
@@ -50,6 +51,7 @@ import type { Applies } from "./reload.ts";
 import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
 import { upkeepFrom, type Watched } from "./upkeep.ts";
+import { workloadsOf } from "./workloads.ts";
 
 /** What a service needs. */
 interface ServiceParts {
@@ -77,7 +79,7 @@ interface Service extends Applies, AsyncDisposable {
   /** Opens a port for other nodes. They pass on the requests of clients, whose addresses they state. */
   serveNodes(address: Address, identity: NodeIdentity, before: Before): RunningServer;
   /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
-  identify(request: Request): string | null;
+  identify(request: Request): Promise<string | null>;
   /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */
   apply: Applies["apply"];
   monitored: Monitored;
@@ -167,6 +169,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const sinks = stack.use(
     new Sinks({ acts: accounts.parts, random, directory, pool, logger, places: sinkPlaces(settings) }),
   );
+  const workloads = workloadsOf(parts);
+  const depsNow = () => appDeps({ ...parts, settings, workloads }, monitored, accounts);
   const monitored = { pool, anchors, sinks, requests, tally, readiness };
   const held = stack.move();
   return {
@@ -177,12 +181,13 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
       pool.change(workspaceOptions(directory, settings));
       if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
+      workloads.apply(settings.workload);
       if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
     },
-    identify: (request) => identified(parts, request),
-    serveNodes: (...where) => serveNodes(appDeps({ ...parts, settings }, monitored, accounts), ...where),
+    identify: (request) => identified({ ...parts, workloads }, request),
+    serveNodes: (...where) => serveNodes(depsNow(), ...where),
     serve: (address, certificate, { shared = false, before } = {}) =>
-      startServer(appDeps({ ...parts, settings }, monitored, accounts), {
+      startServer(depsNow(), {
         ...(before && { before }),
         hostname: address.host,
         hostnames: settings.hostnames,
@@ -233,13 +238,18 @@ function descriptorPlan({ threads, max_connections }: Settings, logger: Logger):
 /** What the routes of accounts need, whatever the settings are. */
 type ServiceAccounts = AccountDeps & { flows: Flows };
 
-function appDeps(parts: ServiceParts, monitored: Monitored, accounts: ServiceAccounts): Omit<AppDeps, "peerOf"> {
-  const { settings, authenticator, logger } = parts;
+function appDeps(
+  parts: ServiceParts & { workloads: Workloads },
+  monitored: Monitored,
+  accounts: ServiceAccounts,
+): Omit<AppDeps, "peerOf"> {
+  const { settings, authenticator, workloads, logger } = parts;
   const { pool, anchors, sinks, requests, tally, readiness } = monitored;
   const random = new RandomPool();
   return {
     workspaces: sinks.around(withAnchors(pool, anchors)),
     authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    workloads,
     allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
     accounts: {
       ...accounts,

@@ -111,10 +111,10 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
-  async #perform({ name, input, principal }: OperationRequest): Promise<Reply<never>> {
+  async #perform({ name, input, principal, via }: OperationRequest): Promise<Reply<never>> {
     const { actor, workspaceId } = principal;
     const by = { actor, workspaceId };
-    const parts = this.#actParts();
+    const parts = { ...this.#actParts(), ...(via && { via }) };
     const { connection } = parts.control;
     switch (name) {
       case "sink.list":

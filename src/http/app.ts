@@ -25,9 +25,11 @@ import { selfActions } from "./account/self-routes.ts";
 import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
 import { MCP_PATHS, McpEndpoint } from "./mcp/endpoint.ts";
+import { resourceMetadataPages } from "./mcp/resource-metadata.ts";
 import { DOWNLOAD_PATH } from "./pipeline/download.ts";
 import type { Exchange } from "./pipeline/exchange.ts";
 import { type AppDeps, Pipeline, type Routed } from "./pipeline/pipeline.ts";
+import { NO_SUCH_PATH } from "./problem-document.ts";
 import type { Route } from "./route.ts";
 
 /** Every operation's route. */
@@ -69,23 +71,24 @@ export function createApp(deps: AppDeps) {
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
   // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a trailing slash
   // makes another path.
+  const again = (request: Request): Response | Promise<Response> => app.fetch(request);
   const app = new Elysia({ strictPath: true, normalize: false })
     .decorate("exchange", null as unknown as Exchange)
     .onError({ as: "global" }, ({ exchange, error, code }) => {
-      const failed = pipeline.fail(exchange, code === "NOT_FOUND" ? NOT_FOUND : error);
+      const failed = pipeline.fail(exchange, code === "NOT_FOUND" ? NO_SUCH_PATH : error);
       return failed;
     })
     .onRequest((context) => {
       const exchange = pipeline.open(context.request);
       context.exchange = exchange;
-      const refused = pipeline.admit(exchange, context.request, (context as unknown as Context).path);
+      const refused = pipeline.admit(exchange, context.request, (context as unknown as Context).path, again);
       if (refused !== undefined) return refused;
     });
   const served = [
     ...apiRoutes.map((route) => ({ ...route, run: operation(pipeline, route) })),
     ...mcpRoutes(pipeline, deps),
     ...(deps.accounts === undefined ? [] : accountRoutes(pipeline, deps)),
-    ...pages.map(({ path, answer }) => ({
+    ...[...pages, ...resourceMetadataPages(deps)].map(({ path, answer }) => ({
       method: "GET",
       path,
       run: ({ exchange, request }: Context) => pipeline.serve(path, exchange, () => answer(exchange, request)),
@@ -168,5 +171,3 @@ function otherMethod(exchange: Exchange, request: Request, allow: string): Respo
   }
   throw new Problem("method_not_allowed", `This path takes ${allow}.`, { headers: { allow } });
 }
-
-const NOT_FOUND = new Problem("not_found", "There is no such path. /v1/docs lists all paths.");

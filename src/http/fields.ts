@@ -6,6 +6,7 @@
  * and its `description` also tells the caller of an error what to send.
  */
 import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
+import { AGENT_ID_FORM, isAgentId } from "../agent-id.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { component } from "./shapes.ts";
 import { parseTimestamp } from "./timestamp.ts";
@@ -24,12 +25,8 @@ export const MAX_CONFIG_BYTES = 256 * 1024;
 const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
-const AGENT_ID = /^[A-Za-z0-9._:@~-]{1,128}$/;
 /** Unicode category Cc: U+0000 to U+001F and U+007F to U+009F. */
 const CONTROL_CHARACTER = /\p{Cc}/u;
-
-/** Reports whether a text is an agent's id. */
-export const isAgentId = (text: string): boolean => AGENT_ID.test(text);
 
 /** Reports whether a text holds U+0000 to U+001F or U+007F to U+009F. */
 export const hasControlCharacter = (text: string): boolean => CONTROL_CHARACTER.test(text);
@@ -89,7 +86,7 @@ export const AgentId = component(
   textField(
     "AgentId",
     {
-      pattern: AGENT_ID.source,
+      pattern: `^${AGENT_ID_FORM}$`,
       description: "The agent's id, chosen by the client: 1 to 128 characters of A-Z a-z 0-9 . _ : @ ~ -",
       examples: ["support-bot"],
     },

@@ -2,7 +2,7 @@
  * Errors as the client sees them: RFC 9457 problem documents, the same for a {@link Problem} that refused a request
  * before its operation and for the problem that an operation replies with.
  */
-import { PROBLEMS, type Problem, type ProblemCode } from "../problem.ts";
+import { PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
 
 /** Seconds of `Retry-After` when the cause gives none. */
 const DEFAULT_RETRY_AFTER_SECONDS = 1;
@@ -42,3 +42,6 @@ export function problemResponse(problem: Problem, requestId: string, headers: Re
   }
   return new Response(problemBody(problem, requestId), { status, headers });
 }
+
+/** The answer to a path that nothing has. */
+export const NO_SUCH_PATH = new Problem("not_found", "There is no such path. /v1/docs lists all paths.");

@@ -103,10 +103,13 @@ export const Hash = component(
 
 export const WorkspaceId = t.String({ pattern: "^ws_[0-9a-z]{26}$", examples: ["ws_01h455vb4pex5vsknk084sn02q"] });
 
-/** Who did something: a key, a person, the command line or the daemon. */
+/** Who did something: a key, a person, a workload, the command line or the daemon. */
 export const Actor = component(
   "Actor",
-  t.String({ description: "`key_…`, `usr_…`, `cli` or `system`.", examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"] }),
+  t.String({
+    description: "`key_…`, `usr_…`, `wid_…`, `cli` or `system`.",
+    examples: ["key_01jz8v6s3yf0abm5q2x9k7n4tc"],
+  }),
 );
 
 /** The id of an event, other than the one of the request itself. */

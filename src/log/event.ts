@@ -3,6 +3,7 @@
  * specifies the format. All of the text is printable ASCII without quotes or backslashes inside the strings, so it has no
  * escapes and each character is one byte.
  */
+import { AGENT_ID_FORM } from "../agent-id.ts";
 import type { EventName } from "../operations.ts";
 import { ZERO_HASH } from "./hash.ts";
 
@@ -45,8 +46,8 @@ const COUNT = "0|[1-9][0-9]{0,15}";
 
 /** The form of each member's JSON text, in canonical order, each with one capture. */
 const MEMBERS: readonly (readonly [keyof AuditEventBody, string])[] = [
-  ["actor", `"(key_${TYPE_ID}|usr_${TYPE_ID}|cli|system)"`],
-  ["agent_id", `(?:null|"([A-Za-z0-9._:@~-]{1,128})")`],
+  ["actor", `"((?:key|usr|wid)_${TYPE_ID}|cli|system)"`],
+  ["agent_id", `(?:null|"(${AGENT_ID_FORM})")`],
   ["agent_seq", "([1-9][0-9]{0,15})"],
   ["blocked_by", `(?:null|"(policy:${NAME})")`],
   ["config_version", `(?:null|"(v[1-9][0-9]{0,15})")`],

@@ -28,6 +28,7 @@ const BoundSchema = only({
   pruned_before: Type.Optional(Count),
   client: Type.Optional(Type.String()),
   trace: Type.Optional(Type.String()),
+  workload: Type.Optional(only({ issuer: Type.String(), subject: Type.String() })),
   policies_version: Type.Optional(Type.String()),
 });
 const bound = TypeCompiler.Compile(BoundSchema);

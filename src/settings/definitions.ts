@@ -28,6 +28,7 @@ import {
   workspaceIds,
   yesNo,
 } from "./values.ts";
+import { workloads } from "./workloads.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -108,6 +109,11 @@ const SETTINGS = {
     yesNo,
     false,
     "people sign in by the issuer only; an owner with a second factor still can with a password",
+  ),
+  workload: setting(
+    workloads,
+    [],
+    "tokens of which issuers act in which workspace: a table [[workload]] each in the settings file, JSON elsewhere",
   ),
   seal_interval: setting(
     within(SECOND_MS, DAY_MS, duration),

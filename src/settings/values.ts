@@ -164,13 +164,15 @@ export const privateKey = optional(
 
 /** The address by which an OpenID issuer names itself: it has no query and no fragment (OpenID Connect Discovery section 3). */
 export const issuer = optional(
-  written("url", "must be an https address without a query, for example https://id.example.org", (text) => {
-    const url = URL.parse(text);
-    return url?.protocol === "https:" && `${url.username}${url.password}${url.search}${url.hash}` === ""
-      ? text
-      : undefined;
-  }),
+  written("url", "must be an https address without a query, for example https://id.example.org", (text) =>
+    isIssuer(text) ? text : undefined,
+  ),
 );
+
+export function isIssuer(text: string): boolean {
+  const url = URL.parse(text);
+  return url?.protocol === "https:" && `${url.username}${url.password}${url.search}${url.hash}` === "";
+}
 
 /** A word of a protocol. */
 export const word = written("name", "must be a text without spaces", (text) => (/\s/.test(text) ? undefined : text));

@@ -16,7 +16,7 @@ export type { AuditResult } from "../log/event.ts";
 
 /** Who asks: the audit actor, and what the credentials allow. */
 export interface Principal {
-  /** `key_…` or `usr_…`: the `actor` of the audit event. */
+  /** `key_…`, `usr_…` or `wid_…`: the `actor` of the audit event. */
   actor: string;
   workspaceId: string;
   scope: Scope;
@@ -24,9 +24,14 @@ export interface Principal {
   agents: readonly string[] | null;
   /** A person with a session, whose looking is recorded as such (`views.ts`). */
   person?: true;
+  /** A workload, as its issuer calls it. */
+  workload?: Workload;
   /** `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
 }
+
+/** Who a workload is at its issuer. */
+export type Workload = Readonly<{ issuer: string; subject: string }>;
 
 /** Reports whether it is a person who is signed in, and no program with a key. */
 export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
@@ -42,15 +47,17 @@ export interface WorkspaceEvent {
   /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
   id?: string;
   operation: AccountEventName | ActName | "account.link" | "account.require_issuer";
-  /** Who did it: `cli`, `usr_…` or `key_…`; `system` when nobody proved who they are. */
+  /** Who did it: `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody proved who they are. */
   actor: string;
   /** `ok` when absent. */
   result?: "denied";
   details: JsonObject;
 }
 
-/** What a request says of itself; its event's details repeat it. */
+/** What is known of a request beside what it asks for; its event's details repeat it. */
 export interface Via {
+  /** The workload that asks. */
+  workload?: Workload;
   /** The program that asks, in its own words. */
   client?: string;
   /** The trace that the request belongs to (`traceparent`, W3C Trace Context). */

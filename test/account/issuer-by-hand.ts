@@ -40,6 +40,11 @@ export class IssuerByHand implements AsyncDisposable {
   wrong: Wrong = {};
   /** It answers nothing but 503. */
   isDown = false;
+  /** How often it was asked for its keys. */
+  keysAsked = 0;
+  /** What it says of itself beside what is right. */
+  metadata: Record<string, unknown> = {};
+  #published: readonly { kid: string; keys: CryptoKeyPair }[];
   readonly #codes = new Map<string, { nonce: string; challenge: string; redirectUri: string }>();
   readonly #server: ReturnType<typeof Bun.serve>;
 
@@ -49,6 +54,7 @@ export class IssuerByHand implements AsyncDisposable {
     private readonly keys: CryptoKeyPair,
     private readonly otherKeys: CryptoKeyPair,
   ) {
+    this.#published = [{ kid: "1", keys }];
     this.#server = Bun.serve({ hostname: "127.0.0.1", port: 0, tls: pair, fetch: (request) => this.#answer(request) });
   }
 
@@ -83,16 +89,35 @@ export class IssuerByHand implements AsyncDisposable {
     return this.#sign({ aud: CLIENT, jti: randomUUID(), events, ...claims }, keys);
   }
 
+  /** Publishes these keys only. Tokens are signed with one of them that names it. */
+  publish(...published: readonly { kid: string; keys: CryptoKeyPair }[]): void {
+    this.#published = published;
+  }
+
+  /** Its keys at the start. */
+  get firstKeys() {
+    return { kid: "1", keys: this.keys };
+  }
+
+  /** Returns a token of a workload; a claim that is undefined is left out. */
+  token(claims: JWTPayload, { keys = this.keys, kid = "1", clockS = 0 } = {}): Promise<string> {
+    return this.#sign(claims, keys, { kid, clockS });
+  }
+
   /** The keys that it does not publish. */
   get strangeKeys(): CryptoKeyPair {
     return this.otherKeys;
   }
 
-  async #sign(claims: JWTPayload, keys: CryptoKeyPair): Promise<string> {
-    const now = Math.floor(Date.now() / 1_000) + (this.wrong.clockS ?? 0);
+  async #sign(
+    claims: JWTPayload,
+    keys: CryptoKeyPair,
+    { kid = "1", clockS = this.wrong.clockS ?? 0 } = {},
+  ): Promise<string> {
+    const now = Math.floor(Date.now() / 1_000) + clockS;
     const all = { iss: this.url, iat: now, exp: now + 300, ...claims };
     const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-    return new SignJWT(present).setProtectedHeader({ alg: ALGORITHM, kid: "1" }).sign(keys.privateKey);
+    return new SignJWT(present).setProtectedHeader({ alg: ALGORITHM, kid }).sign(keys.privateKey);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -109,9 +134,19 @@ export class IssuerByHand implements AsyncDisposable {
           subject_types_supported: ["public"],
           id_token_signing_alg_values_supported: [ALGORITHM],
           authorization_response_iss_parameter_supported: true,
+          ...this.metadata,
         });
       case "/keys":
-        return Response.json({ keys: [{ ...(await exportJWK(this.keys.publicKey)), kid: "1", alg: ALGORITHM }] });
+        this.keysAsked++;
+        return Response.json({
+          keys: await Promise.all(
+            this.#published.map(async ({ kid, keys }) => ({
+              ...(await exportJWK(keys.publicKey)),
+              kid,
+              alg: ALGORITHM,
+            })),
+          ),
+        });
       case "/authorize":
         return this.#authorize(url.searchParams);
       case "/token":

@@ -46,6 +46,7 @@ describe("settings", () => {
       oidc_require_group: null,
       oidc_default_role: "none",
       oidc_only: false,
+      workload: [],
       seal_interval: 10_000,
       seal_key: null,
       seal_key_lifetime: null,

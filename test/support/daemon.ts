@@ -137,6 +137,11 @@ export class TestDaemon implements AsyncDisposable {
     this.#isStopped = false;
   }
 
+  /** Has the running daemon use other settings, as on SIGHUP. Settings that are not named keep what they were at the start. */
+  reload(settings: Partial<Settings>): Promise<void> {
+    return this.#launched.daemon.reload({ ...this.#settings, ...settings });
+  }
+
   /** Moves the clock of the main thread, by which sessions and keys end. Threads keep theirs until the next start. */
   setClock(offsetMs: number): void {
     this.#launched.time.offsetMs = offsetMs;

@@ -57,7 +57,7 @@ var forms = []struct {
 	name string
 	form *regexp.Regexp
 }{
-	{"actor", form(`"((key|usr)` + id + `|cli|system)"`)},
+	{"actor", form(`"((key|usr|wid)` + id + `|cli|system)"`)},
 	{"agent_id", form(`("[A-Za-z0-9._:@~-]{1,128}"|null)`)},
 	{"agent_seq", form(integer)},
 	{"blocked_by", form(`("policy:` + name + `"|null)`)},

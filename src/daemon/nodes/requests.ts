@@ -3,7 +3,8 @@ import { clientOfForwarded } from "../../cluster/cluster.ts";
 import type { NodeIdentity } from "../../cluster/identity.ts";
 import type { SessionKeeper } from "../../control/accounts/session-keeper.ts";
 import type { Authenticator } from "../../control/authenticator.ts";
-import { authenticateRequest } from "../../http/pipeline/authenticate.ts";
+import type { Workloads } from "../../control/workloads.ts";
+import { authenticateRequest, tokenProblem, unverifiedToken } from "../../http/pipeline/authenticate.ts";
 import type { AppDeps } from "../../http/pipeline/pipeline.ts";
 import { type Before, type RunningServer, startServer } from "../../http/server.ts";
 import { Problem } from "../../problem.ts";
@@ -29,14 +30,21 @@ export function serveNodes(
 }
 
 /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
-export function identified(
-  { authenticator, sessions }: { authenticator: Authenticator; sessions: SessionKeeper },
+export async function identified(
+  {
+    authenticator,
+    sessions,
+    workloads,
+  }: { authenticator: Authenticator; sessions: SessionKeeper; workloads: Workloads },
   request: Request,
-): string | null {
+): Promise<string | null> {
+  const authenticate = (apiKey: string) => authenticator.authenticate(apiKey);
   try {
-    return authenticateRequest(request, (apiKey) => authenticator.authenticate(apiKey), sessions, false).workspaceId;
+    const token = unverifiedToken(request.headers, workloads);
+    if (token !== null) await workloads.verify(token);
+    return authenticateRequest(request, { authenticate, sessions, workloads }, false).workspaceId;
   } catch (error) {
-    if (error instanceof Problem) return null;
+    if (tokenProblem(error) instanceof Problem) return null;
     throw error;
   }
 }

@@ -1,7 +1,9 @@
 /** The HTTP routes of configs. */
+
 import { Type as t } from "@sinclair/typebox";
+import { isAgentId } from "../../agent-id.ts";
 import { exampleOf } from "../../http/example.ts";
-import { canonicalBytes, isAgentId, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
+import { canonicalBytes, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";

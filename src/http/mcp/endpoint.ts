@@ -3,10 +3,11 @@
  * answer one JSON object. No state is kept for a client.
  */
 import type { Static } from "@sinclair/typebox";
+import { isAgentId } from "../../agent-id.ts";
 import type { JsonObject } from "../../json.ts";
 import { Problem } from "../../problem.ts";
 import { type Principal, requireAgentAllowed } from "../../workspace/contract.ts";
-import { choice, isAgentId } from "../fields.ts";
+import { choice } from "../fields.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { readBody } from "../pipeline/body.ts";
 import type { Exchange } from "../pipeline/exchange.ts";

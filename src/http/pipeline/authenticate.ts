@@ -1,4 +1,7 @@
 /** Authentication: the first thing that is checked of a request. */
+
+import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
+import { isToken } from "../../oidc/workload-token.ts";
 import { invalid, Problem, secondFactorMissing } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
 import type { AccountDeps } from "../account/action.ts";
@@ -7,7 +10,24 @@ import { requireSameOrigin, sessionToken } from "./session.ts";
 /** Returns the principal of an API key, null when the key is unknown, malformed, expired or revoked. */
 export type Authenticate = (apiKey: string) => Principal | null;
 
+/** The tokens of workloads, whose issuers the settings name. */
+export interface WorkloadTokens {
+  /** The issuers whose tokens are accepted; none when the settings name none. */
+  readonly issuers: readonly string[];
+  /** Returns what a verified token may be, in the order of the rules; null for any other token, which {@link verify} looks at. */
+  known(token: string, how?: { use: boolean }): readonly Principal[] | null;
+  /** @throws {IssuerRefused}, {IssuerUnavailable} */
+  verify(token: string): Promise<readonly Principal[]>;
+}
+
 type Sessions = AccountDeps["sessions"];
+
+/** What knows who sends a request. */
+interface Authorities {
+  authenticate: Authenticate;
+  sessions?: Sessions | undefined;
+  workloads?: WorkloadTokens | undefined;
+}
 
 const WORKSPACE_HEADER = "X-Workspace-Id";
 
@@ -42,8 +62,34 @@ function apiKeyOf(headers: Headers): string | null {
   return inOwnHeader ?? asBearer;
 }
 
+/** Returns the token of a workload that a request sends; null without one, and where no issuer is set up. */
+function workloadToken(headers: Headers, workloads: WorkloadTokens | undefined): string | null {
+  if (workloads === undefined || workloads.issuers.length === 0) return null;
+  const { inOwnHeader, asBearer } = sentKeys(headers);
+  return inOwnHeader === null && asBearer !== null && isToken(asBearer) ? asBearer : null;
+}
+
+/** Returns the token that must be verified before the request is authenticated; null for none. */
+export function unverifiedToken(headers: Headers, workloads: WorkloadTokens | undefined): string | null {
+  const token = workloadToken(headers, workloads);
+  return token === null || workloads?.known(token) != null ? null : token;
+}
+
+/** When to ask again for the keys of an issuer that does not answer. */
+const ISSUER_RETRY_S = 30;
+
+/** Returns the answer to a token that could not be verified. */
+export function tokenProblem(error: unknown): unknown {
+  if (error instanceof IssuerRefused) return unauthenticated(`The token is refused: ${error.reason}.`, INVALID_TOKEN);
+  if (!(error instanceof IssuerUnavailable)) return error;
+  return new Problem("unavailable", "The keys of the token's issuer cannot be fetched now. Send the request again.", {
+    retryAfterSeconds: ISSUER_RETRY_S,
+  });
+}
+
 /**
- * Returns the principal of a request: that of its API key, or without a key that of its session.
+ * Returns the principal of a request: that of its API key or its token, or without one that of its session. A token that
+ * fits several rules is the first of them; of the workspace that `X-Workspace-Id` names, if the request has it.
  * Without `use` a session is not extended by this: checking one must not keep it alive.
  * A session without `X-Workspace-Id` whose query has `scope=installation` asks for the log of the installation.
  * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, another site
@@ -52,11 +98,12 @@ function apiKeyOf(headers: Headers): string | null {
  */
 export function authenticateRequest(
   request: { method: string; headers: Headers; url: string },
-  authenticate: Authenticate,
-  sessions: Sessions | undefined,
+  { authenticate, sessions, workloads }: Authorities,
   use = true,
 ): Principal {
   const { headers } = request;
+  const token = workloadToken(headers, workloads);
+  if (token !== null) return principalOfToken(headers, workloads?.known(token, { use }) ?? null);
   const apiKey = apiKeyOf(headers);
   if (apiKey === null && sessions !== undefined) {
     const token = sessionToken(headers);
@@ -66,25 +113,49 @@ export function authenticateRequest(
   if (principal === null)
     throw unauthenticated(apiKey === null && headers.has("authorization") ? ONLY_BEARER : SEND_KEY);
   const workspaceId = headers.get(WORKSPACE_HEADER);
-  if (workspaceId !== null && workspaceId !== principal.workspaceId) {
-    throw new Problem(
-      "workspace_mismatch",
-      "X-Workspace-Id names another workspace than that of the API key. Leave the header out, or use a key of that workspace.",
-      { param: WORKSPACE_HEADER },
-    );
-  }
+  if (workspaceId !== null && workspaceId !== principal.workspaceId) throw otherWorkspace("API key");
   return principal;
 }
+
+function principalOfToken(headers: Headers, principals: readonly Principal[] | null): Principal {
+  if (principals === null) throw unauthenticated("The token has expired, or is no longer accepted.", INVALID_TOKEN);
+  const workspaceId = headers.get(WORKSPACE_HEADER);
+  const found = principals.find((one) => workspaceId === null || one.workspaceId === workspaceId);
+  if (found === undefined) throw otherWorkspace("token");
+  return found;
+}
+
+const otherWorkspace = (credential: string) =>
+  new Problem(
+    "workspace_mismatch",
+    `X-Workspace-Id names another workspace than that of the ${credential}. Leave the header out, or use one of that workspace.`,
+    { param: WORKSPACE_HEADER },
+  );
 
 const SEND_KEY = "Send a valid API key in the X-API-Key header, or as Authorization: Bearer.";
 const ONLY_BEARER =
   "Authorization has another scheme than Bearer. Send the API key as Authorization: Bearer, or in the X-API-Key header.";
 
-function unauthenticated(detail = SEND_KEY): Problem {
-  return new Problem("unauthenticated", detail, {
-    // RFC 9110 section 11.6.1 asks for a challenge with every 401. The name of the scheme ApiKey is ours.
-    headers: { "www-authenticate": 'Bearer realm="governd", ApiKey realm="governd"' },
-  });
+/** RFC 6750 section 3.1. */
+const INVALID_TOKEN = 'error="invalid_token"';
+
+/** `parameters` belong to the challenge of the scheme Bearer. */
+function unauthenticated(detail = SEND_KEY, ...parameters: string[]): Problem {
+  return new Problem("unauthenticated", detail, { headers: challenge(parameters) });
+}
+
+/** RFC 9110 section 11.6.1 asks for a challenge with every 401. The name of the scheme ApiKey is ours. */
+const challenge = (parameters: readonly string[]) => ({
+  "www-authenticate": `${['Bearer realm="governd"', ...parameters].join(", ")}, ApiKey realm="governd"`,
+});
+
+/** Returns the problem with where clients learn which issuers' tokens are accepted (RFC 9728 section 5.1), if it is a 401. */
+export function withMetadata(problem: unknown, address: string): unknown {
+  if (!(problem instanceof Problem) || problem.code !== "unauthenticated") return problem;
+  const { headers = {} } = problem.options;
+  const error = headers["www-authenticate"]?.includes(INVALID_TOKEN) ? [INVALID_TOKEN] : [];
+  const said = { ...headers, ...challenge([...error, `resource_metadata="${address}"`]) };
+  return new Problem(problem.code, problem.message, { ...problem.options, headers: said });
 }
 
 function principalOfSession(

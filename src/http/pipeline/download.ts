@@ -30,7 +30,7 @@ export function downloadHeaders(request: Request, workspaceId: string | null | u
 
 /** Authenticates the form by its session and its origin; an API key is not accepted. @throws {Problem} */
 export function authenticateDownload(headers: Headers, sessions: AccountDeps["sessions"] | undefined) {
-  return authenticateRequest({ method: "POST", headers, url: "" }, () => null, sessions);
+  return authenticateRequest({ method: "POST", headers, url: "" }, { authenticate: () => null, sessions });
 }
 
 /** Returns the request to `/v1` with the filled fields of the form; commas separate the items of `lists`. @throws {Problem} */

@@ -1,6 +1,6 @@
 /** One request and what becomes known about it, for the headers of its response and for the log. */
+import { isAgentId } from "../../agent-id.ts";
 import type { AuditResult, PartResult, Principal, Via } from "../../workspace/contract.ts";
-import { isAgentId } from "../fields.ts";
 import type { RateLimitHeaders } from "./rate-limits.ts";
 
 /** Durations are logged to the microsecond. */
@@ -41,8 +41,9 @@ export class Exchange {
   /** What the event's details say of the request; null for nothing. */
   get via(): Via | null {
     const { client, trace } = this;
-    if (client === null) return trace === null ? null : { trace };
-    return trace === null ? { client } : { client, trace };
+    const workload = this.principal?.workload;
+    if (client === null && trace === null && workload === undefined) return null;
+    return { ...(client && { client }), ...(trace && { trace }), ...(workload && { workload }) };
   }
 
   /** Returns the headers that every response has. */
@@ -73,7 +74,7 @@ export class Exchange {
       duration_ms: Math.round((nowMs - this.startedMs) * MICROSECONDS) / MICROSECONDS,
       workspace_id: this.principal?.workspaceId ?? null,
       agent_id: this.agentId !== null && isAgentId(this.agentId) ? this.agentId : null,
-      /** `key_…` or `usr_…`. */
+      /** `key_…`, `usr_…` or `wid_…`. */
       actor: this.principal?.actor ?? this.accountId,
       operation: this.operation,
       decision: this.decision,

@@ -5,10 +5,20 @@ import type { Principal } from "../../workspace/contract.ts";
 import { failedSyncing, isStorageFailure, OUTCOME_UNKNOWN } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { PublicState } from "../documents/pages.ts";
+import { metadataAddress } from "../mcp/resource-metadata.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
-import { type Authenticate, authenticateRequest, publicReader, sendsKey } from "./authenticate.ts";
+import {
+  type Authenticate,
+  authenticateRequest,
+  publicReader,
+  sendsKey,
+  tokenProblem,
+  unverifiedToken,
+  type WorkloadTokens,
+  withMetadata,
+} from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
 import { type HandleDeps, handle } from "./handle.ts";
@@ -23,6 +33,8 @@ const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was ch
 /** What HTTP needs of the rest of the program. */
 export interface AppDeps extends HandleDeps, PublicState {
   authenticate: Authenticate;
+  /** The tokens of workloads; absent when there are none. */
+  workloads?: WorkloadTokens;
   /** Reports whether requests of a principal may come from an address; absent when all may. */
   allowsFrom?(principal: Principal, address: () => string): boolean;
   /** The names of this server, which the endpoints of MCP require; absent when requests may name any host. */
@@ -73,6 +85,8 @@ export class Pipeline {
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
   readonly #addressRate: AddressRate | null;
+  /** Requests whose token has just been verified. They come a second time. */
+  readonly #verified = new WeakMap<Request, Exchange>();
 
   /** `publicPaths` need no key; everything else under /v1 does. */
   constructor(
@@ -87,27 +101,64 @@ export class Pipeline {
 
   /** Starts the record of a request, with its id. */
   open(request: Request): Exchange {
+    const begun = this.deps.workloads === undefined ? undefined : this.#verified.get(request);
+    if (begun !== undefined) return begun;
     const requestId = this.#requestIds.of(request.headers.get("x-request-id"));
     return new Exchange(requestId, request.method, this.deps.monotonicMs());
   }
 
-  /** Authenticates a request before routing. Returns a response when it is refused. */
-  admit(exchange: Exchange, request: Request, path: string): Response | undefined {
+  /**
+   * Authenticates a request before routing. Returns a response when it is refused, and the coming response when its token
+   * must be verified first: then the request is handled `again`, which routes it once more.
+   */
+  admit(
+    exchange: Exchange,
+    request: Request,
+    path: string,
+    again: (request: Request) => Response | Promise<Response>,
+  ): Response | Promise<Response> | undefined {
     const { headers } = request;
     try {
-      requireOneHost(headers);
-      this.#checkHttps(request, headers);
-      this.#countAddress(request, exchange.startedMs);
+      const isSecond = this.deps.workloads !== undefined && this.#verified.has(request);
+      if (!isSecond) {
+        requireOneHost(headers);
+        this.#checkHttps(request, headers);
+        this.#countAddress(request, exchange.startedMs);
+      }
       if (isUnderApi(path) && !this.publicPaths.has(path)) {
         exchange.trace = traceOf(headers.get("traceparent"));
+        const token = isSecond ? null : unverifiedToken(headers, this.deps.workloads);
+        if (token !== null) return this.#verifyFirst(exchange, request, path, token, again);
         const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
         this.#enter(exchange, principal);
         this.#requireNetwork(request, principal);
       }
       return undefined;
     } catch (error) {
-      return this.fail(exchange, this.#countWrongKey(request, error, exchange.startedMs));
+      return this.#refuse(exchange, request, path, error);
     }
+  }
+
+  async #verifyFirst(
+    exchange: Exchange,
+    request: Request,
+    path: string,
+    token: string,
+    again: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    try {
+      await this.deps.workloads?.verify(token);
+    } catch (error) {
+      return this.#refuse(exchange, request, path, tokenProblem(error));
+    }
+    this.#verified.set(request, exchange);
+    return again(request);
+  }
+
+  #refuse(exchange: Exchange, request: Request, path: string, error: unknown): Response {
+    const counted = this.#countWrongKey(request, error, exchange.startedMs);
+    const metadata = metadataAddress(path, request.headers, this.deps);
+    return this.fail(exchange, metadata === null ? counted : withMetadata(counted, metadata));
   }
 
   /** @throws {Problem} `rate_limited` when too many requests or connections come from the client's address */
@@ -162,8 +213,8 @@ export class Pipeline {
 
   /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
   #authenticate(request: Request, use: boolean): Principal {
-    const { authenticate, accounts } = this.deps;
-    return authenticateRequest(request, authenticate, accounts?.sessions, use);
+    const { authenticate, accounts, workloads } = this.deps;
+    return authenticateRequest(request, { authenticate, sessions: accounts?.sessions, workloads }, use);
   }
 
   #isStillAllowed(request: Request, principal: Principal): boolean {

@@ -75,7 +75,7 @@ export const shortId = (id: string): string => (id.length > 20 ? `${id.slice(0, 
 
 /** Who did something: the name, with the id on hover. */
 export function Actor({ id }: { id: string }) {
-  const kind = id.startsWith("key_") ? "API key " : "";
+  const kind = id.startsWith("key_") ? "API key " : id.startsWith("wid_") ? "Workload " : "";
   return (
     <span class="nowrap" title={`${kind}${id}`}>
       {actorName(id)}

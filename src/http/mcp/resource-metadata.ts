@@ -1,0 +1,53 @@
+/**
+ * What tells a client of MCP where its tokens come from: OAuth 2.0 Protected Resource Metadata (RFC 9728), which the
+ * authorization of MCP builds on.
+ */
+import type { PublicPage } from "../documents/public-page.ts";
+import type { OwnHosts } from "../own-hosts.ts";
+import { NO_SUCH_PATH } from "../problem-document.ts";
+import { MCP_PATHS } from "./endpoint.ts";
+
+/** What the path of a resource follows (RFC 9728 section 3.1). */
+const ROOT = "/.well-known/oauth-protected-resource";
+
+const MCP_ROOT = "/v1/mcp";
+
+interface MetadataDeps {
+  workloads?: { readonly issuers: readonly string[] };
+  ownHosts?: OwnHosts;
+}
+
+/** Returns the pages, one for each endpoint: a resource is called by the address that its client uses (section 3.3). */
+export function resourceMetadataPages({ workloads }: MetadataDeps): PublicPage[] {
+  return MCP_PATHS.map((path) => ({
+    path: ROOT + path,
+    answer(exchange, request) {
+      const { host, pathname } = addressOf(request);
+      const issuers = workloads?.issuers ?? [];
+      if (issuers.length === 0) throw NO_SUCH_PATH;
+      const metadata = {
+        resource: `https://${host}${pathname.slice(ROOT.length)}`,
+        authorization_servers: issuers,
+        bearer_methods_supported: ["header"],
+        resource_name: "governd",
+      };
+      return new Response(JSON.stringify(metadata), { headers: exchange.headers("application/json") });
+    },
+  }));
+}
+
+const addressOf = (request: Request) => ({
+  host: request.headers.get("host") ?? "localhost",
+  pathname: new URL(request.url).pathname,
+});
+
+/**
+ * Returns the address of the page about an endpoint; null for another path, for a request to a host that is not this
+ * server, and when no issuer is set up.
+ */
+export function metadataAddress(path: string, headers: Headers, { workloads, ownHosts }: MetadataDeps): string | null {
+  if (path !== MCP_ROOT && !path.startsWith(`${MCP_ROOT}/`)) return null;
+  const host = headers.get("host");
+  if (workloads === undefined || workloads.issuers.length === 0 || host === null) return null;
+  return ownHosts === undefined || ownHosts.has(host) ? `https://${host}${ROOT}${path}` : null;
+}

@@ -1,0 +1,121 @@
+/**
+ * The keys that an issuer publishes (OpenID Connect Discovery 1.0, RFC 7517), fetched over verified TLS and kept. Tokens
+ * are verified with those that are known for a while after the issuer has stopped to answer, and no longer.
+ */
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { JWKSNoMatchingKey } from "jose/errors";
+import { isJsonObject } from "../json.ts";
+import { IssuerUnavailable } from "./refused.ts";
+
+/** How long the issuer may take for one answer. */
+const PATIENCE_MS = 5_000;
+/** When keys are fetched again: a key that the issuer withdraws is refused after this time. */
+const FRESH_MS = 5 * 60_000;
+/** How long keys are used when the issuer does not answer. */
+const USABLE_MS = 3_600_000;
+/** The least time between two attempts to fetch keys, whatever tokens say. */
+const PAUSE_MS = 30_000;
+/** Far more than the documents of an issuer have. */
+const MAX_DOCUMENT_BYTES = 1024 * 1024;
+
+interface IssuerKeysOptions {
+  issuer: string;
+  /** Returns the authorities in PEM that vouch for the issuer; null for the usual ones. */
+  ca: () => string | null;
+  monotonicMs: () => number;
+  /** Called when the keys could not be fetched. */
+  onTrouble: (error: IssuerUnavailable) => void;
+}
+
+export class IssuerKeys {
+  #keys: ReturnType<typeof createLocalJWKSet> | null = null;
+  #fetchedMs = Number.NEGATIVE_INFINITY;
+  #triedMs = Number.NEGATIVE_INFINITY;
+  #fetching: Promise<void> | null = null;
+
+  constructor(private readonly options: IssuerKeysOptions) {}
+
+  /**
+   * Returns the key that a token names. A key that is not known is looked for at the issuer.
+   * @throws {IssuerUnavailable} without usable keys, and the library's errors when there is no such key
+   */
+  readonly find: JWTVerifyGetKey = async (header, token) => {
+    if (this.#age(this.#fetchedMs) >= FRESH_MS) await this.#refresh();
+    try {
+      return await this.#usable()(header, token);
+    } catch (error) {
+      if (!(error instanceof JWKSNoMatchingKey)) throw error;
+      // The issuer may have begun to use another key.
+      await this.#refresh();
+      return await this.#usable()(header, token);
+    }
+  };
+
+  #usable(): ReturnType<typeof createLocalJWKSet> {
+    if (this.#keys === null || this.#age(this.#fetchedMs) >= USABLE_MS) throw new IssuerUnavailable("no keys");
+    return this.#keys;
+  }
+
+  #age(sinceMs: number): number {
+    return this.options.monotonicMs() - sinceMs;
+  }
+
+  /** Fetches the keys, unless that was tried just now. Requests that need them meanwhile wait for the same answer. */
+  async #refresh(): Promise<void> {
+    if (this.#fetching === null && this.#age(this.#triedMs) >= PAUSE_MS) {
+      this.#triedMs = this.options.monotonicMs();
+      this.#fetching = this.#fetch().finally(() => {
+        this.#fetching = null;
+      });
+    }
+    await this.#fetching;
+  }
+
+  async #fetch(): Promise<void> {
+    try {
+      const { issuer } = this.options;
+      const described = await this.#document(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+      if (described.issuer !== issuer) throw new IssuerUnavailable("it names another issuer");
+      const address = URL.parse(typeof described.jwks_uri === "string" ? described.jwks_uri : "");
+      if (address?.protocol !== "https:") throw new IssuerUnavailable("it publishes no keys");
+      this.#keys = createLocalJWKSet((await this.#document(address.href)) as unknown as JSONWebKeySet);
+      this.#fetchedMs = this.options.monotonicMs();
+    } catch (error) {
+      this.options.onTrouble(error instanceof IssuerUnavailable ? error : unavailable(error));
+    }
+  }
+
+  async #document(url: string) {
+    const ca = this.options.ca();
+    const response = await fetch(url, {
+      redirect: "error",
+      headers: { accept: "application/json, application/jwk-set+json" },
+      signal: AbortSignal.timeout(PATIENCE_MS),
+      ...(ca === null ? {} : { tls: { ca } }),
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new IssuerUnavailable(`it answers ${response.status}`);
+    }
+    const document = JSON.parse(await boundedText(response)) as unknown;
+    if (!isJsonObject(document)) throw new IssuerUnavailable("it answers something else");
+    return document;
+  }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_DOCUMENT_BYTES) throw new IssuerUnavailable("it answers too much");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** A word for the log: what the system or the library calls it, and no text of the issuer. */
+function unavailable(error: unknown): IssuerUnavailable {
+  const { code, name } = error instanceof Error ? (error as Error & { code?: unknown }) : { code: "", name: "unknown" };
+  return new IssuerUnavailable(typeof code === "string" && code !== "" ? code : name, { cause: error });
+}
