@@ -1,4 +1,7 @@
-/** The OpenID issuer that the settings name, if any. */
+/** The issuers that the settings name: the one that people sign in by, and those of workloads. */
+import type { ControlDatabase } from "../control/database.ts";
+import { Workloads } from "../control/workloads.ts";
+import { isWorkspace } from "../control/workspaces.ts";
 import { Failure, readText } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import type { Clock } from "../ids.ts";
@@ -50,4 +53,36 @@ function readSecret(file: string): string {
   const secret = readText("invalid_settings", file, "oidc_client_secret_file").trim();
   if (secret === "") throw new Failure("invalid_settings", `oidc_client_secret_file ${file} is empty.`);
   return secret;
+}
+
+interface WorkloadParts {
+  settings: Settings;
+  control: ControlDatabase;
+  clock: Clock;
+  logger: Pick<Logger, "warn">;
+}
+
+/**
+ * Returns what knows the tokens of workloads.
+ * @throws {Failure} `invalid_settings` when the authorities of an issuer cannot be read
+ */
+export function workloadsOf({ settings, control, clock, logger }: WorkloadParts): Workloads {
+  const readAuthorities = (file: string) => readText("invalid_settings", file, "ca_file");
+  for (const { caFile, issuer, workspaceId } of settings.workload) {
+    if (caFile !== null) readAuthorities(caFile);
+    if (!isWorkspace(control.connection, workspaceId)) {
+      logger.warn("a rule for workloads names a workspace that does not exist", { issuer, workspace_id: workspaceId });
+    }
+  }
+  return new Workloads(
+    {
+      control,
+      clock,
+      monotonicMs: () => performance.now(),
+      readAuthorities,
+      onTrouble: (issuer, { reason }) =>
+        logger.warn("the keys of an issuer of workloads cannot be fetched", { issuer, reason }),
+    },
+    settings.workload,
+  );
 }

@@ -42,7 +42,7 @@ import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
 import { connectionLimits } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
-import { signInIssuer } from "./issuer.ts";
+import { signInIssuer, workloadsOf } from "./issuer.ts";
 import { type Logger, levelOfStatus, warnSparingly } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
 import { identified, serveNodes } from "./nodes/requests.ts";
@@ -51,7 +51,6 @@ import type { Applies } from "./reload.ts";
 import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
 import { upkeepFrom, type Watched } from "./upkeep.ts";
-import { workloadsOf } from "./workloads.ts";
 
 /** What a service needs. */
 interface ServiceParts {

@@ -5,7 +5,7 @@ import type { JsonObject } from "../json.ts";
 import { IssuerRefused, IssuerUnavailable } from "./refused.ts";
 
 /** How far the clocks of an issuer and of this machine may differ. */
-export const TOKEN_TOLERANCE_S = 60;
+const TOKEN_TOLERANCE_S = 60;
 /** Signatures that only the holder of the issuer's private key can make. */
 const ALGORITHMS = [
   "RS256",

@@ -31,7 +31,7 @@ export interface Principal {
 }
 
 /** Who a workload is at its issuer. */
-export type Workload = Readonly<{ issuer: string; subject: string }>;
+type Workload = Readonly<{ issuer: string; subject: string }>;
 
 /** Reports whether it is a person who is signed in, and no program with a key. */
 export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
