@@ -9,6 +9,9 @@ import {
 import type { DescriptorReserve } from "../http/descriptor-reserve.ts";
 import type { ListenOptions } from "../http/server.ts";
 import { isLoopback } from "../networks.ts";
+import type { Settings } from "../settings/definitions.ts";
+import { limitUnreleased } from "../store/closing.ts";
+import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import type { Logger } from "./logger.ts";
 
 /** Returns the limits of a server, where connections can be counted. `all` may be infinite; 0 for `ofAddress` is none. */
@@ -47,4 +50,20 @@ function addressLimit(most: number, logger: Logger): AddressLimitOptions {
         address_connections: most,
       }),
   };
+}
+
+/** Plans what may be open, and logs it when the system allows too little. */
+export function descriptorPlan({ threads, max_connections }: Settings, logger: Logger): DescriptorPlan {
+  const allowed = allowedDescriptors();
+  const plan = planDescriptors(allowed, { threads, maxConnections: max_connections });
+  limitUnreleased(plan.open.unreleased);
+  if (plan.isLow) {
+    logger.warn("the limit of open files is low: fewer workspaces stay open, and fewer connections are accepted", {
+      limit: allowed,
+      needed: plan.needed,
+      open_workspaces: threads * plan.open.writers,
+      max_connections: plan.connections,
+    });
+  }
+  return plan;
 }

@@ -31,15 +31,13 @@ import type { SettingName, Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
 import { sinkPlaces } from "../sink.ts";
 import { FULL_TEXT_FROM } from "../state/full-text.ts";
-import { limitUnreleased } from "../store/closing.ts";
-import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import { collectWhenIdle } from "../threads/idle-collection.ts";
 import type { ChangeableOptions } from "../threads/messages.ts";
 import { WorkspacePool } from "../threads/pool.ts";
 import { systemTimer } from "../timer.ts";
 import type { ServerCertificate } from "../tls/certificate.ts";
 import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
-import { connectionLimits } from "./connection-limits.ts";
+import { connectionLimits, descriptorPlan } from "./connection-limits.ts";
 import { embeddingOptions } from "./embeddings.ts";
 import { findingsFrom } from "./findings.ts";
 import { signInIssuer, workloadsOf } from "./issuer.ts";
@@ -216,22 +214,6 @@ function workspaceOptions(directory: DataDirectory, settings: Settings): Changea
   const { quota_entries: entries, quota_bytes: bytes, quota_answers: answerBytes } = settings;
   const quota = entries === 0 && bytes === 0 ? null : { entries, bytes };
   return { quota, answerBytes, sealing: sealingOptions(directory, settings) };
-}
-
-/** Plans what may be open, and logs it when the system allows too little. */
-function descriptorPlan({ threads, max_connections }: Settings, logger: Logger): DescriptorPlan {
-  const allowed = allowedDescriptors();
-  const plan = planDescriptors(allowed, { threads, maxConnections: max_connections });
-  limitUnreleased(plan.open.unreleased);
-  if (plan.isLow) {
-    logger.warn("the limit of open files is low: fewer workspaces stay open, and fewer connections are accepted", {
-      limit: allowed,
-      needed: plan.needed,
-      open_workspaces: threads * plan.open.writers,
-      max_connections: plan.connections,
-    });
-  }
-  return plan;
 }
 
 /** What the routes of accounts need, whatever the settings are. */
