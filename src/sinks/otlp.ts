@@ -1,22 +1,23 @@
 /** Logs of OpenTelemetry as HTTP takes them in JSON (OTLP 1, `ExportLogsServiceRequest`). */
 import type { Line } from "./lines.ts";
 
-/** The severity of every event (`SEVERITY_NUMBER_INFO`): the log judges nothing. */
-const INFO = 9;
+/** Severities (`SEVERITY_NUMBER_…`): of what was refused, and of everything else. */
+const WARN = { severityNumber: 13, severityText: "WARN" };
+const INFO = { severityNumber: 9, severityText: "INFO" };
 
 /** `traceparent` of version 00 (W3C Trace Context). */
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** Returns the request that exports lines as log records. */
 export function logRequest(workspaceId: string, lines: readonly Line[], nowMs: number): string {
   const resource = {
     attributes: [attribute("service.name", "governd"), attribute("governd.workspace_id", workspaceId)],
   };
-  const logRecords = lines.map(({ id, atMs, trace, text }) => ({
+  const logRecords = lines.map(({ id, atMs, name, isRefusal, trace, text }) => ({
     timeUnixNano: nanos(atMs),
     observedTimeUnixNano: nanos(nowMs),
-    severityNumber: INFO,
-    severityText: "INFO",
+    ...(isRefusal ? WARN : INFO),
+    eventName: name,
     body: { stringValue: text },
     attributes: [attribute("event.id", id)],
     ...spanOf(trace),
@@ -43,7 +44,8 @@ const attribute = (key: string, value: string) => ({ key, value: { stringValue: 
 /** 64-bit numbers are texts in JSON. */
 const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
 
-function spanOf(trace: string | null): { traceId?: string; spanId?: string } {
-  const [, traceId, spanId] = TRACEPARENT.exec(trace ?? "") ?? [];
-  return traceId === undefined || spanId === undefined ? {} : { traceId, spanId };
+function spanOf(trace: string | null): { traceId?: string; spanId?: string; flags?: number } {
+  const [, traceId, spanId, flags] = TRACEPARENT.exec(trace ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined || flags === undefined) return {};
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) };
 }

@@ -116,13 +116,16 @@ test("a receiver that is gone (410) switches its sink off; a redirect is not fol
   expect([gone.requests, elsewhere.requests]).toEqual([1, 0]);
 });
 
-test("an agent's writes do not wait for a receiver that never answers", async () => {
+test("neither an agent's writes nor a neighbour's wait for a receiver that never answers", async () => {
   await using receiver = await TestReceiver.start(() => "waits");
   await using daemon = await TestDaemon.start({ flags: ALLOW });
   const { client } = await daemon.workspace();
   await client.post("/v1/sinks", sinkOf(receiver));
   await eventually("it is asked", () => receiver.requests > 0);
-  for (let i = 0; i < 20; i++) expect((await client.write("a", "k", `${i}`)).json.allowed).toBe(true);
+  const neighbour = await daemon.workspace();
+  for (let i = 0; i < 20; i++) {
+    for (const one of [client, neighbour.client]) expect((await one.write("a", "k", `${i}`)).json.allowed).toBe(true);
+  }
   expect((await client.get("/v1/sinks")).json.data[0]).toMatchObject({ position: null });
 });
 
@@ -131,9 +134,9 @@ const KILLS = effort({ usual: 2, long: 50 });
 test(`every event arrives once and in order, although the daemon is killed ${KILLS} times and the receiver fails`, async () => {
   using directory = temporaryDirectory();
   const dataDir = directory.join("data");
-  // It refuses every third request, and every fifth time it dies after it took the batch.
+  // It refuses every third request, every fifth time it dies after it took the batch, and every fourth time it is slow.
   await using receiver = await TestReceiver.start((number) =>
-    number % 3 === 0 ? 500 : number % 5 === 0 ? "dies" : 200,
+    number % 3 === 0 ? 500 : number % 5 === 0 ? "dies" : number % 4 === 0 ? "slow" : 200,
   );
   const { workspace, apiKey } = await administer(dataDir, (administration) => administration.createWorkspace("w"));
   const words = ["--sink-allow", "127.0.0.1"];

@@ -22,9 +22,12 @@ interface SeenLine {
 
 /**
  * What becomes of a request: a status, after which the receiver has taken the body if it is 2xx; or it takes the body and
- * dies before it answers; or it never answers.
+ * dies before it answers; or it takes its time; or it never answers.
  */
-type Outcome = number | "dies" | "waits" | { status: number; headers: Record<string, string>; body?: string };
+type Outcome = number | "dies" | "slow" | "waits" | { status: number; headers: Record<string, string>; body?: string };
+
+/** How long a slow receiver takes, ms. */
+const SLOW_MS = 300;
 
 export class TestReceiver implements AsyncDisposable {
   /** What it took, in order. */
@@ -57,9 +60,10 @@ export class TestReceiver implements AsyncDisposable {
         return; // the daemon was killed before the body was complete
       }
       const { status, headers, body: answer = "" } = typeof what === "object" ? what : { status: what, headers: {} };
-      const isTaken = status === "dies" || (typeof status === "number" && status < 300);
+      const isTaken = status === "dies" || status === "slow" || (typeof status === "number" && status < 300);
       if (isTaken) receiver.taken.push({ headers: textsOf(request.headers), body });
       if (status === "dies") request.socket.destroy();
+      else if (status === "slow") setTimeout(() => response.writeHead(200).end(), SLOW_MS);
       else if (status !== "waits") response.writeHead(status, headers).end(answer);
     });
     server.listen(0, "127.0.0.1");

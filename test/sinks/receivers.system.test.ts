@@ -4,6 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:
 import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { otlpProblems } from "./otlp.ts";
 import { TestReceiver } from "./receiver.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -63,6 +64,7 @@ test("an OTLP collector gets log records with their traces, and what it does not
   await eventually("all arrived", () => bodies().at(-1)?.position === view.head);
   expect(bodies().flatMap(({ seq = [] }) => seq)).toEqual(upTo(view.head));
   const written = records().find((record) => JSON.parse(record.body.stringValue).operation === "data.write");
+  expect(receiver.taken.flatMap(({ body: text }) => otlpProblems(JSON.parse(text)))).toEqual([]);
   const { id, timestamp } = JSON.parse(written?.body.stringValue as string);
   expect(written).toMatchObject({
     timeUnixNano: `${Date.parse(timestamp)}000000`,
