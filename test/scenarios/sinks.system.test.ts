@@ -7,6 +7,8 @@ import { type Scene, scenarios } from "../support/scenario.ts";
 const ID = expect.stringMatching(/^snk_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
+const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 let daemon: TestDaemon;
 let workspace: TestWorkspace;
 let receiver: TestReceiver;
@@ -115,10 +117,10 @@ scenarios(
     {
       name: "signing keys are replaced",
       given,
-      request: (scene) => ({ method: "POST", path: at(scene, "/rotate") }),
+      request: (scene) => ({ method: "POST", path: at(scene, "/rotate"), headers: { traceparent: TRACEPARENT } }),
       status: 200,
       appends: ["- sink.rotate ok"],
-      details: ({ made }) => ({ sink_id: made.id, old_keys_until: TIME }),
+      details: ({ made }) => ({ sink_id: made.id, old_keys_until: TIME, trace: TRACEPARENT }),
       check: ({ made }, { json }) => expect(json.secret).not.toBe(made.secret),
     },
     {

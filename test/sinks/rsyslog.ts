@@ -1,5 +1,6 @@
-/** The rsyslog of Debian as a receiver: over TLS, with a client's certificate asked for. */
+/** The rsyslog of Debian as a receiver, as docs/siem.md configures it. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import type { TemporaryDirectory } from "../temporary.ts";
 
@@ -71,25 +72,40 @@ export class Rsyslog implements AsyncDisposable {
     await this.stop("SIGKILL");
   }
 
+  /** What the action of docs/siem.md wrote: a line for each event. */
+  get written(): string {
+    return readFileSync(this.directory.join("governd.ndjson"), "utf8");
+  }
+
+  /** The configuration of docs/siem.md, with this test's paths, which also writes how it understood each message. */
   #configuration(): string {
     const { directory } = this;
-    return `
-global(
-  workDirectory="${directory.path}"
-  defaultNetstreamDriver="gtls"
-  defaultNetstreamDriverCAFile="${directory.join("cert.pem")}"
-  defaultNetstreamDriverCertFile="${directory.join("cert.pem")}"
-  defaultNetstreamDriverKeyFile="${directory.join("key.pem")}"
-  maxMessageSize="64k"
-)
-module(load="imtcp" StreamDriver.Name="gtls" StreamDriver.Mode="1" StreamDriver.AuthMode="x509/certvalid")
-input(type="imtcp" address="127.0.0.1" port="${this.#port}" listenPortFileName="${directory.join("port")}")
-template(name="line" type="string"
-  string="%pri% %timereported:::date-rfc3339% %app-name% %procid% %msgid%%msg:::sp-if-no-1st-sp%%msg%\\n")
-action(type="omfile" file="${directory.join("received")}" template="line")
-`;
+    const shown = /^```\n(# \/etc\/rsyslog\.d\/governd\.conf.*?)^```$/ms.exec(readFileSync(PAGE, "utf8"))?.[1] ?? "";
+    const places: readonly (readonly [string, string])[] = [
+      ["global(", `global(workDirectory="${directory.path}"`],
+      ["/etc/rsyslog.d/tls/ca.pem", directory.join("cert.pem")],
+      ["/etc/rsyslog.d/tls/server.pem", directory.join("cert.pem")],
+      ["/etc/rsyslog.d/tls/server.key", directory.join("key.pem")],
+      ["/var/log/governd.ndjson", directory.join("governd.ndjson")],
+      ['port="6514"', `address="127.0.0.1" port="${this.#port}" listenPortFileName="${directory.join("port")}"`],
+      ["ruleset(name", `${LINE}ruleset(name`],
+      [
+        ' template="governd") }',
+        ` template="governd") action(type="omfile" file="${directory.join("received")}" template="line") }`,
+      ],
+    ];
+    return places.reduce((text, [from, to]) => {
+      if (!text.includes(from)) throw new Error(`docs/siem.md no longer has ${from}`);
+      return text.replace(from, to);
+    }, shown);
   }
 }
+
+const PAGE = join(import.meta.dir, "../../docs/siem.md");
+
+const LINE = `template(name="line" type="string"
+  string="%pri% %timereported:::date-rfc3339% %app-name% %procid% %msgid%%msg:::sp-if-no-1st-sp%%msg%\\n")
+`;
 
 async function accepts(port: number): Promise<boolean> {
   try {
