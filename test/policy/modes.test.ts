@@ -40,6 +40,13 @@ describe("modes", () => {
       `mail [redacted:email], pay ${IBAN} now`,
     );
     expect(stored({ pii: { mode: "redact", detectors: { iban: "block" } } }, write(text))).toBeNull();
+    // Also where a label says that it is an account.
+    for (const labelled of [`IBAN: ${IBAN}`, `my bank account is ${IBAN}.`, `${IBAN} is my IBAN`]) {
+      for (const mode of ["off", "audit"] as const)
+        expect(stored({ pii: { mode: "redact", detectors: { iban: mode } } }, write(labelled))).toBe(labelled);
+      const without = labelled.replace(IBAN, "[redacted:iban]");
+      expect(stored({ pii: { detectors: { iban: "redact" } } }, write(labelled))).toBe(without);
+    }
   });
 
   test("a policy that blocks overrides a weaker mode", () => {

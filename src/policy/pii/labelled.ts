@@ -10,6 +10,7 @@ import { isWordlike } from "../text/wordlike.ts";
 import labels from "../words/labels.txt" with { type: "text" };
 import { type Section, sectionsOf, spelledOut } from "../words/lists.ts";
 import { endOfWord, luhn, mayBeJoined, readNumber, skipGlue, type Written } from "./number.ts";
+import { ibanAt } from "./tokens.ts";
 
 /** How a labelled value is written. */
 interface LabelledForm {
@@ -70,6 +71,18 @@ const OTHER_NUMBER =
 
 /** Returns the check for one label: it searches after it, then before it, for a value of the label's form. */
 export function labelledValue(form: LabelledForm): Check {
+  const search = searchFor(form);
+  if (form.detector !== "bank_account") return search;
+  return (text, start, wordEnd) => {
+    const hit = search(text, start, wordEnd);
+    if (hit === null) return null;
+    // An IBAN is found as one, with a label and without: one thing has one name, and one mode.
+    spend(READ_UNITS);
+    return ibanAt(text, hit.start) === null ? hit : null;
+  };
+}
+
+function searchFor(form: LabelledForm): Check {
   return (text, start, wordEnd) => {
     const end = form.rest === null ? wordEnd : matchEnd(form.rest, text, wordEnd);
     if (end < 0) return null;

@@ -43,7 +43,7 @@ function identify(text: string, start: number, end: number, length: number): Hit
     const wallet = base58Address(text, start);
     if (wallet) return wallet;
   }
-  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? iban(text, start) : null;
+  const account = isLetter(text.charCodeAt(start)) && isDigit(text.charCodeAt(start + 2)) ? ibanAt(text, start) : null;
   if (account) return account;
   // A short token can only be the first of several groups.
   if (length === GROUP) return lone(text, start, end, GROUPED);
@@ -70,11 +70,11 @@ export function letterPair(text: string, start: number, end: number): Hit | null
   const pair = text.slice(start, end);
   if (!isDigit(text.charCodeAt(end + 1)) || pair !== pair.toUpperCase()) return null;
   spend(PAIR_UNITS);
-  return iban(text, start) ?? lone(text, start, end, SPACED);
+  return ibanAt(text, start) ?? lone(text, start, end, SPACED);
 }
 
 /** An IBAN (ISO 13616) whose country code begins at `at`, with or without spaces. */
-function iban(text: string, at: number): Hit | null {
+export function ibanAt(text: string, at: number): Hit | null {
   const digitsAt = text[at + 2] === " " ? at + 3 : at + 2;
   if (!isDigit(text.charCodeAt(digitsAt)) || !isDigit(text.charCodeAt(digitsAt + 1))) return null;
   const length = countrySpecs[text.slice(at, at + 2).toUpperCase()]?.chars ?? 0;
