@@ -35,6 +35,9 @@ describe("a request that changes something never ignores a precondition header",
         } else {
           expect(answer.json).toMatchObject({ status: 400, code: "invalid_request", param: name });
           assertMatchesOpenApi(route.method, route.path, 400, answer.json);
+          // Whatever else is wrong with the request.
+          const bad = await server.send({ method: route.method, path, headers, body: { unknown: 1 } });
+          expect(bad.json).toMatchObject({ status: 400, param: name });
           expect(server.workspace.asked).toEqual([]);
         }
       }

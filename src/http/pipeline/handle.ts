@@ -80,7 +80,10 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const pathAgent = params.agent_id;
   exchange.agentId = pathAgent ?? null;
   if (pathAgent !== undefined) requireAgentAllowed(principal, pathAgent);
-  const key = retryKey(route, request.headers);
+  const { headers } = request;
+  const { preconditions } = route;
+  const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
+  const key = retryKey(route, headers);
   const isBatch = isComposite(route.operation);
   const limits = isBatch ? deps.batchLimits : deps;
   const bytes = route.body === null ? NO_BYTES : await takeBytes(route, request, limits);
@@ -88,9 +91,6 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
   const body = route.body === null ? EMPTY : checkBody(route, request, bytes, parsed);
   const query = readQuery(route, routed.queryText);
   const retry = key === null ? null : isBatch ? await retryOfLarge(key, routed, bytes) : retryOf(key, routed, bytes);
-  const { headers } = request;
-  const { preconditions } = route;
-  const condition = preconditions === "ignored" ? undefined : conditionOf(headers, preconditions === "taken");
   const asked = { params, query, body, headers, principal, condition };
   const reply = await perform(route, asked, { request, exchange, retry }, deps);
   const { answer } = reply;
