@@ -8,6 +8,7 @@ type FailureCode =
   | "address_unavailable"
   | "data_directory_in_use"
   | "data_directory_unusable"
+  | "engine_unusable"
   | "certificate_unusable"
   | "encryption_key"
   | "newer_database"

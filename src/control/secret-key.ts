@@ -23,7 +23,12 @@ export class KeyUnusable extends Error {
 }
 
 export class SecretKey {
-  constructor(private readonly path: string) {}
+  /** @param path of the key's file */
+  constructor(
+    private readonly path: string,
+    /** The key itself, when it is in no file. */
+    private readonly key: Uint8Array | null = null,
+  ) {}
 
   get exists(): boolean {
     return existsSync(this.path);
@@ -57,7 +62,8 @@ export class SecretKey {
     }
   }
 
-  #read(): Buffer {
+  #read(): Uint8Array {
+    if (this.key !== null) return this.key;
     let text: string;
     try {
       text = readFileSync(this.path, "latin1");

@@ -2,6 +2,8 @@
  * The control database on a libSQL server, which all nodes share. Each has a working copy, which it reads; a change is
  * committed on the server first. What another node changed is taken over within a second.
  */
+import type { DataDirectory } from "../datadir/layout.ts";
+import type { SealKey } from "../datadir/seal-key.ts";
 import { WorkingCopy } from "../engine/copy.ts";
 import { Leases } from "../engine/leases.ts";
 import type { Namespace } from "../engine/namespace.ts";
@@ -10,6 +12,7 @@ import { CONTROL_NAMESPACE, type ServerEngine } from "../engine/server-engine.ts
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
+import { shareKeys } from "./shared-keys.ts";
 
 /** The lease of the node that decides, records and applies an act. */
 const ACTS = "acts";
@@ -79,6 +82,11 @@ export class SharedControl {
       // If the server does not take it back, the lease ends by itself.
       await this.leases.giveUp(ACTS).catch(() => {});
     }
+  }
+
+  /** As {@link shareKeys}. */
+  shareKeys(directory: DataDirectory, sealKey: SealKey): Promise<void> {
+    return shareKeys(this.namespace, directory, sealKey);
   }
 
   close(): void {

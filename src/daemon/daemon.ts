@@ -7,6 +7,7 @@ import { countWorkspaces } from "../control/workspaces.ts";
 import { ownDataDirectory } from "../datadir/lock.ts";
 import { openDataDirectory } from "../datadir/open.ts";
 import { readSealKey, sealKeySource } from "../datadir/seal-key.ts";
+import { requireUsable } from "../engine/requirements.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Reread } from "../settings/reread.ts";
@@ -58,6 +59,7 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   // Reports an unreadable key now instead of at the first seal.
   readSealKey(sealKeySource(found, settings.seal_key));
   const { directory } = stack.use(ownDataDirectory(found));
+  if (directory.server !== null) await requireUsable(directory.server);
   const warn = (warning: string) => logger.warn(warning);
   const control = stack.use(await ControlDatabase.openShared(directory, warn));
   const onError = (error: unknown) => logger.error("cannot use the control database", { reason: String(error) });

@@ -1,5 +1,5 @@
 /** The admin API of a self-hosted libSQL server (sqld): it creates namespaces. */
-import { ServerRefused } from "./hrana.ts";
+import { noAnswer, ServerRefused } from "./hrana.ts";
 
 /** How long the admin API may take, ms. */
 const TIMEOUT_MS = 10_000;
@@ -46,22 +46,26 @@ export class ServerAdmin {
 
   /** Returns the status with which the API answers whoever has no key. */
   async statusWithoutKey(): Promise<number> {
-    const answered = await fetch(this.#at("v1/namespaces/governd/config"), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const answered = await this.#fetch("v1/namespaces/governd/config", {});
     await answered.text();
     return answered.status;
   }
 
-  #at(path: string): string {
-    return new URL(path, this.url.endsWith("/") ? this.url : `${this.url}/`).href;
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const { href } = new URL(path, this.url.endsWith("/") ? this.url : `${this.url}/`);
+    try {
+      return await fetch(href, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    } catch (error) {
+      throw noAnswer(error);
+    }
   }
 
   #request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<Response> {
-    return fetch(this.#at(path), {
+    return this.#fetch(path, {
       method,
       // The server takes its key in this scheme as it is, without base64.
       headers: { authorization: `basic ${this.token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   }
 }

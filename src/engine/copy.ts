@@ -35,6 +35,8 @@ const KEYS_AT_ONCE = 1_000;
 const COMMITS_AT_ONCE = 500;
 /** How often a change is run at most when other nodes change the same database at the same time. */
 const MOST_RACES = 20;
+/** The value of `PRAGMA synchronous` with which a commit waits for the disk. */
+const FULL = 2;
 /** How long the server may take for a page of rows, ms. */
 const PAGE_DEADLINE_MS = 30_000;
 
@@ -221,6 +223,15 @@ export class WorkingCopy {
       throw error;
     }
     this.#isStale = false;
+  }
+
+  /** @throws {ServerUnavailable} when the server answers before a commit is on its disk */
+  async requireDurable(): Promise<void> {
+    const [[[synchronous] = []] = []] = await this.namespace.read([query("PRAGMA synchronous")]);
+    if (typeof synchronous !== "number" || synchronous >= FULL) return;
+    throw new ServerUnavailable(
+      `the namespace ${this.namespace.name} loses commits in a crash: set its durability_mode to strong`,
+    );
   }
 
   async #state(): Promise<CommitState> {

@@ -216,7 +216,8 @@ const reasonOf = (error: unknown): string => {
   return typeof code === "string" ? code : typeof name === "string" ? name : "it failed";
 };
 
-function noAnswer(error: unknown): NoAnswer {
+/** Returns why a request got no answer. */
+export function noAnswer(error: unknown): NoAnswer {
   const reason = reasonOf(error);
   return new NoAnswer(!NOT_SENT.has(reason), reason);
 }

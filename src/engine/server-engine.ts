@@ -102,7 +102,10 @@ export class ServerEngine {
     };
     const engine = new MovingEngine(connection, () => engineOf(copy()));
     try {
-      if (isOfCopy(connection)) await copy().refresh();
+      if (isOfCopy(connection)) {
+        await copy().refresh();
+        await copy().requireDurable();
+      }
       checked(connection, (opened) => {
         if (checkTail(opened) !== workspaceId) throw new DamagedWorkspace("the namespace holds another workspace");
       });

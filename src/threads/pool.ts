@@ -58,6 +58,9 @@ export interface PoolOptions
   threads: number;
 }
 
+/** How often something is looked up at most while other nodes write. */
+const MOST_LOOKS = 5;
+
 /** What overload or a stop tells the client. */
 const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
@@ -136,14 +139,17 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   }
 
   /** Performs what begins on another thread than the workspace's. */
-  async #performAhead(request: OperationRequest, isScreened: boolean): Promise<Reply<Bytes>> {
+  async #performAhead(request: OperationRequest, isScreened: boolean, looks = MOST_LOOKS): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
-    if ("found" in result) return this.#record(request, result.found);
+    if ("found" in result) {
+      const reply = await this.#record(request, result.found);
+      return reply.again && looks > 1 ? this.#performAhead(request, isScreened, looks - 1) : reply;
+    }
     return this.#opened(workspaceId, result.reply);
   }
 

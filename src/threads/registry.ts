@@ -20,6 +20,7 @@ import {
   isInquiry,
   isSuspendable,
   leavesNoTrace,
+  looksAhead,
   type OperationInputs,
   type OperationName,
   whatGrows,
@@ -83,6 +84,8 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
     ? compositeJobOf(request as OperationRequest<CompositeName>, found as JsonValue[] | undefined, limits)
     : singleJobOf(recordedOperation(request.name), request, found, limits);
   if (request.retry !== undefined) job.retry = request.retry;
+  if (found !== undefined && !("parts" in job) && (isInquiry(request.name) || looksAhead(request.input)))
+    job.looked = true;
   return job as N extends CompositeName ? CompositeJob : Job;
 }
 

@@ -172,6 +172,8 @@ export interface Reply<Body = StreamPlan> {
   parts?: readonly PartResult[];
   /** Set when this is a stored answer: the id of the request that it was first given to. Nothing was done now. */
   firstRequestId?: string;
+  /** Set when nothing was done, since what was looked up before is out of date: it is looked up again. */
+  again?: true;
 }
 
 /** A result of parts of a composite operation, and how many have it. */

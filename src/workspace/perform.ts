@@ -19,7 +19,7 @@ import { type Job, JobFailed, type Preparation } from "./job.ts";
 import { answered } from "./operation.ts";
 import { Recorder } from "./recorder.ts";
 import { once } from "./retries.ts";
-import { explainFailure } from "./storage-failure.ts";
+import { explainFailure, SERVER_UNREACHABLE } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
 import { Transactions } from "./transactions.ts";
 
@@ -42,6 +42,9 @@ export interface WriterOptions {
   /** Told of the head of the log when it has moved and is on disk. */
   onHead?: (head: Head) => void;
 }
+
+/** Other nodes have written since the job was looked up. */
+const LOOK_AGAIN: Reply = { ...problem("unavailable", SERVER_UNREACHABLE), again: true };
 
 export class WorkspaceWriter {
   readonly #slice: TimeSlice;
@@ -145,6 +148,7 @@ export class WorkspaceWriter {
 
   #performNow(job: AnyJob, made: Preparation): MaybePromise<Reply> {
     if ("failure" in made) return made.failure;
+    if (this.#log.isRefreshed && "looked" in job) return LOOK_AGAIN;
     if (!("parts" in job))
       return job.before === undefined
         ? this.#recorder.perform(job, made.prepared)

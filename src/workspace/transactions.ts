@@ -37,6 +37,8 @@ export class Transactions {
   failure: unknown;
   /** Whether the last transaction failed in such a way that a crash could bring it back. */
   isUnsure = false;
+  /** Whether the file was brought up to date for this transaction: what was read of it before is out of date. */
+  isRefreshed = false;
   readonly workspaceId: string;
   #head: Head;
   #dataVersion = -1;
@@ -104,7 +106,8 @@ export class Transactions {
     let done: T;
     let isCommitting = false;
     try {
-      if (engine.begin !== null && (await engine.begin())) this.#dataVersion = -1;
+      this.isRefreshed = engine.begin !== null && (await engine.begin());
+      if (this.isRefreshed) this.#dataVersion = -1;
       this.options.slice.begin();
       this.nowMs = this.options.clock();
       this.timestamp = new Date(this.nowMs).toISOString();

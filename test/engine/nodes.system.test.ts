@@ -1,14 +1,22 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { ServerEngine } from "../../src/engine/server-engine.ts";
+import type { OperationInputs } from "../../src/operations.ts";
+import type { ServerOptions } from "../../src/settings/server-options.ts";
+import { jobOf } from "../../src/threads/registry.ts";
+import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { Browser, signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { flagsFor } from "../support/engine.ts";
+import { flagsFor, serverOfDirectory } from "../support/engine.ts";
 import { LIBSQL_SERVER, type LibsqlServer, texts } from "../support/libsql-server.ts";
+import { anybody } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 /** Another node than `first`, on its server and with its key. */
 function anotherNode(first: TestDaemon): Promise<TestDaemon> {
   const seal_key = join(first.dataDir, "keys", "seal.key");
-  const flags = { ...flagsFor(first.server as LibsqlServer, "another directory"), seal_key };
+  const flags = { ...flagsFor(first.server as LibsqlServer), seal_key };
   return TestDaemon.start({ engine: "embedded", flags });
 }
 
@@ -64,6 +72,49 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     const exported = await through(second).post("/v1/audit/export", { scope: "workspace", format: "ndjson" });
     expect(exported.status).toBe(200);
     expect(exported.text.trim().split("\n").length).toBeGreaterThan(5);
+  });
+
+  test("keys and sessions begin and end on all nodes with the next request", async () => {
+    const nodes = [first as TestDaemon, second as TestDaemon];
+    const person = await signUp(nodes[0] as TestDaemon, tokenOf((second as TestDaemon).signUpUrl));
+    const path = `/account/workspaces/${person.workspaceId}/keys`;
+    // As one browser that comes through either node.
+    const browsers = nodes.map((node) => {
+      const browser = new Browser(node);
+      for (const [name, value] of person.browser.cookies) browser.cookies.set(name, value);
+      return browser;
+    });
+    for (const [made, used] of [
+      [0, 1],
+      [1, 0],
+      [0, 1],
+    ] as const) {
+      const created = await browsers[made]?.post(path, { label: "key", scope: "full" });
+      expect(created?.status).toBe(201);
+      const client = (nodes[used] as TestDaemon).client(created?.json.api_key);
+      expect((await client.get("/v1/agents")).status).toBe(200);
+      expect((await browsers[made]?.delete(`${path}/${created?.json.id}`))?.status).toBe(200);
+      expect((await client.get("/v1/agents")).status).toBe(401);
+    }
+    expect((await browsers[1]?.get("/account/sessions"))?.status).toBe(200);
+    expect((await browsers[0]?.post("/account/sign-out"))?.status).toBe(204);
+    expect((await browsers[1]?.get("/account/sessions"))?.status).toBe(401);
+  });
+
+  test("what was looked up in a copy that is behind is looked up again", async () => {
+    await write(first, "needle-1", "before");
+    const engine = new ServerEngine(serverOfDirectory((first as TestDaemon).dataDir) as ServerOptions, () => {});
+    using directory = temporaryDirectory();
+    // A process without a lease, as a command is.
+    const path = directory.join("copy.db");
+    const { connection, engine: commits } = await engine.open(workspace.id, path, null);
+    const writer = new WorkspaceWriter(connection, { engine: commits });
+    const input = { agentId: "a", key: "needle-2", value: "after", metadata: {} } as OperationInputs["data.write"];
+    const [reply] = await writer.perform([jobOf({ name: "data.write", input, principal: anybody(workspace.id) })]);
+    expect(reply?.result).toBe("allowed");
+    writer.close();
+    const found = await through(first).post("/v1/data/query", { agent_id: "a", prefix: "needle" });
+    expect(found.text).toContain("needle-2");
   });
 
   test("when a node stops, another one serves its workspaces at once", async () => {

@@ -52,7 +52,7 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon on a libSQL server", () => {
 
   test("another node goes on where the first one is, and the first one where that is", async () => {
     const sealKey = join(daemon.dataDir, "keys", "seal.key");
-    const flags = { ...flagsFor(server, "another directory"), seal_key: sealKey };
+    const flags = { ...flagsFor(server), seal_key: sealKey };
     await using other = await TestDaemon.start({ engine: "embedded", flags });
     const there = { ...workspace, client: other.client(workspace.client.apiKey) };
     for (const round of ["1", "2", "3"]) {

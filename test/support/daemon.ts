@@ -7,11 +7,12 @@ import { Logger } from "../../src/daemon/logger.ts";
 import { systemClock } from "../../src/ids.ts";
 import type { SettingName, Settings } from "../../src/settings/definitions.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
+import { serverOptions } from "../../src/settings/server-options.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { administer, makeKey } from "./administration.ts";
 import { Client } from "./client.ts";
 import { Confidences } from "./confidences.ts";
-import { flagsFor, TEST_ENGINE, type TestEngine } from "./engine.ts";
+import { flagsFor, noteServer, TEST_ENGINE, type TestEngine } from "./engine.ts";
 import { LibsqlServer } from "./libsql-server.ts";
 import { WorkspaceView } from "./workspace-view.ts";
 
@@ -66,8 +67,9 @@ export class TestDaemon implements AsyncDisposable {
     const dataDir = join(directory.path, "data");
     const engine = options.engine ?? TEST_ENGINE;
     const server = engine === "embedded" ? null : await LibsqlServer.start({ maxActiveNamespaces: 1_000 });
-    const onServer = server === null ? {} : flagsFor(server, dataDir);
+    const onServer = server === null ? {} : flagsFor(server);
     const settings = settingsOf(dataDir, { ...watched, ...onServer, ...options.flags });
+    noteServer(dataDir, serverOptions(settings));
     const log: LogText = { text: "" };
     const launched = await launch(settings, options.clockOffsetMs ?? 0, log);
     const confidences = options.confided ? new Confidences() : null;

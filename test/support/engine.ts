@@ -26,10 +26,14 @@ const servers = new Map<string, ServerOptions>();
 /** The server that has the workspaces of a data directory; null for the embedded engine. */
 export const serverOfDirectory = (dataDir: string): ServerOptions | null => servers.get(dataDir) ?? null;
 
+/** Notes which server has the workspaces of a daemon. */
+export function noteServer(dataDir: string, server: ServerOptions | null): void {
+  if (server !== null) servers.set(dataDir, server);
+}
+
 /** What a daemon on a libSQL server is told of it. */
-export function flagsFor(server: Server, dataDir: string): Partial<Record<SettingName, string>> {
+export function flagsFor(server: Server): Partial<Record<SettingName, string>> {
   const { url, token, adminUrl, adminToken } = server;
-  servers.set(dataDir, { url, authToken: token, adminUrl, adminToken, replicaUrls: [] });
   return {
     engine: "libsql-server",
     engine_url: url,

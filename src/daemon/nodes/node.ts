@@ -3,13 +3,16 @@ import { Cluster } from "../../cluster/cluster.ts";
 import { nodeIdentity } from "../../cluster/identity.ts";
 import type { ControlDatabase } from "../../control/database.ts";
 import type { SharedControl } from "../../control/shared.ts";
+import { listLogs } from "../../control/workspaces.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
 import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
+import { requireDurable } from "../../engine/requirements.ts";
 import { messageOf } from "../../failure.ts";
 import { problemResponse } from "../../http/problem-document.ts";
 import type { Before, RunningServer } from "../../http/server.ts";
 import { type Clock, RandomPool } from "../../ids.ts";
 import type { Settings } from "../../settings/definitions.ts";
+import type { ServerOptions } from "../../settings/server-options.ts";
 import { formatAddress } from "../../settings/values.ts";
 import { systemTimer } from "../../timer.ts";
 import { Listener } from "../listener.ts";
@@ -41,12 +44,17 @@ export async function openNode({ settings, directory, control, service, clock, l
   await using stack = new AsyncDisposableStack();
   const host = settings.node_url === null ? settings.node_listen.host : new URL(settings.node_url).hostname;
   const names = [...new Set([host.replace(/^\[|\]$/g, ""), settings.node_listen.host])];
-  const identity = await nodeIdentity(readSealKey(sealKeySource(directory, settings.seal_key)), names, clock());
+  const sealKey = readSealKey(sealKeySource(directory, settings.seal_key));
+  const shared = control.shared as SharedControl;
+  const known = { maxNamespaces: settings.engine_max_namespaces, logs: listLogs(control.connection).length };
+  await requireDurable(directory.server as ServerOptions, known);
+  await shared.shareKeys(directory, sealKey);
+  const identity = await nodeIdentity(sealKey, names, clock());
   const random = new RandomPool();
   const cluster = stack.use(
     new Cluster({
       control,
-      shared: control.shared as SharedControl,
+      shared,
       identity,
       workspaceOf: (request) => service.identify(request),
       refuse: (problem) => {

@@ -1,0 +1,137 @@
+/** What a libSQL server must be like before a daemon uses it. Each refusal says how to fix it. */
+import { Failure } from "../failure.ts";
+import type { ServerOptions } from "../settings/server-options.ts";
+import { ServerAdmin } from "./admin.ts";
+import { HranaServer, NoAnswer, ServerRefused, transactionBody } from "./hrana.ts";
+import { CONTROL_NAMESPACE } from "./server-engine.ts";
+
+/** How long the server may take for one answer, ms. */
+const TIMEOUT_MS = 5_000;
+
+/** The first version that makes its replication log durable. */
+const FIRST_FOR_REPLICAS = [0, 24, 33] as const;
+
+/** What the daemon knows besides what the server says. */
+interface Known {
+  /** The setting `engine_max_namespaces`. */
+  maxNamespaces: number;
+  /** Logs in the control database, each of which has a namespace. */
+  logs: number;
+}
+
+/**
+ * Checks the server before anything is created on it.
+ * @throws {Failure} `engine_unusable`
+ */
+export async function requireUsable(options: ServerOptions): Promise<void> {
+  const server = new HranaServer(options.url, options.authToken);
+  await explained(options, async () => {
+    const version = await server.version(TIMEOUT_MS);
+    if (options.replicaUrls.length > 0) requireDurableReplication(version);
+    await requireAdminKey(options);
+  });
+}
+
+/**
+ * Checks what the control namespace exists for, and how it is kept.
+ * @throws {Failure} `engine_unusable`
+ */
+export async function requireDurable(options: ServerOptions, known: Known): Promise<void> {
+  requireEnoughNamespaces(known);
+  await explained(options, async () => {
+    await requireStrong(options);
+    await requireWriting(options);
+  });
+}
+
+/** Compares what the server keeps open with what there is: it does not tell how much it can. @throws {Failure} */
+function requireEnoughNamespaces({ maxNamespaces, logs }: Known): void {
+  const needed = logs + 1;
+  if (needed <= maxNamespaces) return;
+  throw unusable(
+    `There are ${needed} namespaces (one for each workspace, the installation and the control database), and engine_max_namespaces is ${maxNamespaces}. With more than it keeps open, the server denies at times that a workspace exists: start it with --max-active-namespaces of at least ${needed}, and set engine_max_namespaces to the same.`,
+  );
+}
+
+function requireDurableReplication(version: [number, number, number] | null): void {
+  const shown = version?.join(".") ?? "unknown";
+  const differing = version?.findIndex((part, at) => part !== FIRST_FOR_REPLICAS[at]) ?? 0;
+  const isNewEnough =
+    version !== null &&
+    (differing === -1 || (version[differing] as number) > (FIRST_FOR_REPLICAS[differing] as number));
+  if (isNewEnough) return;
+  throw unusable(
+    `replica_urls are set, and the server's version is ${shown}: before ${FIRST_FOR_REPLICAS.join(".")} it never makes its replication log durable, so that a crash of its machine leaves replicas with events that the server lost. Use a newer server, or remove replica_urls.`,
+  );
+}
+
+async function requireAdminKey({ adminUrl, adminToken }: ServerOptions): Promise<void> {
+  if (adminUrl === null || adminToken === null) return;
+  const admin = new ServerAdmin(adminUrl, adminToken);
+  if ((await admin.statusWithoutKey()) !== 401) {
+    throw unusable(
+      "The admin API asks for no key, so everybody who reaches it can delete every workspace. Start the server with --admin-auth-key, and set engine_admin_token to the same.",
+    );
+  }
+  await admin.config(CONTROL_NAMESPACE);
+}
+
+/** Commits are on disk when they are answered: `synchronous` is FULL. */
+async function requireStrong(options: ServerOptions): Promise<void> {
+  const { adminUrl, adminToken } = options;
+  const server = new HranaServer(options.url, options.authToken);
+  const { rows } = await server.send(
+    CONTROL_NAMESPACE,
+    transactionBody([{ sql: "PRAGMA synchronous" }], "BEGIN"),
+    TIMEOUT_MS,
+  );
+  const config =
+    adminUrl === null || adminToken === null
+      ? null
+      : await new ServerAdmin(adminUrl, adminToken).config(CONTROL_NAMESPACE);
+  const isStrong = config === null ? Number(rows[1]?.[0]?.[0] ?? FULL) >= FULL : config.durability_mode === "strong";
+  if (isStrong) return;
+  throw unusable(
+    `The namespace ${CONTROL_NAMESPACE} has the durability_mode ${config?.durability_mode ?? "relaxed"}: a crash of the server's machine loses what was acknowledged. Set it with the admin API: POST /v1/namespaces/${CONTROL_NAMESPACE}/config with {"durability_mode":"strong"}, and the same for each workspace.`,
+  );
+}
+
+/** The value of `PRAGMA synchronous` with which a commit waits for the disk. */
+const FULL = 2;
+
+async function requireWriting({ url, authToken }: ServerOptions): Promise<void> {
+  // A transaction that changes nothing needs the permission to write all the same.
+  const body = transactionBody([{ sql: "DELETE FROM workspaces WHERE 0" }]);
+  await new HranaServer(url, authToken).send(CONTROL_NAMESPACE, body, TIMEOUT_MS);
+}
+
+const unusable = (message: string, cause?: unknown): Failure => new Failure("engine_unusable", message, { cause });
+
+async function explained(options: ServerOptions, check: () => Promise<void>): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    if (error instanceof NoAnswer) {
+      throw unusable(
+        `The libSQL server ${options.url} does not answer (${error.message}). Start it, or check engine_url.`,
+        error,
+      );
+    }
+    if (error instanceof ServerRefused) throw unusable(whyRefused(error), error);
+    throw error;
+  }
+}
+
+/** What a status means that the server refuses with. */
+function whyRefused({ status, message }: ServerRefused): string {
+  switch (status) {
+    case 401:
+      return "The libSQL server or its admin API does not accept the token: check engine_auth_token and engine_admin_token, and when the token ends.";
+    case 403:
+      return 'The token of the libSQL server lacks a permission: it must allow reading and writing in all namespaces (no "a":"ro").';
+    case 404:
+      return `The libSQL server has no namespace ${CONTROL_NAMESPACE}, or the token is not for it: set engine_admin_url so that governd creates it, and use a token for all namespaces.`;
+    default:
+      return `${message}.`;
+  }
+}

@@ -1,0 +1,71 @@
+/** What a daemon refuses at its start on a libSQL server, and how it says to fix it. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { SettingName } from "../../src/settings/definitions.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import { flagsFor } from "../support/engine.ts";
+import { LIBSQL_SERVER, LibsqlServer } from "../support/libsql-server.ts";
+
+describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
+  let server: LibsqlServer;
+  beforeAll(async () => {
+    server = await LibsqlServer.start();
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  const start = (flags: Partial<Record<SettingName, string>>, on = server) =>
+    TestDaemon.start({ engine: "embedded", flags: { ...flagsFor(on), ...flags } });
+  const refused = (flags: Partial<Record<SettingName, string>>, on = server) =>
+    start(flags, on).then(
+      () => "nothing",
+      (error) => `${error.code}: ${error.message}`,
+    );
+
+  test("a server that is not there", async () => {
+    expect(await refused({ engine_url: "http://127.0.0.1:9" })).toMatch(
+      /engine_unusable: .*does not answer.*engine_url/,
+    );
+  });
+
+  test("wrong tokens, and one that only reads", async () => {
+    expect(await refused({ engine_admin_token: "another" })).toMatch(/engine_unusable: .*engine_admin_token/);
+    expect(await refused({ engine_auth_token: "another" })).toMatch(/accept the token|401/);
+    const reading = await server.tokenFor({ a: "ro" });
+    expect(await refused({ engine_auth_token: reading })).toMatch(/403|permission/);
+  });
+
+  test("an admin API without a key", async () => {
+    await using open = await LibsqlServer.start({ adminToken: null });
+    const flags = { engine_admin_url: open.adminUrl, engine_admin_token: "none" };
+    expect(await refused(flags, open)).toContain("--admin-auth-key");
+  });
+
+  test("a server whose replicas could have what it lost", async () => {
+    expect(await refused({ replica_urls: "http://127.0.0.1:1" })).toContain("0.24.33");
+  });
+
+  test("a namespace that is not durable", async () => {
+    await using lax = await LibsqlServer.start();
+    await lax.createNamespace("governd-control", {});
+    expect(await refused({}, lax)).toContain('{"durability_mode":"strong"}');
+  });
+
+  test("fewer namespaces than there are workspaces, another seal key, and the embedded engine's data", async () => {
+    await using full = await LibsqlServer.start();
+    await using daemon = await start({}, full);
+    await daemon.workspace();
+    await daemon.workspace();
+    const sealKey = { seal_key: join(daemon.dataDir, "keys", "seal.key") };
+    expect(await refused({ engine_max_namespaces: "2", ...sealKey }, full)).toContain(
+      "--max-active-namespaces of at least",
+    );
+    expect(await refused({}, full)).toContain("set seal_key to the same key on all nodes");
+    await using embedded = await TestDaemon.start({ engine: "embedded" });
+    await embedded.workspace();
+    const copy = `${embedded.dataDir}-copy`;
+    cpSync(embedded.dataDir, copy, { recursive: true });
+    expect(await refused({ data_dir: copy }, full)).toContain("governd migrate --to URL");
+    rmSync(copy, { recursive: true });
+  });
+});
