@@ -167,3 +167,18 @@ test("what is only reported is in the answers and the events, and reads do not r
   expect(last()?.details).toEqual({ redacted: true });
   expect((await workspace.view.verify()).valid).toBe(true);
 });
+
+test("a part of an agent's id is recorded unless the policies of the workspace find something in it", async () => {
+  const { client } = workspace;
+  const listed = async (query: Record<string, string>) => {
+    expect((await client.get("/v1/agents", query)).status).toBe(200);
+    const { policies_version: _, ...details } = last()?.details ?? {};
+    return details;
+  };
+  const part = { contains: "jane.roe@acme.io" };
+  expect(await listed(part)).toEqual({ prefix: "", ...part, count: 0 });
+  await client.send({ method: "PUT", path: "/v1/policies", body: { policies: { block_pii: true } } });
+  expect(await listed(part)).toEqual({ prefix: "", redacted: true, count: 0 });
+  expect(await listed({ prefix: part.contains })).toEqual({ redacted: true, count: 0 });
+  expect(await listed({ prefix: "str" })).toEqual({ prefix: "str", count: 1 });
+});

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../json.ts";
 import { listBody } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
-import { decideAsItIs } from "../../policy/decide.ts";
+import { decideAsItIs, recorded } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
@@ -48,9 +48,11 @@ const listAgents = inquiry("agent.list", {
     const { overviews, next } = await listOverviews(reader, input, nowMs);
     return { agents: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
-  async record(_tx, _context, input, { agents, next }) {
+  async record(_tx, context, input, { agents, next }) {
     const { prefix, contains } = input;
-    const details = { prefix, ...(contains !== undefined && { contains }), count: agents.length };
+    const policies = context.agents.policiesOf(null);
+    const asked = contains === undefined ? {} : recorded("contains", contains, policies);
+    const details = { ...recorded("prefix", prefix, policies), ...asked, count: agents.length };
     return answered(null, details, listBody("agent.list", input, agents, next));
   },
 });
