@@ -6,7 +6,7 @@ import { HTTPS_PORT } from "./https.ts";
 import { SYSLOG_PORT } from "./syslog.ts";
 
 /** Where a receiver is. */
-export interface Place {
+interface Place {
   /** For people: the host with the port, or the path of a file. The rest of an address may hold a secret. */
   name: string;
   /** Where connections go; null for a file. */

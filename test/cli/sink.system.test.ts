@@ -1,6 +1,6 @@
 /** `governd sink`, with and without a daemon. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../eventually.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
@@ -135,4 +135,37 @@ test("commands work without a daemon", async () => {
   expect(await run("list")).toMatchObject({ data: [{ id: created.id, lag: expect.any(Number), position: null }] });
   expect(await run("test", created.id, "--sink-directory", siem)).toMatchObject({ delivered: true });
   expect(await Bun.file(join(siem, "events.ndjson")).text()).toBe(`{"type":"test","sink_id":"${created.id}"}\n`);
+});
+
+test("governd check tells of sinks that cannot deliver", async () => {
+  const data = directory.join("checked");
+  const siem = directory.join("checked-siem");
+  mkdirSync(siem);
+  const { workspace_id } = await makeWorkspace(data);
+  const places = ["--sink-allow", "127.0.0.1", "--sink-directory", siem];
+  const make = async (type: string, url: string) => {
+    const words = ["--workspace", workspace_id, "--type", type, "--url", url, "--json", "--data-dir", data];
+    return (await governd(["sink", "create", ...words, ...places])).json<{ id: string }>().id;
+  };
+  const file = await make("file", "events.ndjson");
+  await make("syslog", "tls://127.0.0.1");
+  const check = async (...words: string[]) => {
+    const { code, json } = await governd(["check", "--json", "--data-dir", data, ...words]);
+    const { findings } = json<{ findings: { check: string; severity: string; message: string }[] }>();
+    return [code, ...findings.filter((one) => one.check === "sinks").map((one) => `${one.severity}: ${one.message}`)];
+  };
+  expect(await check(...places)).toEqual([0, "ok: 2 sinks of 2 deliver, and none failed last"]);
+  expect(await check("--sink-allow", "127.0.0.1")).toEqual([
+    0,
+    expect.stringContaining(`warning: ${file} delivers nothing`),
+  ]);
+  expect(await check("--sink-allow", "127.0.0.1", "--sink-directory", directory.join("none"))).toEqual([
+    0,
+    expect.stringContaining("cannot write into sink_directory: no such file or directory"),
+  ]);
+  rmSync(join(data, "keys", "sinks.key"));
+  expect(await check(...places)).toEqual([
+    1,
+    expect.stringContaining("problem: the key does not decrypt the secrets of 2 sinks"),
+  ]);
 });

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { FactorKey } from "../../control/accounts/factor-key.ts";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
+import { listSinks, type SinkRecord } from "../../control/sinks/sinks.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode } from "../../failure.ts";
@@ -29,6 +30,8 @@ interface DatabasesChecked {
   bytesForCopies: number;
   /** The public keys that the workspaces name for their seals, by workspace. */
   sealingKeys: Map<string, Uint8Array>;
+  /** The sinks of all workspaces. */
+  sinks: readonly SinkRecord[];
 }
 
 /** The result for one database. */
@@ -54,10 +57,13 @@ export async function checkDatabases(
 ): Promise<DatabasesChecked> {
   const named = new Set<string>();
   let unreadable = 0;
+  let sinks: readonly SinkRecord[] = [];
   const control = await checkFile(directory.control, directory, NEWEST_CONTROL, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
-    // Older schemas have no accounts, or no encrypted secrets.
-    if (schemaVersion(connection) === NEWEST_CONTROL) unreadable = new FactorKey(directory).unreadable(connection);
+    // Older schemas have no accounts, no encrypted secrets, or no sinks.
+    if (schemaVersion(connection) !== NEWEST_CONTROL) return;
+    unreadable = new FactorKey(directory).unreadable(connection);
+    sinks = listSinks(connection);
   });
   if (unreadable > 0) {
     const message = `the key does not decrypt the authenticator's secret of ${count(unreadable, "account")}: restore the key from a backup`;
@@ -85,7 +91,7 @@ export async function checkDatabases(
   findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, bytesForCopies)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
-  return { findings, bytesForCopies, sealingKeys };
+  return { findings, bytesForCopies, sealingKeys, sinks };
 }
 
 /** Adds the key that the workspace names for its seals to `sealingKeys`. */

@@ -9,6 +9,7 @@ type CheckName =
   | "permissions"
   | "seal_key"
   | "second_factor"
+  | "sinks"
   | "certificate"
   | "disk"
   | "descriptors"

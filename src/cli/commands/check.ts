@@ -5,6 +5,7 @@ import { systemClock } from "../../ids.ts";
 import { VERSION } from "../../version.ts";
 import { checkDatabases } from "../check/databases.ts";
 import { type Finding, worst } from "../check/finding.ts";
+import { checkSinks } from "../check/sinks.ts";
 import {
   checkBackups,
   checkCertificates,
@@ -58,6 +59,7 @@ async function runCheck(session: Session, options: object): Promise<void> {
       ...checkPermissions(directory),
       ...checkLeftovers(directory, nowMs),
       checkBackups(settings, nowMs),
+      ...checkSinks(databases.sinks, directory, settings),
     ];
   });
   const severity = worst(findings);

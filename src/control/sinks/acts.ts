@@ -6,7 +6,7 @@ import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
 import type { SinkCredentials, SinkPlaces, SinkSettings, SinkWish } from "../../sink.ts";
 import { AllowedPlaces } from "../../sinks/allowed.ts";
-import { expectedUrl, type Place, placeOf } from "../../sinks/places.ts";
+import { expectedUrl, placeOf } from "../../sinks/places.ts";
 import { newSigningKey, rotated, SECRET_BYTES, type SigningKey, shownKeys } from "../../sinks/signature.ts";
 import { type ActParts, act, type Decision } from "../acts.ts";
 import type { Change } from "../changes.ts";
@@ -214,20 +214,26 @@ function refuseBadSettings(
   sink: Pick<SinkWish, "type"> & SinkSettings & SinkCredentials,
   places: SinkPlaces | null,
 ): void {
-  const place = placeOf(sink.type, sink.url);
-  if (place === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
-  if (places !== null) refuseForbidden(place, places);
+  if (placeOf(sink.type, sink.url) === null) throw invalid(`"url" must be ${expectedUrl(sink.type)}.`, "url");
+  if (places !== null) refuseForbidden(sink, places);
   if (sink.type === "splunk_hec" && sink.token === null) throw invalid('Send the "token" of the collector.', "token");
   if (sink.token !== null && !TOKEN.test(sink.token)) throw invalid('"token" must be visible ASCII.', "token");
   refuseBadCertificates(sink);
 }
 
+/** Reports whether the settings allow a sink's receiver, as far as that can be told without resolving its name. */
+export function isAllowed({ type, url }: Pick<SinkWish, "type" | "url">, places: SinkPlaces): boolean {
+  const place = placeOf(type, url);
+  if (place === null) return false;
+  const { endpoint } = place;
+  if (endpoint === null) return places.directory !== null;
+  return new AllowedPlaces(places.allow).mayReach(endpoint.host, endpoint.port);
+}
+
 /** @throws {Problem} `forbidden` when the settings do not allow a receiver */
-function refuseForbidden({ endpoint }: Place, { allow, directory }: SinkPlaces): void {
-  if (endpoint === null && directory === null) throw new Problem("forbidden", NO_FILES, { param: "url" });
-  if (endpoint !== null && !new AllowedPlaces(allow).mayReach(endpoint.host, endpoint.port)) {
-    throw new Problem("forbidden", NOT_ALLOWED, { param: "url" });
-  }
+function refuseForbidden(sink: Pick<SinkWish, "type" | "url">, places: SinkPlaces): void {
+  if (isAllowed(sink, places)) return;
+  throw new Problem("forbidden", sink.type === "file" ? NO_FILES : NOT_ALLOWED, { param: "url" });
 }
 
 /** @throws {Problem} when another sink writes the file: their lines would be mixed */
