@@ -4,7 +4,7 @@
     python3 verify.py [--public-key KEY]... [--seal FILE]... [--witness-key KEY]... [--witness-quorum N] [--complete] [--json] FILE...
 
 FILE   an export (json or ndjson), a receipt, a workspace file (ws_....db), or a data directory with its control.db
-KEY    the sealing key that you trust: name+hash+key, 32 bytes in base64 or hex, PEM, or a file with it
+KEY    the sealing key that you trust: name+hash+key, 32 bytes in hex, PEM, or a file with it
 --witness-key KEY: a witness's key, name+hash+key of type 4; --witness-quorum N: how many must have cosigned (default: all)
 --seal FILE: seals kept elsewhere, one or many; the log must be a continuation of each
 --complete: it is not enough that what is here holds; a seal must prove that no event is missing
@@ -309,17 +309,25 @@ def verifier_key(name, key):
 
 def read_key(text):
     """The 32 bytes of a public key, from any of its usual forms."""
-    text = text.strip()
+    text = text.strip("\ufeff \t\r\n")
     if "+" in text and re.fullmatch(r"[^+\s]+\+[0-9a-f]{8}\+\S+", text):
         name, given, data = text.split("+", 2)
         data = base64.b64decode(data)
         require(data[:1] == b"\1" and key_id(name, data[1:]).hex() == given, "usage", "not a verifier key")
         return data[1:]
-    if text.startswith("-----BEGIN PUBLIC KEY-----"):
-        text = "".join(text.splitlines()[1:-1])
-    data = bytes.fromhex(text) if re.fullmatch("[0-9a-f]{64}", text) else base64.b64decode(text)
-    require(len(data) in (32, 44), "usage", "not an Ed25519 public key")
-    return data[-32:]
+    if re.fullmatch("[0-9a-f]{64}", text):
+        return bytes.fromhex(text)
+    require(text.startswith("-----BEGIN PUBLIC KEY-----"), "usage", "neither name+hash+key, nor PEM, nor 32 bytes in hex")
+    data = base64.b64decode("".join(text.splitlines()[1:-1]))
+    require(len(data) == 44 and data[:12].hex() == "302a300506032b6570032100", "usage", "not an Ed25519 public key")
+    return data[12:]
+
+
+def read_own_key(text):
+    """A key that evidence carries: a verifier key in the one form that it has."""
+    key = read_key(text)
+    require(text == verifier_key(text.split("+")[0], key), "seal_invalid", "the key is not a verifier key")
+    return key
 
 
 def read_witness(text):
@@ -331,7 +339,7 @@ def read_witness(text):
     return name, data[1:]
 
 
-KEY_NAME = "[^+\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"  # no white space, as ECMAScript has it
+KEY_NAME = "[^+\0-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+"  # no white space and no control characters
 
 
 def parse_origin(origin):
@@ -422,8 +430,7 @@ def follow_keys(chain, workspace):
     require(is_key_chain(chain), "seal_invalid", "the announcements of keys are not in order")
     for one in chain:
         try:
-            require("+" in one["public_key"], "seal_invalid", "a key is announced in another form than name+hash+key")
-            key, seal = read_key(one["public_key"]), Seal(one["seal"])
+            key, seal = read_own_key(one["public_key"]), Seal(one["seal"])
         except (ValueError, TypeError, AttributeError, Undetermined):
             raise Tampered("seal_invalid", "a key or a seal among the announcements of keys is not in order") from None
         event, value = Log(False).read(*stored(one["event"]))
@@ -1307,9 +1314,8 @@ def read_own_seal(header):
         require(header.get("proof") is None and header["public_key"] is None, "seal_invalid", "there is a proof or a key, and no seal")
         return None
     try:
-        seal, key = Seal(header["seal"]), header["public_key"] and read_key(header["public_key"])
+        seal, key = Seal(header["seal"]), header["public_key"] and read_own_key(header["public_key"])
         require(seal.workspace == header["workspace_id"], "seal_invalid", "the export's seal is of another workspace")
-        require(key is None or "+" in header["public_key"], "seal_invalid", "the key is not a verifier key")
     except (ValueError, Problem):
         raise Tampered("seal_invalid", "the seal or its key is not in order") from None
     require(not key or seal.signed_by(key), "seal_signature", "the key that came with the seal did not sign it")
@@ -1418,7 +1424,7 @@ def read_receipt(text):
     """The event, the keys, the index, the path and the seal of a receipt."""
     head, found, seal = text.partition("\n\n")
     lines = head.split("\n")
-    good = found and len(lines) > 2 and lines[1].startswith("extra ") and re.fullmatch("index (0|[1-9][0-9]{0,15})", lines[2])
+    good = found and 2 < len(lines) <= 3 + 63 and lines[1].startswith("extra ") and re.fullmatch("index (0|[1-9][0-9]{0,15})", lines[2])
     require(good, "not_evidence", "not a receipt")
     try:
         seal, extra = Seal(seal), load_json(unbase64(lines[1][6:]).decode())
@@ -3149,7 +3155,7 @@ def read_trust(given):
     keys, witnesses = [read_key(text_of(key)) for key in given.public_key], [read_witness(text_of(key)) for key in given.witness_key]
     require(len({key for _, key in witnesses}) == len(witnesses), "usage", "two witnesses have the same key")
     require(0 <= (given.witness_quorum or 0) <= len(witnesses), "usage", "the quorum is larger than the number of witnesses")
-    seals = [seal for name in given.seal for seal in read_seals(Path(name).read_text())]
+    seals = [seal for name in given.seal for seal in read_seals(Path(name).read_bytes().decode())]
     return Trust(keys, seals, given.complete, witnesses, given.witness_quorum)
 
 

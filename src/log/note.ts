@@ -9,7 +9,7 @@ import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { SHA256 } from "bun";
 
 /** Signature types of C2SP signed-note. */
-const SIGNATURE_ED25519 = 0x01;
+export const SIGNATURE_ED25519 = 0x01;
 export const SIGNATURE_COSIGNATURE_V1 = 0x04;
 
 /** The most signatures that a note may carry, and its longest text, characters. */
@@ -180,6 +180,8 @@ function checkText(text: string): void {
   }
 }
 
-const isKeyName = (name: string): boolean => name !== "" && !/[\s+]/u.test(name) && name.isWellFormed();
+/** White space of Unicode, control characters and + are in no key name (signed-note). */
+const isKeyName = (name: string): boolean =>
+  name !== "" && !/[\s+\p{Cc}]/u.test(name) && name.isWellFormed();
 
 const hexId = (id: number): string => id.toString(16).padStart(2 * KEY_ID_BYTES, "0");

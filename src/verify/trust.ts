@@ -2,7 +2,14 @@
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { Failure, orNull, readText } from "../failure.ts";
-import { NoteError, parseVerifierKey, rawPublicKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
+import {
+  NoteError,
+  parseVerifierKey,
+  rawPublicKey,
+  SIGNATURE_COSIGNATURE_V1,
+  SIGNATURE_ED25519,
+  type VerifierKey,
+} from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
 
@@ -54,12 +61,18 @@ function readPublicKey(given: string): Uint8Array {
   const text = textOf(given);
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
   const isPem = text.startsWith("-----BEGIN PUBLIC KEY-----");
-  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : parseVerifierKey(text).publicKey));
+  const key = orNull(Error, () => (isPem ? rawPublicKey(createPublicKey(text)) : sealingKey(text)));
   if (key !== null) return key;
   throw new Failure(
     "usage",
     "--public-key is neither an Ed25519 public key (PEM, or name+hash+key) nor a file with one: `governd key-info` prints it.",
   );
+}
+
+/** The key of a log. A witness's key has the same form, and another type. */
+function sealingKey(text: string): Uint8Array | null {
+  const { type, publicKey } = parseVerifierKey(text);
+  return type === SIGNATURE_ED25519 ? publicKey : null;
 }
 
 /**
@@ -73,7 +86,7 @@ export function readSeals(option: string, path: string, onCutOff?: (path: string
   try {
     const { seals, rest } = parseSealFile(text.endsWith("\n\n") ? text : `${text}\n`);
     if (seals.length === 0) return [parseSeal(text)];
-    if (rest.trim() !== "") {
+    if (rest !== "") {
       if (onCutOff === undefined) throw new NoteError("it is cut off inside a seal");
       onCutOff(path);
     }

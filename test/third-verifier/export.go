@@ -552,10 +552,16 @@ func (x *export) checkKept(paths []string, provesRestores bool) (open failure) {
 		}
 		must(!x.isWhole() || kept.size <= x.seal.size, "a kept seal covers later events")
 		must(kept.size != x.seal.size || kept.root == x.seal.root, "a kept seal has another root")
-		if x.header["agent_id"] == nil && kept.size > first && kept.size <= x.after.seq {
-			before := hashesOf(x.header["proof"].(object)["before"])
-			root := rootAround(kept.size, first, run[:kept.size-first], before, nil)
+		known := x.after.seq
+		if x.isWhole() {
+			known++
+		}
+		switch {
+		case x.header["agent_id"] == nil && first == 0 && kept.size <= known:
+			root := rootAround(kept.size, first, run[:kept.size], nil, nil)
 			must(root == kept.root, "a kept seal has another root")
+		case kept.size != x.seal.size:
+			open = failure{2, "a kept seal is another one than the export was made under"}
 		}
 	}
 	return open

@@ -79,7 +79,6 @@ func verifierKey(name string, key [32]byte) string {
 // readKey reads a verifier key, name+hash+key.
 func readKey(value any) (key [32]byte, name string, ok bool) {
 	text, _ := value.(string)
-	text = strings.TrimSpace(text)
 	parts := strings.SplitN(text, "+", 3)
 	if len(parts) != 3 {
 		return
@@ -148,13 +147,19 @@ func keptSeals(paths []string, workspace string) (kept []*seal) {
 		if err != nil {
 			undetermined("%v", err)
 		}
-		content = append(bytes.TrimSuffix(bytes.TrimSuffix(content, []byte("\n")), []byte("\n")), "\n\n"...)
+		if !bytes.HasSuffix(content, []byte("\n\n")) {
+			content = append(content, '\n')
+		}
 		for len(content) > 0 {
 			signatures := bytes.Index(content, []byte("\n\n— "))
 			if signatures < 0 {
 				undetermined("a kept seal is cut off")
 			}
-			end := signatures + 2 + bytes.Index(content[signatures+2:], []byte("\n\n")) + 1
+			length := bytes.Index(content[signatures+2:], []byte("\n\n"))
+			if length < 0 {
+				undetermined("a kept seal is cut off")
+			}
+			end := signatures + 2 + length + 1
 			kept = append(kept, readSeal(string(content[:end]), workspace))
 			content = content[end+1:]
 		}
