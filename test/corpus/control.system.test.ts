@@ -17,6 +17,7 @@ import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { Administration } from "../../src/control/administration.ts";
+import type { Change } from "../../src/control/changes.ts";
 import { cliPrincipal, withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
@@ -33,7 +34,7 @@ import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { type ControlBase, makeControlBase, withParts } from "./control-base.ts";
 import { controlChanges, Oracle, schemaChanges, statedOf, WITHOUT_EVENT } from "./control-changes.ts";
-import { type Change, Copies, columnsOf } from "./databases.ts";
+import { Copies, columnsOf, type Change as RowsChange } from "./databases.ts";
 import { anywhere, inStructure, withFlipped } from "./flips.ts";
 import { expectRight, Judge } from "./judge.ts";
 
@@ -94,7 +95,7 @@ const CUTS = effort({ usual: 23, long: 1 });
 const SEED = 20_261_123;
 
 /** Makes each change in a copy of the control database, and returns what is wrong with the verdicts. */
-async function judgedAll(changes: readonly Change[]): Promise<unknown[]> {
+async function judgedAll(changes: readonly RowsChange[]): Promise<unknown[]> {
   const root = copyOf(base.root);
   const copies = new Copies(base.directory.control, root, join(root, CONTROL_FILE));
   const wrong: unknown[] = [];
@@ -427,6 +428,14 @@ describe("an unfinished act", () => {
     }
   });
 
+  compared("may also change what no event states", async () => {
+    const more = Object.keys(OTHER_CHANGES).map((kind) => `["${kind}",{}]`);
+    const sql = `UPDATE pending_acts SET changes = replace(changes, '[[', '[${more.join()},[')`;
+    const root = withControl(base.pending.after, (connection) => expect(connection.run(sql)).toBe(1));
+    const { exits, codes, said } = await verified(root);
+    expect([exits, codes], said).toEqual([[0, 0], []]);
+  });
+
   compared("must state what its event says", async () => {
     const forged: [string, string][] = [
       ["UPDATE pending_acts SET event = replace(event, 'cli', 'system')", "act_changed"],
@@ -439,6 +448,15 @@ describe("an unfinished act", () => {
         `UPDATE pending_acts SET changes = replace(changes, '${base.keys.first}', '${base.keys.successor}')`,
         "key_changed",
       ],
+      ...[
+        "{}",
+        "null",
+        '[["addKey"]]',
+        '[["addKey",null]]',
+        '[["toString",{}]]',
+        `${"[".repeat(3_000)}${"]".repeat(3_000)}`,
+      ].map((changes): [string, string] => [`UPDATE pending_acts SET changes = '${changes}'`, "act_changed"]),
+      ['UPDATE pending_acts SET event = replace(event, \'"id":\', \'"id":1,"id":\')', "act_changed"],
     ];
     for (const [sql, code] of forged) {
       const root = withControl(base.pending.after, (connection) => expect(connection.run(sql)).toBe(1));
@@ -448,6 +466,20 @@ describe("an unfinished act", () => {
     }
   });
 });
+
+/** The changes of rows that events state. */
+type StatedChange =
+  | `add${"Workspace" | "Key" | "Member" | "Link"}`
+  | `${"replace" | "limit" | "revoke"}Key`
+  | `${"setRole" | "removeMember" | "takeLink" | "revokeInvitation" | "requireSecondFactor"}`;
+
+/** What an act can change beside them. */
+const OTHER_CHANGES: Record<Exclude<Change[0], StatedChange>, true> = {
+  ...({ addAccount: true, renameAccount: true, setPassword: true, beginTotp: true, confirmTotp: true } as const),
+  ...({ dropTotp: true, setRecoveryCodes: true, endSession: true, endOtherSessions: true } as const),
+  ...({ endIssuerSessions: true, forgetDevices: true, addSink: true, changeSink: true, removeSink: true } as const),
+  ...({ issueRole: true, addIdentity: true, dropIdentity: true, chooseIssuerOnly: true } as const),
+};
 
 describe("honest", () => {
   compared("is the directory as it is, and a workspace given alone says what is not covered", async () => {
