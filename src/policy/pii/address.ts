@@ -6,38 +6,32 @@
 import { type Anchor, asWord, continues, spellings } from "../anchor.ts";
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit } from "../text/ascii.ts";
-import addressWords from "../words/addresses.txt" with { type: "text" };
-import { wordsOf } from "../words/lists.ts";
+import {
+  ADDRESS_LISTS,
+  ADDRESS_WORDS,
+  AFTER,
+  BEFORE,
+  hasNumber,
+  isHouseNumber,
+  MARK,
+  NUMBER,
+  TOWN,
+  townEnd,
+} from "./address-parts.ts";
 import { datesIn } from "./dates.ts";
 import { placeAnchors } from "./places.ts";
+import { residence } from "./residence.ts";
 
-const BEFORE = 72;
-const AFTER = 120;
+/** How far behind a street's name its number begins. */
+const REACH_NUMBER = 24;
 
-/** "Charlotte, NC 28251", "London SW1A 1AA", "Iroquois Falls K9E 7E3", "38411 Röttgerland", "46-460 Wielichowo", "Pricetown 7192". */
-const TOWN = new RegExp(
-  [
-    String.raw`\b(?:A[AEPLKSZR]|C[AOT]|D[CE]|FL|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEHINOPST]|N[CDEHJMVY]|O[HKR]|P[ARW]|RI|S[CD]|T[NX]|UT|V[AIT]|W[AIVY]),?\s{1,3}\d{5}(?:-\d{4})?\b`,
-    String.raw`\b[A-Z]{1,2}\d[A-Z\d]?\s?\d{1,2}[A-Z]{1,2}\b`,
-    String.raw`\b[ABCEGHJ-NPRSTVXY]\d[A-Z]\s?\d[A-Z]\d\b`,
-    String.raw`(?<![\p{L}\p{N}.-])(?:[A-Z]{1,2}-)?(?:\d{4,6}|\d{3}\s\d{2}|\d{2}-\d{3}|\d{5}-\d{3}|\d{4}\s?[A-Z]{2})\s{1,3}\p{Lu}\p{L}{2,}`,
-    String.raw`\b(?:NSW|VIC|QLD|WA|SA|TAS|ACT|NT)\s{1,2}\d{4}\b`,
-    String.raw`\p{Lu}\p{L}{2,}(?:\s\d{1,2})?[\s,]{1,3}\d{3}\s\d{2}(?![\p{L}\p{N}-])`,
-    String.raw`\p{Lu}\p{L}{2,}[\s,–-]{1,3}(?:\d{6}|\d{5}(?:-\d{4})?|\d{4}|\d{5}-\d{3}|\d{3}-\d{4})(?![\p{L}\p{N}-])`,
-    String.raw`\b(?:USA|U\.S\.A|United States|United Kingdom|England|Scotland|Canada|Australia|Germany|Deutschland|France|Spain|España|Italy|Italia|Netherlands|Poland|Polska|Sweden|Norway|Denmark|Finland|Belgium|Austria|Switzerland|Portugal|Brazil|Brasil|Mexico|India|Japan|Ireland|Hungary|Czech Republic|Slovenia|Iceland|Cyprus|Greece|Turkey|Estonia)\b`,
-  ].join("|"),
-  "u",
-);
-const NAME = String.raw`(?:\p{Lu}[\p{L}'’.-]{0,24}|\d{1,3}(?:st|nd|rd|th)|d[aeiou]s?|de la|van|der|den|la|le|du|of)`;
+const NAME = String.raw`(?:\p{Lu}[\p{L}'’.-]{0,24}|\d{1,3}(?:st|nd|rd|th)|d[aeiou]s?|de la|degli|dell[aeo]|dei|del|dal|van|der|den|la|las|los|le|du|of)`;
 const HOUSE_BEFORE = new RegExp(
   String.raw`(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?(?:\s{1,2}\d{1,5})?(?:\s{1,2}(?:[NSEW]\.?|North|South|East|West))?(?:\s{1,2}${NAME}){0,5}\s{1,2}$`,
   "u",
 );
 const HOUSE_BEFORE_LOOSE =
   /(?:^|[^\p{L}\p{N}.$€£#/_-])(\d{1,6}[A-Za-z]?),?(?:\s{1,2}[\p{L}\p{N}'’.-]{1,24}){1,5}\s{1,2}$/u;
-/** What is written before a house number. */
-const MARK = String.raw`(?:(?:[Nn](?:[°ºr.]{0,2}|[oO][.:]{0,2}|úm\.?|úmero|umero|umber)|№|#|д\.|дом|буд\.|будинок|č\.\s?p\.|čp\.|αρ\.|bl\.|Hausnummer|house)\s{0,2})`;
-const NUMBER = String.raw`\d{1,5}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?`;
 const HOUSE_AFTER = new RegExp(
   String.raw`^\s{0,2}${NAME}(?:\s{1,2}${NAME}){0,4}(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
   "u",
@@ -58,15 +52,6 @@ const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?(?:,\s{0,
 
 /** What reading the surroundings of a word costs. */
 const SURROUNDINGS_UNITS = 600;
-/** What looking for a number near a word costs. */
-const NUMBER_UNITS = 40;
-
-/** An address has a number; most places where its words occur have none. */
-function hasNumber(text: string, start: number, end: number): boolean {
-  spend(NUMBER_UNITS);
-  return hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + AFTER);
-}
-
 function around(text: string, start: number, end: number): { before: string; after: string } {
   spend(SURROUNDINGS_UNITS);
   return { before: text.slice(Math.max(0, start - BEFORE), start), after: text.slice(end, end + AFTER) };
@@ -78,7 +63,8 @@ const FOUNDATION_REACH = 40;
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 function streetAddress(weak: boolean): Check {
   return (text, start, end) => {
-    if (!isUpper(text, start) || !hasDigit(text, start - BEFORE, start)) return null;
+    if (!isUpper(text, start) || !(hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + REACH_NUMBER)))
+      return null;
     const { before, after } = around(text, start, end);
     // In the notice of every GNU licence.
     if (
@@ -86,6 +72,11 @@ function streetAddress(weak: boolean): Check {
       FOUNDATION.test(text.slice(Math.max(0, start - FOUNDATION_REACH), end))
     )
       return null;
+    const behind = HOUSE_RIGHT_AFTER.exec(after);
+    const named = isHouseNumber(behind?.[1]) ? /(?:\p{Lu}[\p{L}'’-]+\s){1,3}$/u.exec(before) : null;
+    if (behind !== null && named !== null) {
+      return hitOf("postal_address", start - named[0].length, townEnd(text, end + behind[0].length, after));
+    }
     const house = HOUSE_BEFORE.exec(before);
     if (
       !house ||
@@ -109,7 +100,7 @@ function prefixedStreet(clear: boolean): Check {
       PREFIX_NUMBER.test(before) &&
       /^\s{1,2}(?:(?:d[aeiou]s?|de la|di|del|della|dell'|la|le|du|l')\s{0,1}){0,3}\p{Lu}\p{L}/u.test(after);
     if (!numberAfter && !numberBefore) return null;
-    const strong = TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
+    const strong = isHouseNumber(numberAfter?.[1]) || TOWN.test(after) || UNIT_AFTER.test(after.slice(0, 60));
     if (clear && numberAfter && (numberAfter[1] !== "" || endsHere(after.slice(numberAfter[0].length)))) {
       return isNamed(after) ? hitOf("postal_address", start, townEnd(text, end + numberAfter[0].length, after)) : null;
     }
@@ -130,7 +121,8 @@ const isNamed = (after: string): boolean => /^\s{0,2}(?:\p{Ll}{1,4}\s){0,3}\p{Lu
 const joinedStreet =
   (clear: boolean) =>
   (text: string, start: number, end: number): Hit | null => {
-    if (continues(text, end) || !/[ \t\u00a0,]/.test(text[end] ?? "") || !hasDigit(text, end, end + 8)) return null;
+    if (continues(text, end) || !/[ \t\u00a0,]/.test(text[end] ?? "") || !hasDigit(text, end, end + REACH_NUMBER))
+      return null;
     let from = start;
     while (from > 0 && start - from < 40 && /\p{L}/u.test(text[from - 1] as string)) from--;
     if (from < start ? !isUpper(text, from) : !/\p{Lu}\p{L}+\s$/u.test(text.slice(Math.max(0, from - 24), from)))
@@ -140,6 +132,7 @@ const joinedStreet =
     if (!number) return null;
     const rest = after.slice(number[0].length);
     if (
+      !isHouseNumber(number[1]) &&
       !(clear && (number[1] !== "" || endsHere(rest) || /^\s\p{Lu}\p{L}/u.test(rest))) &&
       !TOWN.test(rest.slice(0, 80)) &&
       !UNIT_AFTER.test(rest.slice(0, 40))
@@ -177,41 +170,6 @@ function unitAddress(strong: boolean): Check {
   };
 }
 
-/** What is counted, so that the number before it is no house. */
-const COUNTED =
-  "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minut\\p{L}*|хвилин\\p{L}*|минут\\p{L}*|dakika\\p{L}*|perc\\p{L}*|λεπτά|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
-const NUMBER_FIRST_HOME = new RegExp(
-  String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}.'’-]{2,}`,
-  "iu",
-);
-const NAME_FIRST_HOME = new RegExp(
-  String.raw`^(?:\s{1,2}[\p{L}][\p{L}.,'’-]{0,24}){1,6}?\s{1,2}${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
-  "iu",
-);
-/** Numbers of rooms and ports are no houses. */
-const NO_HOME =
-  /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release|python|node|java|jdk|windows|linux|ubuntu|debian|vue|react|angular|kubernetes|postgres\w*|mysql|php|ruby|rails|django|swift|kotlin|typescript|webpack|vite|qt|ios|android|macos|http|tls|api|stage|phase|step|tier|sprint|option|plan)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
-/** "lives in Madrid since 2012": a year, unless the name of a street stands right before it. */
-const YEAR_AT_END = /\s\p{Ll}{1,12}\s(?:19|20)\d{2}$/u;
-const REACH_DATE = 32;
-const REACH_HOME = 72;
-const HOME_UNITS = 400;
-
-/** "lives on Hickory Lane 20": in any order, since the words before say what it is. */
-function residence(text: string, _start: number, end: number): Hit | null {
-  if (!hasNumber(text, end, end)) return null;
-  spend(HOME_UNITS);
-  const after = text.slice(end, end + REACH_HOME);
-  const numberFirst = NUMBER_FIRST_HOME.exec(after);
-  const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
-  if (match === null || (numberFirst === null && !/[^\p{L}]\p{Lu}\p{L}/u.test(match[0]))) return null;
-  if (NO_HOME.test(match[0]) || YEAR_AT_END.test(match[0]) || datesIn(text, end, end + REACH_DATE).length > 0)
-    return null;
-  // A year, as in "lived in Rome in 2004".
-  if (/\s(?:in|seit|since|en|em|nel|w|v|i|до|с|в|from|until)\s\d{4}$/iu.test(match[0])) return null;
-  return hitOf("postal_address", end + 1, townEnd(text, end + match[0].length, text.slice(end, end + AFTER)));
-}
-
 const MILITARY = /^\s{1,3}A[AEP]\s{1,3}\d{5}/;
 
 /** "APO AE 20040" (USPS publication 28, section 225). */
@@ -223,6 +181,7 @@ function militaryAddress(text: string, start: number, end: number): Hit | null {
 
 /** A value begins within this many characters, with a number or a name. */
 const VALUE_NEAR = 20;
+const REACH_DATE = 32;
 const LABEL_GLUE =
   /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
 const NUMBER_FIRST =
@@ -263,14 +222,6 @@ function isUpper(text: string, at: number): boolean {
   return char !== char.toLowerCase();
 }
 
-/** Returns the end of the town when it is near `end`, else `end`. */
-function townEnd(text: string, end: number, after: string): number {
-  const town = TOWN.exec(after);
-  if (!town) return end;
-  const reach = text.indexOf(town[0], end - 1);
-  return reach >= 0 && reach - end < AFTER ? Math.max(end, reach + town[0].length) : end;
-}
-
 /** Each list of words/addresses.txt with the check of its words. */
 const CHECKS = {
   streets: streetAddress(false),
@@ -285,15 +236,13 @@ const CHECKS = {
   "unclear labels": labelledAddress(false),
   residences: residence,
   military: militaryAddress,
-} as const;
+} as const satisfies Record<(typeof ADDRESS_LISTS)[number], Check>;
 
 /** Every word that may be part of an address, with its check. */
 export function addressAnchors(): Anchor[] {
-  const headings = Object.keys(CHECKS) as (keyof typeof CHECKS)[];
-  const lists = wordsOf(addressWords, headings);
-  const anchors = headings.flatMap((heading) => {
+  const anchors = ADDRESS_LISTS.flatMap((heading) => {
     const check = CHECKS[heading];
-    const words = lists[heading];
+    const words = ADDRESS_WORDS[heading];
     // The ending of a name is no word of its own.
     if (heading.endsWith("street endings")) return words.map((word) => ({ word, check }));
     const spelt = heading.endsWith("labels") ? words.flatMap(spellings) : words;

@@ -4,7 +4,7 @@ import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { cellsBelow } from "../text/table.ts";
 import { wordsOf } from "../words/lists.ts";
 import personWords from "../words/persons.txt" with { type: "text" };
-import { datesIn, type WrittenDate } from "./dates.ts";
+import { datesIn, TENS, type WrittenDate } from "./dates.ts";
 import { BIRTH_GLUE, skipGlue } from "./number.ts";
 
 /** What a check costs. */
@@ -140,6 +140,6 @@ function mayHaveDate(text: string, from: number, to: number): boolean {
 }
 
 const MAY_BE_SPELT = new RegExp(
-  `${MONTH_OR_YEAR.source}|nineteen|twenty|two thousand|hundert|tausend|cent|mil|duem|honderd|duizend|tysi|hundr|nitten|tuhat|kaksitu|dokuz|iki bin|tūkst|tusind|tusen|ezer|kétez|χίλια|χιλιάδες|тыся|тися|cet|dva|tisíc`,
+  `${MONTH_OR_YEAR.source}|${TENS.source}|nineteen|twenty|two thousand|hundert|tausend|cent|mil|duem|honderd|duizend|tysi|hundr|nitten|tuhat|kaksitu|dokuz|iki bin|tūkst|tusind|tusen|ezer|kétez|χίλια|χιλιάδες|тыся|тися|cet|dva|tisíc`,
   "i",
 );

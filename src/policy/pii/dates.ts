@@ -4,7 +4,7 @@ import { isDigit, matchEnd } from "../text/ascii.ts";
 import dateWords from "../words/dates.txt" with { type: "text" };
 import { anyOf, wordsOf } from "../words/lists.ts";
 
-const { months, joints, years, days } = wordsOf(dateWords, ["months", "joints", "years", "days"]);
+const { months, joints, years, days, tens } = wordsOf(dateWords, ["months", "joints", "years", "days", "tens"]);
 
 const DAY = String.raw`(?:0?[1-9]|[12]\d|3[01])`;
 const MONTH_NUMBER = "(?:0?[1-9]|1[0-2])";
@@ -12,7 +12,7 @@ const MONTH_NUMBER = "(?:0?[1-9]|1[0-2])";
 const YEAR = String.raw`(?:(?:1[89]|20|2[45])\d{2}(?!\d))`;
 const MONTH = String.raw`ב?־?${anyOf(months)}[\p{L}\p{M}]{0,9}\.?`;
 const JOINT = String.raw`(?:\s{0,2}${anyOf(joints)}(?:\s{1,2}|(?<=['־])))?`;
-const SPELT = String.raw`${anyOf(years)}(?:[\s-]{0,2}\p{L}{3,24}){0,3}`;
+const SPELT = String.raw`(?:${anyOf(years)}(?:[\s-]{0,2}\p{L}{3,24}){0,3}|\p{L}{0,12}${anyOf(tens)}\p{L}{0,12}(?:[\s-]\p{L}{1,14}){0,2})`;
 const END = String.raw`${JOINT}[\s-]{0,3}${MONTH}${JOINT}[\s,-]{0,3}(?:${YEAR}|'?\d{2}(?![\d:.])|${SPELT})`;
 const HAN_DIGIT = "[〇零○一二三四五六七八九]";
 const HAN_NUMBER = "[一二三四五六七八九十]";
@@ -64,6 +64,9 @@ export interface WrittenDate {
 }
 
 const FULL_YEAR = /(?<!\d)(?:18|19|20)\d{2}(?!\d)/;
+
+/** A year in words has one of these. */
+export const TENS = new RegExp(anyOf(tens), "i");
 
 /** The dates in `text[from, to)`, in order. The caller keeps that stretch short. */
 export function datesIn(text: string, from: number, to: number): WrittenDate[] {

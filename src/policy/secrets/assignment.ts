@@ -21,6 +21,8 @@ export interface Assigned {
 }
 
 const LONGEST_VALUE = 512;
+/** Where what is written without spaces goes on behind a value: "…は abc123です". */
+const FIRST_OF_EAST_ASIA = 0x3000;
 /** Quotes and brackets that close the name. */
 const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
 /** A type between name and operator: Go, TypeScript, Rust, Kotlin. */
@@ -117,8 +119,9 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   let run = at;
   while (run < limit && !isSpace(text, run)) run++;
   if (isMangled(text.slice(at, run))) return { start: at, end: run, link, quoted: false, copula: false };
+  const isAscii = text.charCodeAt(start) < 0x80;
   let end = start;
-  while (end < limit && !isBareEnd(text, end)) end++;
+  while (end < limit && !isBareEnd(text, end) && !(isAscii && text.charCodeAt(end) >= FIRST_OF_EAST_ASIA)) end++;
   const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
   if (parameter) end = start + parameter.index;
   // The sentence's own punctuation, and an escape that ends a line.

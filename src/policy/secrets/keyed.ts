@@ -50,9 +50,8 @@ const SHORTEST_KEY_BESIDE = 16;
 /** The check for a word that announces such a secret: looks at what the word that spans `[start, end)` announces. */
 export function announcedSecret(word: SecretWord): Check {
   return (text, start, end) => {
-    NAME_REST.lastIndex = end;
-    NAME_REST.test(text);
-    const nameEnd = Math.min(NAME_REST.lastIndex, end + LONGEST_NAME_REST);
+    // Behind a word of another script no name goes on.
+    const nameEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
     const rest = text.slice(end, nameEnd);
     if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
     if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;

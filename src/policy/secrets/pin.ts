@@ -13,17 +13,21 @@ const JUDGED_UNITS = 3_000;
 /** How far from its word a number is, and how far what it opens. */
 const REACH = 72;
 const REACH_AROUND = 48;
+const REACH_BEFORE = 32;
 
 const COPULA = anyOf(SENTENCE_WORDS.copulas);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
-const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d|[ \t]?(?:%|[A-Za-z]{1,2}(?!\p{L})|pins?|ohm|volt))`;
+const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d|[ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm)(?!\p{L})|pins?|ohm|volt))`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`[\p{L}\p{M}'’]{0,8}(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:now[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  String.raw`[\p{L}\p{M}'’]{0,8}(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
-const BESIDE = new RegExp(String.raw`(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}[ \t]{1,2}${NUMBER}`, "uy");
+const BESIDE = new RegExp(
+  String.raw`(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}[ \t]{1,2}${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|${COPULA}(?![\p{L}\p{M}])))`,
+  "uy",
+);
 
 const SHORT_WORD = 3;
 const LONGEST_BEGINNING = 5;
@@ -63,8 +67,13 @@ export const pin: Check = (text, start, end) => {
 export const doorCode: Check = (text, start, end) => {
   const found = numberBehind(text, end);
   if (found === null || (!found.tied && isYear(found.number))) return null;
-  const around = aroundOf(text, start, end);
-  if (OTHER.test(around) || !(DOOR.test(around) || CARD.test(text.slice(start, found.last)))) return null;
+  if (OTHER.test(aroundOf(text, start, end))) return null;
+  // What is named behind the number is something else.
+  if (
+    !DOOR.test(text.slice(Math.max(0, start - REACH_BEFORE), found.last)) &&
+    !CARD.test(text.slice(start, found.last))
+  )
+    return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 };
 

@@ -22,7 +22,7 @@ const LONGEST = 128;
 const SHORTEST_KEY = 16;
 
 const JOINT = new RegExp(
-  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(SENTENCE_WORDS["attached joints"])})\\s?|[:=→—–>，,]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
+  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(SENTENCE_WORDS["attached joints"])})\\s?|[:=→—–>，,、]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
   "iu",
 );
 const JOINT_IN_FRONT = new RegExp(
@@ -98,10 +98,14 @@ export const looksChosen = (token: string): boolean => looksOf(token) > WEAK;
 /** Whether a token may be a password where one is expected. */
 export const mayBeOne = (token: string): boolean => looksOf(token) > NONE;
 
-const looksLikeKey = (token: string): boolean =>
+/** "The key to the API of the weather service": what has one. */
+const OF_API = /(?<!\p{L})api(?!\p{L})/iu;
+
+const looksLikeKey = (token: string, gap: string): boolean =>
   token.length >= SHORTEST_KEY &&
   /\d/.test(token) &&
-  /[g-zG-Z]/.test(token) &&
+  // Other digits are those of a digest.
+  (/[g-zG-Z]/.test(token) || (token.length >= 32 && OF_API.test(gap))) &&
   !/[A-Z]_[A-Z]|=[^=]/.test(token) &&
   !OTHER.test(token) &&
   looksRandom(token) &&
@@ -152,11 +156,12 @@ export function saidSecret(
     const gap = text.slice(end, at);
     if ((gap.match(/[.!?;\n।。？！؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS || gap.includes("\n\n")) break;
     const token = text.slice(at, last);
-    if (kind === "key" ? !looksLikeKey(token) : !fits(token, gap, kind)) continue;
+    if (kind === "key" ? !looksLikeKey(token, gap) : !fits(token, gap, kind)) continue;
     spend(TOKEN_UNITS);
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
-    const joined = JOINT.test(gap) || quoted || ANSWER.test(gap) || BLANK.test(gap);
+    const joined =
+      JOINT.test(gap) || quoted || ANSWER.test(gap) || BLANK.test(gap) || (kind === "key" && OF_API.test(gap));
     if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
       continue;
     if (kind === "account" ? isAccountSecret(token, gap, joined) : joined || (kind === "password" && isClear(token)))
@@ -175,11 +180,11 @@ const isAccountSecret = (token: string, gap: string, joined: boolean): boolean =
   !gap.includes("\n") &&
   (isClear(token) ||
     (joined &&
-      ((looksOf(token) >= MIXED && (KEY_OF_ACCOUNT.test(gap) || CHOSEN_SIGN.test(token))) ||
+      ((looksOf(token) >= WEAK && (KEY_OF_ACCOUNT.test(gap) || CHOSEN_SIGN.test(token))) ||
         WORDS_AND_NUMBER.test(token))));
 
 /** Nothing between. */
-const BLANK = /^[ \t]{1,2}$/;
+const BLANK = /^[ \t]{0,2}$/;
 
 const LONGEST_WEAK_GAP = 40;
 const LONGEST_LOCKED_GAP = 64;
@@ -189,7 +194,8 @@ const OPENING = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["beginnings of 
 
 function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
-  if (looks !== WEAK || kind === "account") return looks > WEAK;
+  if (looks !== WEAK) return looks > WEAK;
+  if (kind === "account") return JOINT.test(gap) && KEY_OF_ACCOUNT.test(gap);
   if (kind === "locked") return gap.length <= LONGEST_LOCKED_GAP;
   return gap.length <= LONGEST_WEAK_GAP && (BLANK.test(gap) || JOINT.test(gap) || ANSWER.test(gap));
 }
@@ -219,7 +225,7 @@ function inFront(text: string, start: number, kind: "password" | "key"): Place |
   const token = Array.from(tokensIn(text, from, start)).at(-1);
   if (token === undefined || (token.start === from && from > 0)) return null;
   const written = text.slice(token.start, token.end);
-  const isOne = kind === "key" ? looksLikeKey(written) : looksChosen(written);
+  const isOne = kind === "key" ? looksLikeKey(written, "") : looksChosen(written);
   return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
     ? token
     : null;
