@@ -84,7 +84,7 @@ test("a process of governd gets no variable of the tests, which is no setting", 
 
 test("what is another choice in each run follows from the seed of the run", () => {
   // On demand, where the seed is a word of the command, and printed.
-  const onDemand = ["fuzz/main.ts", "seeded.ts", "simulation/main.ts"];
+  const onDemand = ["cluster/main.ts", "fuzz/main.ts", "seeded.ts", "simulation/main.ts"];
   const drawing = [...CODE].filter(([, text]) => /\bMath\.random\(|\banySeed\b|new Seeded\(Date\b/.test(text));
   expect(drawing.map(([path]) => path).filter((path) => !onDemand.includes(path))).toEqual([]);
 });

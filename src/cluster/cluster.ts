@@ -8,7 +8,16 @@ import { findWorkspace } from "../control/workspaces.ts";
 import { Problem } from "../problem.ts";
 import { repeat, type Timer } from "../timer.ts";
 import { SERVER_UNREACHABLE, Unreachable } from "../workspace/storage-failure.ts";
-import { ALIVE_PATH, bodyOf, CLIENT_HEADER, NodeClient, NoNode, notForwarded, REFRESH_PATH } from "./forwarding.ts";
+import {
+  ALIVE_PATH,
+  asSent,
+  bodyOf,
+  CLIENT_HEADER,
+  NodeClient,
+  NoNode,
+  notForwarded,
+  REFRESH_PATH,
+} from "./forwarding.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { Places } from "./places.ts";
 
@@ -29,6 +38,11 @@ interface ClusterParts {
   timer: Timer;
   onError(error: unknown): void;
 }
+
+/** How often it is read again at most for credentials that are not known, ms: whoever invents them must not cost much. */
+const UNKNOWN_MS = 20;
+
+const CREDENTIALS = ["x-api-key", "authorization", "cookie"] as const;
 
 /** Requests that may be about a workspace. */
 const MAY_CONCERN_WORKSPACE = /^\/(v1|mcp|account)(\/|$)/;
@@ -72,7 +86,8 @@ export class Cluster implements AsyncDisposable {
     if (!MAY_CONCERN_WORKSPACE.test(pathname)) return request;
     try {
       if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
-      const workspaceId = await this.#workspaceOf(request, pathname);
+      const known = await this.#workspaceOf(request, pathname);
+      const workspaceId = known ?? (await this.#newWorkspaceOf(request, pathname));
       return workspaceId === null ? request : await this.#sendTo(workspaceId, request, client, setPatience);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable();
@@ -90,7 +105,7 @@ export class Cluster implements AsyncDisposable {
     }
     try {
       if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
-      return request;
+      return asSent(request);
     } catch (error) {
       if (error instanceof Unreachable) return this.#unreachable();
       throw error;
@@ -131,6 +146,16 @@ export class Cluster implements AsyncDisposable {
       }
       place = await this.#places.of(workspaceId);
     }
+  }
+
+  /** The same for credentials that may be so new that only the server knows them. */
+  async #newWorkspaceOf(request: Request, pathname: string): Promise<string | null> {
+    const { monotonicMs } = this.parts;
+    const refreshedMs = this.#freshUntilMs - CACHE_MS;
+    if (!CREDENTIALS.some((name) => request.headers.has(name))) return null;
+    await Bun.sleep(Math.max(0, refreshedMs + UNKNOWN_MS - monotonicMs()));
+    await this.#refresh();
+    return this.#workspaceOf(request, pathname);
   }
 
   #refresh(): Promise<void> {

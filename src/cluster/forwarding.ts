@@ -6,6 +6,11 @@ import type { NodeIdentity } from "./identity.ts";
 
 /** In a forwarded request: the address of the client. */
 export const CLIENT_HEADER = "x-governd-client";
+/**
+ * In a forwarded request: the client's method. It is always passed on as a POST, since the runtime sends requests of other
+ * methods a second time, without a word, when a connection that was used before ends.
+ */
+const METHOD_HEADER = "x-governd-method";
 /** Asks a node to take over what was changed in the control database. */
 export const REFRESH_PATH = "/node/refresh";
 /** Asks a node whether it is alive. */
@@ -26,6 +31,7 @@ const HOP_HEADERS = [
   "upgrade",
   "proxy-connection",
   CLIENT_HEADER,
+  METHOD_HEADER,
 ];
 
 const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "FailedToOpenSocket", "EHOSTUNREACH", "ENOTFOUND"]);
@@ -52,10 +58,10 @@ export class NodeClient {
     const headers = new Headers(request.headers);
     for (const name of HOP_HEADERS) headers.delete(name);
     headers.set(CLIENT_HEADER, client ?? "");
-    const { method } = request;
+    headers.set(METHOD_HEADER, request.method);
     const sent = await this.#unlessSilent(node, {
       url: new URL(pathname + search, node).href,
-      init: { method, headers, redirect: "manual", ...(body !== null && { body }) },
+      init: { method: "POST", headers, redirect: "manual", ...(body !== null && { body }) },
       aborted: request.signal,
     });
     const answered = new Headers(sent.headers);
@@ -108,6 +114,15 @@ export class NodeClient {
     // What the node compressed is passed on as it is.
     return fetch(url, { ...init, decompress: false, tls: { cert, key, ca } });
   }
+}
+
+/** Returns the request that was forwarded as the client sent it. */
+export function asSent(request: Request): Request {
+  const method = request.headers.get(METHOD_HEADER) ?? "POST";
+  if (method === "POST") return request;
+  const { url, headers, signal } = request;
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(url, { method, headers, signal, ...(hasBody && { body: request.body }) });
 }
 
 const codeOf = (error: unknown): string => systemCode(error) ?? (error as Error).name;

@@ -58,11 +58,12 @@ function assigned(calls: readonly Call[], trail: readonly TrailEvent[]): { done:
     else callAt.set(first, call);
   }
   const unknown = new Pool(calls.filter(({ outcome }) => outcome.kind === "unknown"));
+  const refused = new Pool(calls.filter(({ outcome }) => outcome.kind === "refused"));
   const done: Done[] = [];
   for (let at = 0; at < trail.length; ) {
     const event = trail[at] as TrailEvent;
     const call = callAt.get(at) ?? unknown.take(event);
-    if (call === undefined) wrong.push(`nobody asked for, or not as often: seq ${event.seq} ${signatureOf(event)}`);
+    if (call === undefined) wrong.push(`${refusalOf(refused.take(event))}: seq ${event.seq} ${signatureOf(event)}`);
     const events = trail.slice(at, at + (call === undefined ? 1 : eventsOf(call.wish)));
     if (call !== undefined) {
       if (!isOf(call.wish, events)) wrong.push(`half applied, or another's: seq ${event.seq} ${call.wish.kind}`);
@@ -72,6 +73,10 @@ function assigned(calls: readonly Call[], trail: readonly TrailEvent[]): { done:
   }
   return { done, wrong };
 }
+
+/** Says what is wrong with an event that no request explains, or only one that was refused. */
+const refusalOf = (call: Call | undefined): string =>
+  call?.outcome.kind === "refused" ? `refused (${call.outcome.why}), and done` : "nobody asked for, or not as often";
 
 const eventsOf = (wish: Wish): number => (wish.kind === "batch" ? wish.entries.length : 1);
 
@@ -96,9 +101,11 @@ class Pool {
 
 /** What of an event tells which request may have caused it. */
 function signatureOf({ operation, result, agent_id, details }: TrailEvent): string {
-  const subject: unknown = details.value_digest ?? details.config_digest ?? details.key;
-  const restored = operation === "checkpoint.restore" ? details.checkpoint_id : null;
-  return JSON.stringify([operation, agent_id, operation === "data.write" ? result : null, subject ?? restored ?? null]);
+  const isRestore = operation === "checkpoint.restore";
+  const subject: unknown = isRestore
+    ? details.checkpoint_id
+    : (details.value_digest ?? details.config_digest ?? details.key);
+  return JSON.stringify([operation, agent_id, operation === "data.write" ? result : null, subject ?? null]);
 }
 
 /** Of a request, the signatures that its first event may have. */
@@ -121,7 +128,7 @@ function signaturesOf(wish: Wish): string[] {
     case "configure":
       return [signature(configDigest({ nonce: wish.nonce, policies: { block_pii: wish.blocks } }))];
     case "policies":
-      return [signature(configDigest({ block_pii: wish.blocks }))];
+      return [signature(floorDigest(wish.blocks))];
     case "restore":
       return [signature(wish.checkpoint)];
     default:
@@ -133,6 +140,10 @@ const digestOf = ({ key, value }: { key: string; value: string }): string =>
   valueDigest(key, "{}", JSON.stringify(value));
 
 const configDigest = (config: Parameters<typeof canonicalJson>[0]): string => sha256Hex(canonicalJson(config));
+
+/** The workspace's policies are recorded with all of their members. */
+const floorDigest = (blocks: boolean): string =>
+  configDigest({ exceptions_from_agents: false, policies: { block_pii: blocks }, require_config: false });
 
 /** Whether these are the events of one request. */
 function isOf(wish: Wish, events: readonly TrailEvent[]): boolean {

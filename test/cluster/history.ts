@@ -19,7 +19,7 @@ export type Wish =
  * How a request ended: with an answer that names its event; with one that says that nothing was done; or without any, or
  * with one that says that it is not known.
  */
-export type Outcome = { kind: "answered"; answer: Answered } | { kind: "refused" } | { kind: "unknown" };
+export type Outcome = { kind: "answered"; answer: Answered } | { kind: "refused"; why: string } | { kind: "unknown" };
 
 export interface Call {
   wish: Wish;
@@ -34,6 +34,9 @@ export interface Call {
 const PERSONAL = "call +1 415 555 2671";
 
 export const isPersonal = (value: string): boolean => value.includes(PERSONAL);
+
+/** How long a client waits for an answer, ms. */
+const PATIENCE_MS = 6_000;
 
 const AGENTS = ["amber", "birch", "cedar"];
 const KEYS = ["k0", "k1", "k2", "k3", "k4"];
@@ -93,14 +96,17 @@ export class Clients {
   async #outcome(wish: Wish): Promise<Outcome> {
     let answer: Answered;
     try {
-      answer = await this.random.pick(this.nodes()).send(sentFor(wish));
+      const nodes = this.nodes();
+      if (nodes.length === 0) return { kind: "refused", why: "no node runs" };
+      answer = await atMost(this.random.pick(nodes).send({ ...sentFor(wish), once: true }));
     } catch {
       return { kind: "unknown" };
     }
     if (answer.headers.has("x-audit-id")) return { kind: "answered", answer };
     const code: unknown = answer.json?.code;
     if (answer.status === 503 && code === "outcome_unknown") return { kind: "unknown" };
-    if (answer.status === 503 || answer.status === 429) return { kind: "refused" };
+    if (answer.status === 503 || answer.status === 429)
+      return { kind: "refused", why: `${code}: ${answer.json?.detail}` };
     this.violations.push(`${wish.kind} was answered ${answer.status} ${answer.text.slice(0, 200)}`);
     return { kind: "unknown" };
   }
@@ -147,6 +153,13 @@ export class Clients {
     const newest = this.#versions.slice(-10);
     return newest.length === 0 ? "none" : { version: this.random.pick(newest) };
   }
+}
+
+/** A client does not wait for ever: a node may be frozen. */
+function atMost<T>(answer: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error("it takes too long")), PATIENCE_MS);
+  return Promise.race([answer, promise]).finally(() => clearTimeout(timer));
 }
 
 function sentFor(wish: Wish): Sent {

@@ -16,8 +16,8 @@ import { PROCESS_TEST_MS } from "../temporary.ts";
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 /** How often the command is killed in each direction. */
-const KILLS = effort({ usual: 2, long: 20 });
-const ENTRIES = effort({ usual: 3_000, long: 100_000 });
+const KILLS = effort({ usual: 1, long: 20 });
+const ENTRIES = effort({ usual: 2_000, long: 100_000 });
 const CLIENTS = 4;
 /** After so many ms at most the command is killed. */
 const LONGEST_LIFE_MS = effort({ usual: 900, long: 6_000 });

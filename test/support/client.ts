@@ -13,6 +13,11 @@ export interface Sent {
   headers?: Record<string, string>;
   /** Another key than the client's; null sends none. */
   key?: string | null;
+  /**
+   * Sends it over a connection of its own. The runtime sends requests that are no POST a second time, without a word, when
+   * a connection that was used before ends.
+   */
+  once?: true;
 }
 
 /** An answer with its body read. */
@@ -64,6 +69,7 @@ export class Client {
       headers,
       ...(body === undefined ? {} : { body }),
       tls: { ca: this.ca },
+      ...(sent.once && methodOf(sent) !== "POST" && { keepalive: false }),
     });
   }
 
