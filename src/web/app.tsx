@@ -10,6 +10,7 @@ import { WorkspacesPage } from "./pages/account/workspaces.tsx";
 import { AGENT_TABS, AgentPage } from "./pages/agent/agent.tsx";
 import { TrailPage } from "./pages/agent/audit.tsx";
 import { CheckpointView } from "./pages/agent/checkpoint.tsx";
+import { CompareView } from "./pages/agent/compare.tsx";
 import { EventPage } from "./pages/agent/event.tsx";
 import { POLICY_TABS, PoliciesPage } from "./pages/policies/policies.tsx";
 import { SinksPage } from "./pages/sinks/sinks.tsx";
@@ -45,6 +46,7 @@ const ROOM_PAGES: readonly (readonly [pattern: string, page: (parts: Parts) => C
     ({ agent = "", checkpoint = "" }) =>
       agentPage(agent, <CheckpointView key={agent} agentId={agent} checkpointId={checkpoint} />),
   ],
+  [`${AGENT}/compare`, ({ agent = "" }) => agentPage(agent, <CompareView key={agent} agentId={agent} />)],
   ...POLICY_TABS.map(([end, , View]) => {
     const page = () => (
       <PoliciesPage>

@@ -163,6 +163,19 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     expect(await now.json()).toMatchObject({ value: "The report is late." });
   });
 
+  test("any two states are compared, and the address says which", async () => {
+    await page.getByRole("link", { name: "With another …" }).click();
+    await page.getByText("1 added, 1 changed; 1 entry is the same.").waitFor();
+    await page.locator("summary", { hasText: "notes/1" }).click();
+    await page.locator("mark", { hasText: "late" }).waitFor();
+    // The other way round.
+    const before = await page.getByLabel("From").inputValue();
+    await page.getByLabel("From").selectOption("now");
+    await page.getByLabel("To").selectOption(before);
+    await page.getByText("1 changed, 1 removed; 1 entry is the same.").waitFor();
+    await soon(async () => expect(new URL(page.url()).searchParams.get("to")).toBe(before));
+  });
+
   test("an entry gets an end, and what somebody else wrote meanwhile is shown, not overwritten", async () => {
     await page.goto(room("/agents/bot/data?prefix=notes/&key=notes/1"));
     await page.getByRole("button", { name: "Overwrite …" }).click();

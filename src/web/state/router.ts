@@ -156,6 +156,8 @@ export const paths = {
   data: (id: string, agent: string, query: { prefix?: string; key?: string } = {}) =>
     address(`${paths.agent(id, agent)}/data`, query),
   checkpoints: (id: string, agent: string) => `${paths.agent(id, agent)}/checkpoints`,
+  compare: (id: string, agent: string, query: { from?: string } = {}) =>
+    address(`${paths.agent(id, agent)}/compare`, query),
   checkpoint: (id: string, agent: string, checkpoint: string) =>
     `${paths.checkpoints(id, agent)}/${segment(checkpoint)}`,
   audit: (id: string, agent: string, query: { event?: string; result?: string } = {}) =>

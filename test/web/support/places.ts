@@ -29,6 +29,8 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "checkpoints", path: `${agent}/checkpoints` },
     { name: "checkpoint", path: `${agent}/checkpoints/${checkpointId}` },
     { name: "checkpoint-restore", path: `${agent}/checkpoints/${checkpointId}`, act: press("Restore …") },
+    { name: "compare", path: `${agent}/compare?from=${checkpointId}` },
+    { name: "agents-chosen", path: `${room}/agents?sort=-blocked`, act: chosenAgents },
     { name: "audit", path: `${agent}/audit?show=changes` },
     { name: "audit-blocked", path: `${agent}/audit?result=blocked&event=${blockedEventId}` },
     { name: "event", path: `${room}/events/${blockedEventId}` },
@@ -57,6 +59,15 @@ export function places({ workspaceId, checkpointId, blockedEventId, installation
     { name: "totp", path: "/settings", act: press("Turn on …") },
     { name: "nowhere", path: "/workspaces/none/of/yours" },
   ];
+}
+
+/** Looks at what would be deleted of two agents. */
+async function chosenAgents(page: Page): Promise<void> {
+  for (const agent of ["support-bot", "research"]) await page.getByLabel(`Choose ${agent}`).check();
+  await press("Delete data …")(page);
+  await page.getByLabel("Keys that begin with").fill("customers/");
+  await page.getByRole("button", { name: "Preview" }).click();
+  await page.getByText("has no such entry").waitFor();
 }
 
 /** Opens the dialog behind a key. */

@@ -4,7 +4,7 @@ import { useKept } from "../../state/visits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Badge, type Tone } from "../../ui/inline.tsx";
-import { counted } from "../../ui/numbers.ts";
+import { count, counted } from "../../ui/numbers.ts";
 import type { EntryChange, StateDiff } from "./state-diff.ts";
 
 /** How many items of a long list are shown at first, and how many "Show more" adds. */
@@ -14,6 +14,13 @@ const TONES: Record<EntryChange["kind"], Tone> = {
   "comes back": "good",
   "changes back": "accent",
   "is removed": "bad",
+};
+
+/** The same between two states of which neither is restored. */
+const PLAIN: Record<EntryChange["kind"], string> = {
+  "comes back": "added",
+  "changes back": "changed",
+  "is removed": "removed",
 };
 
 interface DetailsListProps<T> {
@@ -46,17 +53,24 @@ export function DetailsList<T extends { key: string }>({ name, items, summary, d
   );
 }
 
-export function Changes({ state }: { state: StateDiff }) {
+interface ChangesProps {
+  state: StateDiff;
+  /** What the two states are called; without names it is about a restore. */
+  names?: readonly [before: string, after: string];
+}
+
+export function Changes({ state, names }: ChangesProps) {
+  const [beforeName, afterName] = names ?? ["Now", "In the checkpoint"];
   return (
     <>
-      <p>{summary(state)}</p>
+      <p>{names === undefined ? summary(state) : difference(state)}</p>
       {state.changes.length > 0 && (
         <DetailsList
           name="changes"
           items={state.changes}
-          summary={({ kind }) => <Badge tone={TONES[kind]}>{kind}</Badge>}
+          summary={({ kind }) => <Badge tone={TONES[kind]}>{names === undefined ? kind : PLAIN[kind]}</Badge>}
           details={({ now, old }) => (
-            <Diff before={now?.value ?? ""} after={old?.value ?? ""} beforeName="Now" afterName="In the checkpoint" />
+            <Diff before={now?.value ?? ""} after={old?.value ?? ""} {...{ beforeName, afterName }} />
           )}
         />
       )}
@@ -71,9 +85,24 @@ const MANY: readonly (readonly [one: EntryChange["kind"], many: string])[] = [
   ["is removed", "entries are removed"],
 ];
 
+const countOf = ({ changes }: StateDiff, kind: EntryChange["kind"]): number =>
+  changes.filter((change) => change.kind === kind).length;
+
+/** Returns in words how the second of two states differs from the first. */
+function difference(state: StateDiff): string {
+  const same = counted(state.unchanged, "entry is", "entries are");
+  if (state.changes.length === 0) return `Nothing differs: ${same} the same.`;
+  const parts = MANY.flatMap(([kind]) => {
+    const n = countOf(state, kind);
+    return n === 0 ? [] : [`${count(n)} ${PLAIN[kind]}`];
+  });
+  return `${parts.join(", ")}; ${same} the same.`;
+}
+
 /** Returns in words what a restore does to the entries. */
-export function summary({ changes, unchanged }: StateDiff): string {
-  const of = (kind: EntryChange["kind"]) => changes.filter((change) => change.kind === kind).length;
+export function summary(state: StateDiff): string {
+  const { changes, unchanged } = state;
+  const of = (kind: EntryChange["kind"]) => countOf(state, kind);
   if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
   const parts = MANY.filter(([kind]) => of(kind) > 0).map(([kind, many]) => counted(of(kind), `entry ${kind}`, many));
   return `Restoring it: ${parts.join(", ")}; ${counted(unchanged, "entry stays", "entries stay")} as ${unchanged === 1 ? "it is" : "they are"}.`;

@@ -43,10 +43,10 @@ interface InsideProps {
 }
 
 function Inside({ agentId, checkpoint }: InsideProps) {
-  const { api } = useRoom();
+  const { id, api } = useRoom();
   const config = useConfig(agentId);
   const diff = useLoad<StateDiff>(`${checkpoint.id} now`, async (signal) =>
-    compare(checkpoint, await liveEntries(api, agentId, signal)),
+    compare(checkpoint.state.entries, await liveEntries(api, agentId, signal)),
   );
   const again = () => {
     config.reload();
@@ -66,7 +66,14 @@ function Inside({ agentId, checkpoint }: InsideProps) {
         remove={<Remove agentId={agentId} checkpoint={checkpoint} />}
       />
       {restored !== null && <Restored agentId={agentId} result={restored} onUndone={() => onRestored(null)} />}
-      <Section title="Compared with now">
+      <Section
+        title="Compared with now"
+        actions={
+          <a class="button button-small" href={paths.compare(id, agentId, { from: checkpoint.id })}>
+            With another …
+          </a>
+        }
+      >
         <Show of={diff}>{(state) => <Changes state={state} />}</Show>
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
       </Section>

@@ -12,7 +12,7 @@ import { counted } from "../../ui/numbers.ts";
 import { Empty, ShowItems } from "../../ui/parts.tsx";
 
 export function CheckpointsTab({ agentId }: { agentId: string }) {
-  const { canWrite } = useRoom();
+  const { id, canRead, canWrite } = useRoom();
   const checkpoints = useList<Checkpoint>("/v1/checkpoints", { agent_id: agentId });
   useEvents((event) => {
     const changed = /^checkpoint\.(create|restore|delete)$/.test(event.operation);
@@ -37,7 +37,14 @@ export function CheckpointsTab({ agentId }: { agentId: string }) {
         <>
           <div class="toolbar">
             <p class="faint">Newest first. Making one copies nothing.</p>
-            {button}
+            <div class="row">
+              {canRead && (
+                <a class="button" href={paths.compare(id, agentId)}>
+                  Compare …
+                </a>
+              )}
+              {button}
+            </div>
           </div>
           <CheckpointList agentId={agentId} items={items} />
         </>

@@ -1,5 +1,5 @@
 /** The configuration as a form. Saving makes a new version. */
-import { orNull, segment } from "../../api/client.ts";
+import { orNull, segment, type WorkspaceApi } from "../../api/client.ts";
 import type { ConfigVersion } from "../../api/types.ts";
 import { changesConfig, type Loaded, useLoad } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
@@ -15,10 +15,11 @@ import { type Draft, draftOf, toConfig } from "./config-draft.ts";
 /** Loads the configuration in force, null when there is none yet. */
 export function useConfig(agentId: string): Loaded<ConfigVersion | null> {
   const { id, api } = useRoom();
-  return useLoad<ConfigVersion | null>(`${id} ${agentId}`, (signal) =>
-    orNull("config_not_found", api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal })),
-  );
+  return useLoad<ConfigVersion | null>(`${id} ${agentId}`, (signal) => configInForce(api, agentId, signal));
 }
+
+export const configInForce = (api: WorkspaceApi, agentId: string, signal: AbortSignal): Promise<ConfigVersion | null> =>
+  orNull("config_not_found", api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal }));
 
 /** What the form begins with: a version, or that there is none. */
 type Start = Pick<ConfigVersion, "config" | "rolled_back_from"> & {

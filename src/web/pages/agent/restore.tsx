@@ -102,7 +102,10 @@ function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
   const { api } = useRoom();
   const path = `/v1/checkpoints/${segment(checkpointId)}`;
   const diff = useLoad<StateDiff>(`${checkpointId} now`, async (signal) =>
-    compare(await api.ask<CheckpointWithState>(path, { signal }), await liveEntries(api, agentId, signal)),
+    compare(
+      (await api.ask<CheckpointWithState>(path, { signal })).state.entries,
+      await liveEntries(api, agentId, signal),
+    ),
   );
   const undo = async () => {
     await api.ask<RestoreResult>(`${path}/restore`, { body: {} });

@@ -1,17 +1,24 @@
-/** Compares a checkpoint with the live data: what a restore would change. */
+/** Compares two states of an agent's data, such as a checkpoint and now: what a restore would change. */
 import type { WorkspaceApi } from "../../api/client.ts";
-import type { CheckpointWithState, EntryItem, StateEntry } from "../../api/types.ts";
+import type { EntryItem } from "../../api/types.ts";
 import { sortedJson } from "../../ui/json-text.ts";
 
 /** The largest page of the API. */
 const PAGE_SIZE = 1_000;
 
+/** An entry of a state. */
+interface Held {
+  key: string;
+  value?: string;
+  metadata: object;
+}
+
 export interface EntryChange {
   key: string;
   kind: "comes back" | "is removed" | "changes back";
   /** In the checkpoint. */
-  old: StateEntry | null;
-  now: EntryItem | null;
+  old: Held | null;
+  now: Held | null;
 }
 
 export interface StateDiff {
@@ -28,14 +35,14 @@ export async function liveEntries(api: WorkspaceApi, agentId: string, signal?: A
   return entries;
 }
 
-const content = ({ value, metadata }: { value?: string; metadata: object }): string => sortedJson([value, metadata]);
+const content = ({ value, metadata }: Held): string => sortedJson([value, metadata]);
 
-/** Returns what restoring the checkpoint's data would do to the live entries. */
-export function compare(checkpoint: CheckpointWithState, now: readonly EntryItem[]): StateDiff {
+/** Returns what would make one state of the entries of another: a checkpoint of what there is now. */
+export function compare(wanted: readonly Held[], now: readonly Held[]): StateDiff {
   const live = new Map(now.map((entry) => [entry.key, entry]));
   const changes: EntryChange[] = [];
   let unchanged = 0;
-  for (const old of checkpoint.state.entries) {
+  for (const old of wanted) {
     const present = live.get(old.key) ?? null;
     live.delete(old.key);
     if (present === null) changes.push({ key: old.key, kind: "comes back", old, now: null });
