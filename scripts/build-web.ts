@@ -11,7 +11,8 @@ const ROOT = join(import.meta.dir, "..");
 const SOURCE = join(ROOT, "src/web");
 const ASSETS = join(SOURCE, "assets");
 const STAMP = join(ASSETS, "inputs.txt");
-const BUNDLED = ["dashboard.js", "dashboard.css"] as const;
+/** The second script is loaded by the page that needs it. */
+const BUNDLED = ["dashboard.js", "qr-code.js", "dashboard.css"] as const;
 /** The packages whose code is in the bundle, a line each. */
 const PACKAGES = "packages.txt";
 
@@ -39,14 +40,19 @@ async function bundle(): Promise<void> {
     target: "browser",
     format: "esm",
     minify: true,
+    splitting: true,
     metafile: true,
     jsx: { runtime: "automatic", importSource: "preact" },
     define: { "process.env.NODE_ENV": '"production"' },
-    naming: { entry: "dashboard.[ext]", asset: "[name].[ext]" },
+    naming: { entry: "dashboard.[ext]", chunk: "[name].[ext]", asset: "[name].[ext]" },
   });
   for (const message of result.logs) console.warn(String(message));
   if (!result.success) throw new Error("the dashboard could not be bundled");
   if (result.metafile === undefined) throw new Error("the bundler does not say what it has read");
+  // The daemon serves these and no others.
+  if (result.outputs.length !== BUNDLED.length) {
+    throw new Error(`the bundle has other files: ${result.outputs.map(({ path }) => path).join(", ")}`);
+  }
   for (const name of BUNDLED) {
     const made = result.outputs.find((output) => output.path.endsWith(name));
     if (made === undefined) throw new Error(`the bundle has no ${name}`);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { mcpExample } from "../../src/web/ui/examples.ts";
+import { mcpExample } from "../../src/web/ui/examples/examples.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { olderClient } from "./clients.ts";
 

@@ -11,6 +11,10 @@ declare module "*/assets/dashboard.js" {
   const path: string;
   export default path;
 }
+declare module "*/assets/qr-code.js" {
+  const path: string;
+  export default path;
+}
 declare module "*/assets/dashboard.css" {
   const path: string;
   export default path;

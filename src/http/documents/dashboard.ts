@@ -8,6 +8,7 @@ import fontPath from "@fontsource-variable/archivo/files/archivo-latin-standard-
 import { Problem } from "../../problem.ts";
 import stylePath from "../../web/assets/dashboard.css" with { type: "file" };
 import scriptPath from "../../web/assets/dashboard.js" with { type: "file" };
+import codePath from "../../web/assets/qr-code.js" with { type: "file" };
 import { CompressedFile } from "../pipeline/compression.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { contentSecurityPolicy, filePage, type PublicPage } from "./public-page.ts";
@@ -77,15 +78,27 @@ const faceRule = (path: string): string =>
 
 type Asset = ReturnType<typeof asset>;
 
-let loaded: Record<"font" | "style" | "script", Asset> | undefined;
+const SCRIPT_TYPE = "text/javascript; charset=utf-8";
+
+/** Returns the script, which knows the second one by the name that it is served under. */
+function scriptWith(code: Asset): Asset {
+  const text = readFileSync(scriptPath, "utf8");
+  if (!text.includes(CODE_NAME)) throw new Error("the dashboard's script does not load the one of QR codes");
+  return asset(new TextEncoder().encode(text.replaceAll(CODE_NAME, JSON.stringify(code.path))), "js", SCRIPT_TYPE);
+}
+
+/** How the bundler has the dashboard load the second script. */
+const CODE_NAME = '"./qr-code.js"';
+
+let loaded: Record<"font" | "style" | "script" | "code", Asset> | undefined;
 
 /** Returns the assets, which are loaded on the first request. */
 function webFiles() {
   if (loaded === undefined) {
     const font = asset(read(fontPath), "woff2", "font/woff2");
     const rules = new Uint8Array(Buffer.concat([Buffer.from(faceRule(font.path)), read(stylePath)]));
-    const script = asset(read(scriptPath), "js", "text/javascript; charset=utf-8");
-    loaded = { font, style: asset(rules, "css", "text/css; charset=utf-8"), script };
+    const code = asset(read(codePath), "js", SCRIPT_TYPE);
+    loaded = { font, style: asset(rules, "css", "text/css; charset=utf-8"), script: scriptWith(code), code };
   }
   return loaded;
 }

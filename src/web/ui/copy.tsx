@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { SignedIn } from "../api/types.ts";
 import { useAsk } from "../state/load.ts";
 import { Button } from "./button.tsx";
-import { curlExample, type Daemon, mcpExample } from "./examples.ts";
+import { curlExample, type Daemon, EXAMPLES, mcpExample } from "./examples/examples.ts";
 import { Icon } from "./icon.tsx";
 import { say } from "./notices.tsx";
 
@@ -85,6 +85,25 @@ export function NewKey({ apiKey }: { apiKey: string }) {
       {data !== undefined && (
         <FirstRequests apiKey={apiKey} daemon={{ origin: location.origin, caFile: data.ca_file }} />
       )}
+    </div>
+  );
+}
+
+/** First requests in several languages, for a key that is in the environment. */
+export function FirstPrograms({ daemon }: { daemon: Daemon }) {
+  const [chosen, setChosen] = useState(0);
+  const [name = "", text] = EXAMPLES[chosen] ?? [];
+  return (
+    <div class="stack">
+      <fieldset class="segments first-programs">
+        <legend class="sr-only">Language</legend>
+        {EXAMPLES.map(([language], at) => (
+          <button key={language} type="button" aria-pressed={at === chosen} onClick={() => setChosen(at)}>
+            {language}
+          </button>
+        ))}
+      </fieldset>
+      <CopyBlock label={`${name} example`} text={text?.(daemon) ?? ""} />
     </div>
   );
 }

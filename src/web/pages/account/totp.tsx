@@ -1,8 +1,8 @@
 /** The second factor: six digits of an authenticator, and recovery codes for when it is lost. */
 import { useState } from "preact/hooks";
-import encodeQR from "qr";
 import { ask } from "../../api/client.ts";
 import type { Account, RecoveryCodes, TotpBegun } from "../../api/types.ts";
+import { useLoad } from "../../state/load.ts";
 import { loadSession } from "../../state/session.ts";
 import { CopyBlock } from "../../ui/copy.tsx";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
@@ -10,7 +10,7 @@ import { Form, useFields } from "../../ui/field.tsx";
 import { useClose } from "../../ui/leave.ts";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
-import { Section } from "../../ui/parts.tsx";
+import { Section, Show } from "../../ui/parts.tsx";
 import { Code, Password } from "./fields.tsx";
 
 /** Light modules around a QR code (ISO/IEC 18004 asks for four). */
@@ -73,9 +73,21 @@ function TurnOn() {
   );
 }
 
-/** A QR code as one SVG path. */
-function QrCode({ text, label }: { text: string; label: string }) {
-  const modules = encodeQR(text, "raw", { border: QUIET_ZONE });
+/** A QR code, which a script of its own draws. */
+function QrCode(props: { text: string; label: string }) {
+  const drawn = useLoad<boolean[][]>(props.text, async () => {
+    const { encodeQR } = await import("../../ui/qr-code.ts");
+    return encodeQR(props.text, "raw", { border: QUIET_ZONE });
+  });
+  return (
+    <div class="qr-place">
+      <Show of={drawn}>{(modules) => <Modules modules={modules} label={props.label} />}</Show>
+    </div>
+  );
+}
+
+/** The modules of a code as one SVG path. */
+function Modules({ modules, label }: { modules: boolean[][]; label: string }) {
   const size = modules.length;
   const path = modules.flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : ""))).join("");
   return (

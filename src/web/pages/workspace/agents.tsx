@@ -6,13 +6,12 @@ import { changesOrRefuses, type LoadedList, useEvents, useList, useThrottled } f
 import { paths, place, setQuery } from "../../state/router.ts";
 import { session, useRoom } from "../../state/session.ts";
 import { BlockedByHour } from "../../ui/chart.tsx";
-import { CopyBlock } from "../../ui/copy.tsx";
-import { curlExample } from "../../ui/examples.ts";
+import { FirstPrograms } from "../../ui/copy.tsx";
 import { Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
+import { type SortColumn, SortHead, sorted } from "../../ui/lists/sort.tsx";
+import { useWindow } from "../../ui/lists/windowed.ts";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
-import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
-import { useWindow } from "../../ui/windowed.ts";
 import { BulkActions } from "./bulk.tsx";
 
 /** Rows of agents with new events are reloaded at most this often. */
@@ -228,8 +227,8 @@ export function NoAgents() {
   const caFile = session.value.kind === "in" ? session.value.ca_file : null;
   return (
     <Empty title="No agent yet">
-      <p>Send its first request, with an API key of this workspace. This one stores a note:</p>
-      <CopyBlock label="First request" text={curlExample({ origin: location.origin, caFile }, "$GOVERND_API_KEY")} />
+      <p>Send its first request, with an API key of this workspace in the environment. Each of these stores a note:</p>
+      <FirstPrograms daemon={{ origin: location.origin, caFile }} />
       <p class="faint">It appears here at once.</p>
     </Empty>
   );

@@ -9,10 +9,10 @@ import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, Select, TextField, useFields } from "../../ui/field.tsx";
 import { Actor, Badge, learnActors, shortId, Time, TimeOr, type Tone } from "../../ui/inline.tsx";
 import { useClose } from "../../ui/leave.ts";
+import { type SortColumn, SortHead, sorted } from "../../ui/lists/sort.tsx";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, ShowItems, Table } from "../../ui/parts.tsx";
 import { SCOPE_WORDS } from "../../ui/roles.ts";
-import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
 
 const STATES: Record<ApiKey["state"], readonly [words: string, tone: Tone]> = {
   in_force: ["in force", "good"],

@@ -10,10 +10,10 @@ import { CopyBlock } from "../../ui/copy.tsx";
 import { Confirm, Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Check, Form, Select, TextField, useFields } from "../../ui/field.tsx";
 import { Badge, learnActors, Time } from "../../ui/inline.tsx";
+import { type SortColumn, SortHead, sorted } from "../../ui/lists/sort.tsx";
 import { say } from "../../ui/notices.tsx";
 import { ACTIONS, Empty, Heading, Problem, Section, ShowItems, Table } from "../../ui/parts.tsx";
 import { ROLE_WORDS } from "../../ui/roles.ts";
-import { type SortColumn, SortHead, sorted } from "../../ui/sort.tsx";
 
 const ROLES = (["owner", "member", "auditor"] as const).map((role) => [role, role] as const);
 

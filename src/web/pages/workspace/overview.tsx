@@ -10,6 +10,7 @@ import { Empty, Heading, Section, Show } from "../../ui/parts.tsx";
 import { ActivityCard, type ActivityWindow, WINDOWS, WindowChoice } from "../agent/activity.tsx";
 import { EventRows } from "../agent/audit.tsx";
 import { NoAgents } from "./agents.tsx";
+import { FirstSteps } from "./begin.tsx";
 import { Agents, Figures, Trouble, useMorning } from "./morning.tsx";
 import { RecordState } from "./record-state.tsx";
 
@@ -32,6 +33,7 @@ export function OverviewPage() {
       <Heading title={name}>
         <code>{id}</code> <CopyButton text={id} label="Copy workspace id" />
       </Heading>
+      <FirstSteps agents={morning.agents} />
       <Figures {...morning} />
       <ActivitySection />
       <div class="overview">

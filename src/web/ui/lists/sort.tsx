@@ -1,5 +1,5 @@
 /** Lists that are sorted by a column, which the address names: `?sort=entries`, or `?sort=-entries` with the largest first. */
-import { place, withQuery } from "../state/router.ts";
+import { place, withQuery } from "../../state/router.ts";
 
 /** A column by which rows can be sorted. */
 export interface SortColumn<Row> {
