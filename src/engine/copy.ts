@@ -79,8 +79,8 @@ export class WorkingCopy {
     readonly namespace: Namespace,
     private readonly options: CopyOptions,
   ) {
-    // What a crash of the machine takes from the copy is on the server.
-    connection.exec("PRAGMA synchronous = OFF");
+    // A crash of the machine takes commits from the copy, which the server has, and leaves the file whole.
+    connection.exec("PRAGMA synchronous = NORMAL");
     this.#capture = new ChangeCapture(connection);
   }
 

@@ -89,9 +89,15 @@ export class ServerEngine {
 
   /**
    * Opens the working copy of a workspace in a file, which is made when it is missing, and brings it up to date.
+   * `onlyRead`: a token that allows no more is enough.
    * @throws {ServerUnavailable}; {MissingWorkspace} when the server has no such workspace; {DamagedWorkspace}
    */
-  async open(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<OpenedCopy> {
+  async open(
+    workspaceId: string,
+    path: string,
+    encryptionKey: EncryptionKey | null,
+    { onlyRead = false } = {},
+  ): Promise<OpenedCopy> {
     const isNew = !existsSync(path);
     const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
     let made: WorkingCopy | null = null;
@@ -104,7 +110,7 @@ export class ServerEngine {
     try {
       if (isOfCopy(connection)) {
         await copy().refresh();
-        await copy().requireDurable();
+        if (!onlyRead) await copy().requireDurable();
       }
       checked(connection, (opened) => {
         if (checkTail(opened) !== workspaceId) throw new DamagedWorkspace("the namespace holds another workspace");

@@ -125,7 +125,6 @@ function choose(definition: Definition, sources: Sources, table: Record<string, 
 const OF_SERVER = [
   "engine_url",
   "engine_admin_url",
-  "engine_auth_token",
   "engine_admin_token",
   "node_url",
 ] as const satisfies readonly SettingName[];

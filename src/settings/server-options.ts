@@ -34,12 +34,16 @@ export function serverOptions(
   if (settings.engine === "embedded" || settings.engine_url === null) return null;
   return {
     url: settings.engine_url,
-    authToken: tokenOf(settings.engine_auth_token, "the token of the libSQL server"),
+    authToken: serverToken(settings),
     adminUrl: settings.engine_admin_url,
     adminToken: tokenOf(settings.engine_admin_token, "the key of the admin API"),
     replicaUrls: settings.replica_urls,
   };
 }
+
+/** Returns the token for the server; null for a server that asks for none. @throws {Failure} `invalid_settings` */
+export const serverToken = (settings: Pick<Settings, "engine_auth_token">): string | null =>
+  tokenOf(settings.engine_auth_token, "the token of the libSQL server");
 
 const tokenOf = (setting: string | null, what: string): string | null =>
   setting === null || !isTokenPath(setting) ? setting : readText("invalid_settings", setting, what).trim();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { flagsFor } from "../support/engine.ts";
 import { LIBSQL_SERVER, type LibsqlServer, texts } from "../support/libsql-server.ts";
@@ -38,6 +39,17 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon on a libSQL server", () => {
   test("its log verifies", async () => {
     const verified = await workspace.client.post("/v1/audit/verify", { scope: "workspace" });
     expect(verified.json).toMatchObject({ valid: true });
+  });
+
+  test("governd verify pulls what is on the server, and verifies it like files", async () => {
+    const token = await server.tokenFor({ a: "ro" });
+    const ran = await governd(["verify", server.url, "--engine-auth-token", token]);
+    expect(ran.err).toBe("");
+    expect([ran.code, ran.out]).toEqual([0, expect.stringContaining(`${server.url}/workspaces/${workspace.id}.db`)]);
+    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"forged"' WHERE key = 'k'`);
+    const forged = await governd(["verify", server.url, "--engine-auth-token", token]);
+    expect([forged.code, forged.out]).toEqual([1, expect.stringContaining("TAMPERED")]);
+    await server.execute(namespaceOf(workspace.id), `UPDATE entries SET value = '"two"' WHERE key = 'k'`);
   });
 
   test("a lost working copy is made again from the server", async () => {

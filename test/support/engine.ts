@@ -1,5 +1,5 @@
 /**
- * Which engine the daemons of tests have. With `GOVERND_TEST_ENGINE=libsql-server`, each has a libSQL server of its own;
+ * Which engine the daemons of tests have. With `TEST_ENGINE=libsql-server`, each has a libSQL server of its own;
  * a test of that engine asks for it.
  */
 import type { SettingName } from "../../src/settings/definitions.ts";
@@ -17,8 +17,7 @@ interface Server {
 export type TestEngine = "embedded" | "libsql-server";
 
 /** The engine of daemons that do not ask for one. */
-export const TEST_ENGINE: TestEngine =
-  process.env.GOVERND_TEST_ENGINE === "libsql-server" ? "libsql-server" : "embedded";
+export const TEST_ENGINE: TestEngine = process.env.TEST_ENGINE === "libsql-server" ? "libsql-server" : "embedded";
 
 /** The server of each data directory that is on one. */
 const servers = new Map<string, ServerOptions>();

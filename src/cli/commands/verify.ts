@@ -5,12 +5,14 @@ import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
+import { serverToken } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { type ObstacleCode, REPORT_SCHEMA } from "../../verify/codes.ts";
 import type { Verdict } from "../../verify/problems.ts";
 import { EXIT_CODES, overallVerdict, reportedObstacle, type SourceResult } from "../../verify/report.ts";
 import { readTrust, type Trust } from "../../verify/trust.ts";
 import { addCommonOptions, collect, type Session, settingsOf, wholeNumber } from "../session.ts";
+import { isServer, verifyServer } from "../verify/pulled.ts";
 import { verifyPath } from "../verify/sources.ts";
 import { sourceLines, verdictLine } from "../verify/text.ts";
 
@@ -26,7 +28,7 @@ interface VerifyOptions {
   threads?: number;
 }
 
-const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon and no network
+const DESCRIPTION = `verify workspaces, exports and receipts, with no daemon; only a URL of a libSQL server needs a network
 
 Checks every event, every link between events and every seal, and compares all stored data with the log. Of a data
 directory, it also compares workspaces, keys, members and invitations in control.db with the logs. Nothing is written:
@@ -41,7 +43,10 @@ export function addVerify(program: Command, session: Session): void {
     .command("verify")
     .summary("verify workspaces and exports offline")
     .description(DESCRIPTION)
-    .argument("[evidence...]", "workspace files (.db), exports (json, ndjson), receipts, data directories")
+    .argument(
+      "[evidence...]",
+      "workspace files (.db), exports (json, ndjson), receipts, data directories, the URL of a libSQL server",
+    )
     .option("--public-key <key>", "a public key that you trust, as a file or the key itself; may be repeated", collect)
     .option("--seal <file...>", "seals that you kept elsewhere; the log must continue them")
     .option("--witness-key <key>", "a witness's verifier key, as a file or the key itself; may be repeated", collect)
@@ -57,7 +62,7 @@ export function addVerify(program: Command, session: Session): void {
     .option("--json-schema", "print the JSON Schema of the report that --json prints")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
-  addCommonOptions(command, ["encryption_key_file"]);
+  addCommonOptions(command, ["encryption_key_file", "engine_auth_token"]);
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
@@ -73,7 +78,11 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   const results = await session.withProgress(
     async (progress) => {
       const all: SourceResult[] = [];
-      for (const path of paths) all.push(...(await verifyPath(path, asked, progress)));
+      const at = (path: string) => verifyPath(path, asked, progress);
+      for (const path of paths) {
+        const server = isServer(path) ? { url: path, authToken: serverToken(settingsOf(options)) } : null;
+        all.push(...(await (server === null ? at(path) : verifyServer(server, progress, at))));
+      }
       return all;
     },
     { bar: !options.quiet },

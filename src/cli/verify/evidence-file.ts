@@ -118,7 +118,7 @@ function fingerprint(file: string): string {
 }
 
 /** Creates a directory for this process only, which is removed when a signal ends it: it holds somebody's data. */
-function privateDirectory(): { path: string; remove: () => void } {
+export function privateDirectory(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "governd-"));
   const cleaner = removedOnSignal(() => [path]);
   const remove = () => {

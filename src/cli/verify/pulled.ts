@@ -1,0 +1,60 @@
+/** Verifying what is on a libSQL server: it is pulled into files, which are verified like any other. */
+import { mkdirSync } from "node:fs";
+import { CONTROL_MIGRATIONS } from "../../control/database.ts";
+import { listLogs } from "../../control/workspaces.ts";
+import { type DataDirectory, dataDirectory, workspaceFile } from "../../datadir/layout.ts";
+import { WorkingCopy } from "../../engine/copy.ts";
+import { CONTROL_NAMESPACE, ServerEngine } from "../../engine/server-engine.ts";
+import { Failure, messageOf } from "../../failure.ts";
+import type { ServerOptions } from "../../settings/server-options.ts";
+import { openMigrated } from "../../store/migrate.ts";
+import type { SourceResult } from "../../verify/report.ts";
+import type { Progress } from "../progress.ts";
+import { privateDirectory } from "./evidence-file.ts";
+
+/** Whether evidence is a server and no path. */
+export const isServer = (evidence: string): boolean => /^https?:\/\//.test(evidence);
+
+/**
+ * Pulls all workspaces and the control database of a server, and returns what `verify` finds in the directory that has
+ * them then. The server is only read, so a token that allows no more is enough.
+ * @throws {Failure} `evidence_unreadable` when the server cannot be read
+ */
+export async function verifyServer(
+  server: Pick<ServerOptions, "url" | "authToken">,
+  progress: Progress,
+  verify: (directory: string) => Promise<SourceResult[]>,
+): Promise<SourceResult[]> {
+  const { path: root, remove } = privateDirectory();
+  try {
+    const options: ServerOptions = { ...server, adminUrl: null, adminToken: null, replicaUrls: [] };
+    await pull(dataDirectory(root), new ServerEngine(options, () => {}), progress).catch((error) => {
+      const message = `The libSQL server ${server.url} cannot be read: ${messageOf(error)}. Check the URL and engine_auth_token.`;
+      throw new Failure("evidence_unreadable", message, { cause: error });
+    });
+    const results = await verify(root);
+    for (const { report } of results) report.path = report.path.replace(root, server.url.replace(/\/$/, ""));
+    return results;
+  } finally {
+    remove();
+  }
+}
+
+/** The control database is pulled first, as a backup copies it first: the logs may have more than it, but not less. */
+async function pull(directory: DataDirectory, engine: ServerEngine, progress: Progress): Promise<void> {
+  mkdirSync(directory.workspaces);
+  const logs = await pullControl(directory, engine);
+  for (const [done, id] of logs.entries()) {
+    progress.step(done, logs.length, "pulled workspaces");
+    const { connection } = await engine.open(id, workspaceFile(directory, id), null, { onlyRead: true });
+    connection.close();
+  }
+}
+
+/** Returns the ids of the workspaces that it names. */
+async function pullControl({ control }: DataDirectory, engine: ServerEngine): Promise<string[]> {
+  using connection = openMigrated(control, CONTROL_MIGRATIONS);
+  const options = { format: CONTROL_MIGRATIONS.length, log: null };
+  await new WorkingCopy(connection, engine.namespace(CONTROL_NAMESPACE), options).refresh();
+  return listLogs(connection).map(({ id }) => id);
+}
