@@ -3,6 +3,10 @@ declare module "*.woff2" {
   const path: string;
   export default path;
 }
+declare module "*/look.css" {
+  const path: string;
+  export default path;
+}
 declare module "swagger-ui-dist/*" {
   const path: string;
   export default path;

@@ -73,7 +73,7 @@ const read = (path: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileS
  * The rule that makes the face known. A page never changes its face while it is read, so that nothing moves: where the
  * file comes late, the page keeps the system's, and the next one has this.
  */
-const faceRule = (path: string): string =>
+const ruleOf = (path: string): string =>
   `@font-face{font-family:Archivo;src:url(${path})format("woff2");font-weight:100 900;font-stretch:62% 125%;font-display:optional;unicode-range:U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215}\n`;
 
 type Asset = ReturnType<typeof asset>;
@@ -96,12 +96,15 @@ let loaded: Record<"font" | "style" | "script" | "code", Asset> | undefined;
 function webFiles() {
   if (loaded === undefined) {
     const font = asset(read(fontPath), "woff2", "font/woff2");
-    const rules = new Uint8Array(Buffer.concat([Buffer.from(faceRule(font.path)), read(stylePath)]));
+    const rules = new Uint8Array(Buffer.concat([Buffer.from(ruleOf(font.path)), read(stylePath)]));
     const code = asset(read(codePath), "js", SCRIPT_TYPE);
     loaded = { font, style: asset(rules, "css", "text/css; charset=utf-8"), script: scriptWith(code), code };
   }
   return loaded;
 }
+
+/** The rule of the dashboard's face, for other pages. */
+export const faceRule = (): string => ruleOf(webFiles().font.path);
 
 /** The pages and assets of the dashboard. */
 export const DASHBOARD_PAGES: readonly PublicPage[] = [

@@ -2,7 +2,9 @@
 import { basename, isAbsolute, relative } from "node:path";
 import stylePath from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import bundlePath from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { faceRule } from "../dashboard.ts";
 import { contentSecurityPolicy, filePage, type PublicPage } from "../public-page.ts";
+import lookPath from "./look.css" with { type: "file" };
 
 /** Where the OpenAPI document of `/v1` is served. */
 export const OPENAPI_PATH = "/v1/openapi.json";
@@ -16,6 +18,7 @@ const DOCS_PATH = "/v1/docs";
 const STYLE_PATH = `${DOCS_PATH}/swagger-ui.css`;
 const BUNDLE_PATH = `${DOCS_PATH}/swagger-ui-bundle.js`;
 const START_PATH = `${DOCS_PATH}/start.js`;
+const LOOK_PATH = `${DOCS_PATH}/look.css`;
 
 /** Seconds that a browser may keep an asset. */
 const ASSET_MAX_AGE_SECONDS = 3600;
@@ -28,8 +31,10 @@ const PAGE = `<!doctype html>
     <title>governd API</title>
     <link rel="icon" href="data:," />
     <link rel="stylesheet" href="${STYLE_PATH}" />
+    <link rel="stylesheet" href="${LOOK_PATH}" />
   </head>
   <body>
+    <header class="top"><a class="top-back" href="/">← Dashboard</a> <strong>governd API</strong> <a href="${OPENAPI_PATH}">OpenAPI document</a></header>
     <noscript>This page needs JavaScript. The API's description is at <a href="${OPENAPI_PATH}">${OPENAPI_PATH}</a>.</noscript>
     <div id="docs"></div>
     <script src="${BUNDLE_PATH}"></script>
@@ -89,6 +94,9 @@ export const docsPages = (caFile: string | null): PublicPage[] => [
     "cache-control": "no-cache",
   }),
   filePage(STYLE_PATH, "text/css; charset=utf-8", () => Bun.file(stylePath).arrayBuffer(), ASSET),
+  filePage(LOOK_PATH, "text/css; charset=utf-8", async () => faceRule() + (await Bun.file(lookPath).text()), {
+    "cache-control": "no-cache",
+  }),
   filePage(BUNDLE_PATH, "text/javascript; charset=utf-8", () => Bun.file(bundlePath).arrayBuffer(), ASSET),
   filePage(START_PATH, "text/javascript; charset=utf-8", () => start(caFile), { "cache-control": "no-cache" }),
 ];
