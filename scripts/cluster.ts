@@ -1,15 +1,18 @@
 /**
- * `npm run cluster`: a demonstration of several nodes. Starts one libSQL server, three nodes and one address before them, in
- * a directory for temporary files, makes a workspace, prints what to try, and removes everything at the end.
+ * `npm run cluster [-- --port 8443]`: a demonstration of several nodes. Starts one libSQL server, three nodes and one address
+ * before them, in a directory for temporary files, makes a workspace, prints what to try, and removes everything at the
+ * end. The address has the port, and the nodes have the next ones.
  */
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { LIBSQL_SERVER } from "../test/support/libsql-server.ts";
 import { type Node, Nodes } from "../test/support/nodes.ts";
 
-const PORT = 8443;
-const FIRST_NODE_PORT = 8444;
+const { values } = parseArgs({ options: { port: { type: "string", default: "8443" } } });
+const PORT = Number(values.port);
+const FIRST_NODE_PORT = PORT + 1;
 
 /** Sends each connection to the next node that takes it. */
 class Balancer {
@@ -56,7 +59,7 @@ await using nodes = await Nodes.start({
 });
 const balancer = new Balancer(nodes.nodes);
 await balancer.listen(PORT);
-const { id, apiKey } = await nodes.workspace("demo");
+const { apiKey } = await nodes.workspace("demo");
 const [first] = nodes.nodes as readonly [Node, ...Node[]];
 const ca = join(first.dataDir, "tls", "ca.crt");
 
@@ -75,11 +78,12 @@ In another terminal, the same workspace on every node:
 Kill a node, or freeze one, and go on at the one address. Ten seconds later at most, others serve its workspaces:
 
   kill -9 ${first.daemon.pid}
-  for i in 1 2 3 4 5; do api 'https://localhost:${PORT}/v1/data/read?agent_id=assistant&key=k'; sleep 2; done
+  for i in 1 2 3 4 5 6; do api 'https://localhost:${PORT}/v1/data/read?agent_id=assistant&key=k'; sleep 2; done
 
 Check the trail on the server, without any node:
 
-  GOVERND_ENGINE_AUTH_TOKEN=${nodes.server.token} npm run --silent governd -- verify ${nodes.server.url} --workspace ${id}
+  export GOVERND_ENGINE_AUTH_TOKEN=${nodes.server.token}
+  npm run --silent governd -- verify ${nodes.server.url}
 
 Ctrl-C ends everything and removes it.`);
 

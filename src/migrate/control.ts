@@ -7,5 +7,11 @@ import { bringHome } from "./homecoming.ts";
 /** @throws {Failure} `busy` when other nodes go on changing it */
 export async function bringControlHome({ control, encryptionKey }: DataDirectory, engine: ServerEngine): Promise<void> {
   const options = { format: CONTROL_MIGRATIONS.length, log: null };
-  await bringHome({ database: control, encryptionKey, namespace: engine.namespace(CONTROL_NAMESPACE), options });
+  await bringHome({
+    database: control,
+    encryptionKey,
+    namespace: engine.namespace(CONTROL_NAMESPACE),
+    options,
+    migrations: CONTROL_MIGRATIONS,
+  });
 }

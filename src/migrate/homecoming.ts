@@ -9,10 +9,10 @@ import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
 import type { Namespace } from "../engine/namespace.ts";
 import { AT_HOME, CLOSED_FORMAT, placeOf } from "../engine/place.ts";
 import { Failure } from "../failure.ts";
-import { type Connection, openConnection } from "../store/connection.ts";
+import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { NEVER } from "../store/log-right.ts";
-import { NewerDatabase } from "../store/migrate.ts";
+import { type Migration, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { syncPath } from "../store/sync.ts";
 
 /** How often the namespace may be written to between the moment when the copy is current and that when writers wait. */
@@ -23,20 +23,20 @@ interface HomecomingParts {
   encryptionKey: EncryptionKey | null;
   namespace: Namespace;
   options: CopyOptions;
+  /** Of the database, for a node that has no copy of it yet. */
+  migrations: readonly Migration[];
 }
 
 /**
  * Brings the database home. Returns how long writers waited, ms; null when it is there already.
  * @throws {Failure} `busy` when other nodes write to the namespace without a pause
  */
-export async function bringHome({
-  database,
-  encryptionKey,
-  namespace,
-  options,
-}: HomecomingParts): Promise<number | null> {
-  using connection = openConnection(database, { encryptionKey, takeLogRight: NEVER });
-  if (placeOf(connection) === AT_HOME) return null;
+export async function bringHome(parts: HomecomingParts): Promise<number | null> {
+  const { database, encryptionKey, namespace, options } = parts;
+  using connection = openMigrated(database, parts.migrations, { encryptionKey, takeLogRight: NEVER });
+  // A node may have no copy yet, or one that it did not come to fill.
+  const isEmpty = options.log !== null && connection.value("SELECT 1 FROM head") === undefined;
+  if (!isEmpty && placeOf(connection) === AT_HOME) return null;
   // Also a namespace that an interrupted move closed is read.
   const copy = new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT });
   for (let race = 0; race < MOST_RACES; race++) {

@@ -1,6 +1,7 @@
 /** Moves all workspaces of a data directory to a libSQL server, or back, one after another. */
 import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
 import { namespaceOf, type ServerEngine, WORKSPACE_COPY } from "../engine/server-engine.ts";
+import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { problemOfSides } from "./both-sides.ts";
 import { Departure } from "./departure.ts";
 import { bringHome } from "./homecoming.ts";
@@ -44,7 +45,7 @@ async function migrateOne(
   const pausedMs =
     direction === "to_server"
       ? await new Departure({ ...file, format: WORKSPACE_COPY.format, folder: directory.migration, onProgress }).run()
-      : await bringHome({ ...file, options: WORKSPACE_COPY });
+      : await bringHome({ ...file, options: WORKSPACE_COPY, migrations: WORKSPACE_MIGRATIONS });
   const problem = await problemOfSides({ directory, workspaceId, namespace, options: WORKSPACE_COPY });
   return { workspace_id: workspaceId, moved: pausedMs !== null, paused_ms: Math.ceil(pausedMs ?? 0), problem };
 }

@@ -1,5 +1,7 @@
 /** Workspaces move to a libSQL server and back while they are used, by a command that is killed at any moment. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { namespaceOf } from "../../src/engine/server-engine.ts";
 import { GOVERND, governdProcess } from "../cli/governd-process.ts";
 import { violations } from "../cluster/check.ts";
@@ -10,6 +12,7 @@ import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { flagsFor } from "../support/engine.ts";
 import { LIBSQL_SERVER, LibsqlServer, texts } from "../support/libsql-server.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 
@@ -133,6 +136,23 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     const { code, err } = await governdProcess(embedded);
     expect(code).toBe(2);
     expect(err).toContain("is a copy of what is on a libSQL server");
+  });
+
+  test("a node brings home what it has never served", async () => {
+    await using server = await LibsqlServer.start();
+    await using daemon = await TestDaemon.start({ engine: "embedded", flags: flagsFor(server) });
+    const workspace = await daemon.workspace();
+    await workspace.client.write("a", "k", "v");
+    await daemon.stop();
+    rmSync(join(daemon.dataDir, "workspaces", `${workspace.id}.db`));
+    const { code, out } = await governdProcess(words(daemon, server, "embedded"));
+    expect({ code, ...JSON.parse(out) }).toMatchObject({
+      code: 0,
+      control_moved: true,
+      workspaces: [{ moved: true, problem: null }],
+    });
+    expect((await workspace.view.verify()).problems).toEqual([]);
+    expect(workspace.view.eventsAfter(-1).map(({ operation }) => operation)).toContain("data.write");
   });
 
   test("a namespace that others use is left alone", async () => {

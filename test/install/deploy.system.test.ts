@@ -1,0 +1,52 @@
+/** The compose file and the unit in `deploy/` agree with the programs that they start. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { governdProcess } from "../cli/governd-process.ts";
+import { LIBSQL_SERVER } from "../support/libsql-server.ts";
+
+const DEPLOY = join(import.meta.dir, "../../deploy");
+
+interface Service {
+  command?: string[];
+  environment?: Record<string, string>;
+  networks: string[];
+  ports?: string[];
+}
+
+const COMPOSE = Bun.YAML.parse(readFileSync(join(DEPLOY, "compose.yaml"), "utf8")) as {
+  services: Record<string, Service>;
+};
+const UNIT = readFileSync(join(DEPLOY, "systemd/sqld.service"), "utf8");
+
+test.skipIf(LIBSQL_SERVER === null)("the flags of the server are flags that it has", () => {
+  const { stdout } = Bun.spawnSync([LIBSQL_SERVER as string, "--help"]);
+  const known = new Set(stdout.toString().match(/--[a-z-]+/g));
+  const start = /^ExecStart=(.*)$/m.exec(UNIT.replaceAll("\\\n", " "))?.[1] ?? "";
+  const words = [...(COMPOSE.services.server?.command ?? []), ...start.split(/\s+/)];
+  const used = words.map((word) => /^--[a-z-]+/.exec(word)?.[0]).filter((flag) => flag !== undefined);
+  expect(used.length).toBeGreaterThan(12);
+  expect(used.filter((flag) => !known.has(flag))).toEqual([]);
+});
+
+test("the settings of each node are settings that governd has, and each node is reached by its own name", async () => {
+  for (const name of ["node1", "node2", "node3"]) {
+    const environment = COMPOSE.services[name]?.environment ?? {};
+    const { code, out, err } = await governdProcess(["serve", "--print-settings", "--json"], { env: environment });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const settings = JSON.parse(out) as Record<string, { value: unknown; origin: string }>;
+    expect(Object.values(settings).filter(({ origin }) => origin.startsWith("GOVERND_"))).toHaveLength(
+      Object.keys(environment).length,
+    );
+    expect(String(settings.node_url?.value)).toContain(name);
+  }
+});
+
+test("only nodes reach the server, and the only open port is that of the address", () => {
+  const { server, address, ...nodes } = COMPOSE.services;
+  expect(server?.networks).toEqual(["inside"]);
+  expect(Object.values(nodes).map(({ networks, ports }) => [networks, ports])).toEqual(
+    Array.from({ length: 3 }, () => [["inside"], undefined]),
+  );
+  expect(address?.ports).toEqual(["8443:8443"]);
+});
