@@ -3,7 +3,7 @@
  * words between name and value are many, so the value must look the part, the more the farther it is from the name.
  */
 import { spend } from "../check.ts";
-import { isDigit } from "../text/ascii.ts";
+import { isDigit, isLetter } from "../text/ascii.ts";
 import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
@@ -125,15 +125,24 @@ function* tokensIn(text: string, from: number, to: number): Generator<Place> {
 const isSign = (code: number): boolean => SIGN_CODES[code] === 1;
 const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) => Number(SIGN.test(String.fromCharCode(code))));
 
-/** Whether `text[from, to)` has a digit or a sign. Tells most stretches apart without a pattern. */
+/** Whether a run of `text[from, to)` has a letter and a digit or a sign. Tells most stretches apart without a pattern. */
 function mayBeChosen(text: string, from: number, to: number): boolean {
+  let letter = false;
+  let other = false;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    if (isDigit(code) || (code < 128 && isSign(code))) return true;
+    if (code <= SPACE) {
+      letter = false;
+      other = false;
+    } else if (isLetter(code) || code >= 128) letter = true;
+    else if (isDigit(code) || (code !== EQUALS && isSign(code))) other = true;
+    if (letter && other) return true;
   }
   return false;
 }
 
+const SPACE = 0x20;
+const EQUALS = 0x3d;
 /** What reading the tokens of a stretch costs. */
 const SEARCH_UNITS = 800;
 
