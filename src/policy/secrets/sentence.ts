@@ -37,8 +37,8 @@ export const saysRule = (text: string): boolean => RULE.test(text);
 
 /** What a value is written with: Latin, Greek and Cyrillic letters, digits and signs, without the quotes around it. */
 const TOKEN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}0-9!#$%&*+./:=?@\\^_|~-]+/gu;
-const OPENED = /["'`“„«‘「『]$/;
-const CLOSED = /^["'`”“»’」』]/;
+const OPENED = /["'`“„«‘「『(]$/;
+const CLOSED = /^["'`”“»’」』)]/;
 
 /** How much a token looks like a password that somebody made up. */
 const NONE = 0;
@@ -168,7 +168,9 @@ export function saidSecret(
     if (kind === "key" ? !looksLikeKey(token, gap) : !fits(token, gap, kind)) continue;
     spend(TOKEN_UNITS);
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
-    const quoted = OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
+    // A bracket that touches a name opens its arguments.
+    const isCall = gap.startsWith("(") && text.charCodeAt(end - 1) < 0x80;
+    const quoted = !isCall && OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
     const joined =
       JOINT.test(gap) || quoted || ANSWER.test(gap) || BLANK.test(gap) || (kind === "key" && OF_API.test(gap));
     if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
@@ -192,8 +194,8 @@ const isAccountSecret = (token: string, gap: string, joined: boolean): boolean =
       ((looksOf(token) >= WEAK && (KEY_OF_ACCOUNT.test(gap) || CHOSEN_SIGN.test(token))) ||
         WORDS_AND_NUMBER.test(token))));
 
-/** Nothing between. */
-const BLANK = /^[ \t]{0,2}$/;
+/** Nothing between, or a bracket. */
+const BLANK = /^[ \t]{0,2}$|^[ \t]\($/;
 
 const LONGEST_WEAK_GAP = 40;
 const LONGEST_LOCKED_GAP = 64;
