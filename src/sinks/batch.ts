@@ -27,6 +27,8 @@ export interface Batch extends Message {
   /** The first and the last position that it covers. */
   from: number;
   to: number;
+  /** The position of the last event that the sink wants; -1 when the filter leaves all of them out. */
+  lastWanted: number;
   /** The last position of the newest gap that a receiver was told of; -1 before the first. */
   gapEnd: number;
 }
@@ -94,6 +96,7 @@ export async function readBatch(
   const lines: Line[] = [];
   let bytes = 0;
   let gapEnd = toldGapEnd;
+  let lastWanted = -1;
   let last: PositionRecord | null = null;
   for (const one of stored) {
     const event = presentEvent(one);
@@ -108,13 +111,14 @@ export async function readBatch(
       if (last !== null && bytes + size > MAX_BYTES) break;
       bytes += size;
       lines.push(line);
+      lastWanted = event.seq;
     }
     last = { type: "position", position: event.seq, hash: event.hash, seal_size: sealSize };
   }
   if (last === null) return { batch: null, head };
   const { position: to } = last;
   const position = recordLine(last, format, workspaceId, nowMs);
-  return { batch: { id: `${sink.id}_${next}_${to}`, from: next, to, lines, position, gapEnd }, head };
+  return { batch: { id: `${sink.id}_${next}_${to}`, from: next, to, lines, position, lastWanted, gapEnd }, head };
 }
 
 /** Returns what shows that a sink works. */

@@ -16,6 +16,8 @@ const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 5 * 60_000;
 /** A pause is up to this part longer, so that the sinks of many daemons do not come back at the same moment. */
 const JITTER = 0.25;
+/** How often the same events are sent again because their connections end. A receiver may close all that is idle. */
+const MAX_REPETITIONS = 5;
 /** How long one delivery may take. */
 const DELIVERY_MS = 30_000;
 
@@ -56,6 +58,9 @@ export class Delivery implements AsyncDisposable {
   #next: number | null = null;
   /** A connection ended that may not have delivered what it took. */
   #mustRepeat = false;
+  /** Whether the batch holds nothing but what was sent before, and how often in a row such a one was sent. */
+  #isRepetition = false;
+  #repetitions = 0;
   #toldGapEnd = -1;
   #failures = 0;
 
@@ -96,12 +101,13 @@ export class Delivery implements AsyncDisposable {
 
   async #read(): Promise<Batch | null> {
     const { connection } = this.deps.receiver;
-    if (connection?.takeLoss()) {
+    if (connection?.takeLoss() && this.#repetitions < MAX_REPETITIONS) {
       this.#mustRepeat = true;
       throw new SinkFailed(CUT_OFF);
     }
     const { batch, head } = await this.deps.read((reader) => this.#find(reader));
     if (batch === null) this.#mustRepeat = false;
+    else this.#isRepetition = batch.lastWanted <= (this.#state.position ?? -1);
     const done = batch === null ? head : Math.max(this.#state.position ?? -1, batch.from - 1);
     const behind = head - done;
     if (behind !== this.#state.lag) this.#set({ lag: behind });
@@ -116,9 +122,8 @@ export class Delivery implements AsyncDisposable {
     const next = connection?.isOpen === true ? (this.#next ?? first) : first;
     const found = await readBatch(reader, config, { next, toldGapEnd: this.#toldGapEnd }, deps.clock());
     if (position !== null && found.head < position) throw new SinkFailed(WENT_BACK);
-    if (connection === undefined || connection.isOpen) return found;
     const hasNews = found.batch !== null && found.batch.lines.length > 0;
-    if (!hasNews && !this.#mustRepeat) return found;
+    if (connection === undefined || connection.isOpen || (!hasNews && !this.#mustRepeat)) return found;
     const start = await firstPosition(reader, config.id, config.start);
     const back = await positionBack(reader, config, connection.repeats, start, first);
     return await readBatch(reader, config, { next: back, toldGapEnd: this.#toldGapEnd }, deps.clock());
@@ -131,6 +136,7 @@ export class Delivery implements AsyncDisposable {
       const signal = AbortSignal.any([this.#abort.signal, AbortSignal.timeout(DELIVERY_MS)]);
       const refused = await receiver.send(batch, signal);
       lastError = refused === null ? null : { at: clock(), message: refused, isPartial: true };
+      this.#repetitions = this.#isRepetition ? this.#repetitions + 1 : 0;
       this.#set({ deliveredAt: clock(), delivered: this.#state.delivered + 1 });
     }
     this.#batch = null;

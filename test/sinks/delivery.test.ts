@@ -207,9 +207,20 @@ test("over each new connection, the last 100 events that the filter wants are se
   taken.length = 0;
   await eventually("the last ones come again", () => taken.length > 0);
   expect(seqsOf(taken)).toEqual([...upTo(301).slice(202), head + 2]);
-  await eventually("nothing is behind", () => delivery.state.lag === 0);
+  await eventually("nothing is behind", () => delivery.state.lag === 0 && !delivery.state.isFailing);
+  // A receiver that closes what is idle does not get them for ever.
+  let repetitions = 1;
+  for (; repetitions < 20; repetitions++) {
+    connection.isOpen = false;
+    connection.lost = true;
+    taken.length = 0;
+    await write(1, "a", own);
+    const { position: now } = delivery.state;
+    await eventually("it goes on", () => delivery.state.position !== now && !connection.lost);
+    if (taken.length === 0) break;
+  }
+  expect(repetitions).toBeLessThan(7);
   await delivery[Symbol.asyncDispose]();
-  expect(delivery.state.position).toBe(head + 2);
 });
 
 test("what a prune removed is one gap, and what it kept is delivered behind it", async () => {
