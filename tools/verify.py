@@ -1865,6 +1865,8 @@ def check_tables(db, trust, logs, filed, workspace):
     by_key = by_key if trust.keys else None
     if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'answers'").fetchone() and db.execute("SELECT 1 FROM answers").fetchone():
         said += ". Not covered: answers (what a repeated request is answered)"
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name IN ('search_texts', 'search_vectors') AND type = 'table'").fetchone():
+        said += ". Not covered: search indexes (what a search finds, and in which order)"
     covered = [through for through in (anchored, by_key) if through is not None]
     if not covered:
         return f"{log.summary()}, {said}. {trust.unknown('no seal that could be checked says where the log ends')}"

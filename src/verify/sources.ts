@@ -1,6 +1,8 @@
 /** The sources that can be verified: a workspace's database, an export. Receipts are in receipt.ts. */
 import { statSync } from "node:fs";
 import { hasAnswers } from "../state/answers.ts";
+import { EMBEDDINGS_TABLE } from "../state/embeddings.ts";
+import { FULL_TEXT_TABLE } from "../state/full-text.ts";
 import { prunings } from "../state/pruning.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
@@ -125,6 +127,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
     const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
     await nameEvents(connection, result.report.problems);
     const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
+    if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
     if (found.prunedBefore > 0) {
       result.report.prunings = await pruningsOf(connection);
       if (!whole) open.push(rowsNotCovered(found.prunedBefore));
@@ -172,6 +175,8 @@ export async function verifyWorkspaceAndFile(
 
 const ANSWERS_TABLE = "answers";
 const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
+
+const SEARCH_NOT_COVERED = "search indexes: what a search finds, and in which order";
 
 /** What the verification of one agent leaves open in a log that was pruned. */
 const rowsNotCovered = (before: number): string =>

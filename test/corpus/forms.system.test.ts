@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { FULL_TEXT_SCHEMA } from "../../src/state/full-text.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";
@@ -214,6 +215,43 @@ compared("values of another type in a database", async () => {
     const said = await judge.wrong(tampering, path, { keys: [base.publicKey] }, true);
     // NULL where it may be, and a blob where there is one, are other values at most.
     if (said !== null && !/^(answers|tiles)\./.test(tampering.to)) wrong.push(said);
+  }
+  expectRight(wrong);
+});
+
+const HIDDEN_ROWS = [
+  "DROP INDEX search_rows_by_key",
+  "CREATE UNIQUE INDEX search_rows_by_key ON search_rows (agent, key) WHERE agent < 0",
+  "PRAGMA writable_schema = ON",
+  "UPDATE sqlite_schema SET sql = replace(sql, ' WHERE agent < 0', '') WHERE name = 'search_rows_by_key'",
+];
+
+/** Nothing depends on a full-text index, whose check differs between versions of SQLite, and it must hide no other. */
+compared("a full-text index, which is not covered", async () => {
+  const cases: [to: string, exit: Exit, sql: readonly string[]][] = [
+    ["as it is", 0, []],
+    ["without words", 0, ["DELETE FROM search_texts_data WHERE id > 10"]],
+    ["of another version", 0, ["UPDATE search_texts_config SET v = 9"]],
+    ["that cannot be opened", 0, ["DELETE FROM search_texts_config"]],
+    ["that cannot be opened, beside an index without rows", 1, ["DELETE FROM search_texts_config", ...HIDDEN_ROWS]],
+    ["without words, beside an index without rows", 1, ["DELETE FROM search_texts_data", ...HIDDEN_ROWS]],
+  ];
+  const wrong: unknown[] = [];
+  for (const [to, exit, sql] of cases) {
+    const path = directory.join(`${to}.db`);
+    copyFileSync(base.database, path);
+    {
+      using connection = openConnection(path);
+      connection.exec(FULL_TEXT_SCHEMA);
+      connection.exec("INSERT INTO search_rows SELECT id, agent, key, written_seq FROM entries WHERE live_to IS NULL");
+      connection.exec("INSERT INTO search_texts (rowid, words) VALUES (1, 'first words'), (2, 'second words')");
+      for (const text of sql) connection.exec(text);
+      connection.truncateLog();
+    }
+    const tampering = { form: "database", kind: "full-text index", to, exit } as const;
+    wrong.push(await judge.wrong(tampering, path, { keys: [base.publicKey] }, true));
+    const { out } = await governd(["verify", path]);
+    if (exit === 0) expect(out).toContain("not covered: search indexes");
   }
   expectRight(wrong);
 });
