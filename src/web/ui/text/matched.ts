@@ -16,12 +16,21 @@ const SHORTEST = 3;
 /** How much of a text is shown before the first match. */
 const BEFORE = 40;
 
+/** Words that say nothing of what somebody looks for. */
+const COMMON = new Set(
+  "the and for are was were with that this from has have what when where who how which not you".split(" "),
+);
+
 const stem = (word: string): string => stemmer(word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase());
 
 /** Returns the stems of a search. */
 export function stemsOf(search: string): ReadonlySet<string> {
   const words = search.match(WORD) ?? [];
-  return new Set(words.filter((word) => word.length >= SHORTEST || /\p{N}/u.test(word)).map(stem));
+  const telling = words.filter(
+    (word) => /\p{N}/u.test(word) || (word.length >= SHORTEST && !COMMON.has(word.toLowerCase())),
+  );
+  // A search of nothing but such words is for them.
+  return new Set((telling.length > 0 ? telling : words).map(stem));
 }
 
 /** Returns a text in parts, those that match apart. */
