@@ -41,6 +41,7 @@ export async function administer<T>(
   if (!create) existingDataDirectory(settings.data_dir);
   const directory = openDataDirectory(settings);
   using control = await ControlDatabase.openShared(directory, () => {});
+  control.shared?.outwaitNodes();
   const random = new RandomPool();
   const parts: ActParts & Pick<AdministrationOptions, "random"> = {
     control,

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { parseTimestamp } from "../http/timestamp.ts";
 import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
 import { type LoadedSettings, loadSettings } from "../settings/load.ts";
+import { SERVER_SETTINGS } from "../settings/server-options.ts";
 import { LINE_INTERVAL_MS, Progress } from "./progress.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -40,6 +41,9 @@ export class Session {
     }
   }
 }
+
+/** The settings that say where workspaces, accounts and keys are stored. */
+export const STORED: readonly SettingName[] = ["data_dir", "encryption_key_file", ...SERVER_SETTINGS];
 
 /** Adds `--json`, `--config` and the flags of the named settings, or of every setting when none is named. */
 export const addCommonOptions = (command: Command, names?: readonly SettingName[]): Command =>

@@ -3,7 +3,7 @@
  * other nodes, and keeps its copy of the control database no older than a second.
  */
 import type { ControlDatabase } from "../control/database.ts";
-import type { SharedControl } from "../control/shared.ts";
+import { CACHE_MS, type SharedControl } from "../control/shared.ts";
 import { findWorkspace } from "../control/workspaces.ts";
 import { Problem } from "../problem.ts";
 import { repeat, type Timer } from "../timer.ts";
@@ -21,8 +21,6 @@ import {
 import type { NodeIdentity } from "./identity.ts";
 import { Places } from "./places.ts";
 
-/** How long what was read of the control database counts, ms. */
-const CACHE_MS = 1_000;
 /** How often it is read again, ms. */
 const POLL_MS = 400;
 
@@ -71,6 +69,13 @@ export class Cluster implements AsyncDisposable {
     const { leases } = this.parts.shared;
     leases.url = url;
     await leases.take(leases.ofNode);
+  }
+
+  /** Returns those of the workspaces that this node serves; it takes those that none serves. @throws {ServerUnavailable} */
+  async owned(workspaceIds: readonly string[]): Promise<Set<string>> {
+    const own = new Set<string>();
+    for (const id of workspaceIds) if ((await this.#places.of(id)).isHere) own.add(id);
+    return own;
   }
 
   /**

@@ -14,6 +14,8 @@ import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
 import { shareKeys } from "./shared-keys.ts";
 
+/** How long what a node has read of the control database counts, ms. */
+export const CACHE_MS = 1_000;
 /** The lease of the node that decides, records and applies an act. */
 const ACTS = "acts";
 /** How often to look whether another node has finished its act, ms. */
@@ -82,6 +84,14 @@ export class SharedControl {
       // If the server does not take it back, the lease ends by itself.
       await this.leases.giveUp(ACTS).catch(() => {});
     }
+  }
+
+  /** Has changes of this process, which no node can be told of, be answered when no node relies on what was before. */
+  outwaitNodes(): void {
+    this.announce = async () => {
+      const nodes = await this.leases.otherNodes();
+      if (nodes.length > 0) await Bun.sleep(CACHE_MS);
+    };
   }
 
   /** As {@link shareKeys}. */

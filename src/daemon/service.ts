@@ -43,6 +43,7 @@ import { findingsFrom } from "./findings.ts";
 import { signInIssuer, workloadsOf } from "./issuer.ts";
 import { type Logger, levelOfStatus, warnSparingly } from "./logger.ts";
 import type { Monitored } from "./monitoring.ts";
+import { nothingOwned, type Ownership } from "./nodes/ownership.ts";
 import { identified, serveNodes } from "./nodes/requests.ts";
 import { ReadinessProbe } from "./readiness.ts";
 import type { Applies } from "./reload.ts";
@@ -80,6 +81,7 @@ interface Service extends Applies, AsyncDisposable {
   /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */
   apply: Applies["apply"];
   monitored: Monitored;
+  ownership: Ownership;
   /** Ends the responses that would never end by themselves. */
   endLive(): void;
 }
@@ -146,7 +148,8 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     }),
   );
   collectWhenIdle();
-  stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool));
+  const ownership: Ownership = { owned: directory.server === null ? null : nothingOwned };
+  stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool, ownership));
   const readiness = new ReadinessProbe({
     root: directory.root,
     threadsRunning: () => pool.running,
@@ -164,7 +167,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   await encryptSecrets(accounts.parts, logger);
   const { random } = accounts.parts;
   const sinks = stack.use(
-    new Sinks({ acts: accounts.parts, random, directory, pool, logger, places: sinkPlaces(settings) }),
+    new Sinks({ acts: accounts.parts, random, directory, pool, logger, ownership, places: sinkPlaces(settings) }),
   );
   const workloads = workloadsOf(parts);
   const depsNow = () => appDeps({ ...parts, settings, workloads }, monitored, accounts);
@@ -172,6 +175,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   const held = stack.move();
   return {
     monitored,
+    ownership,
     endLive: () => pool.endLive(),
     async apply(reread) {
       settings = reread.settings;

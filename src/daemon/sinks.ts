@@ -37,6 +37,7 @@ import {
   type WorkspaceClient,
 } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
+import type { Ownership } from "./nodes/ownership.ts";
 
 /** How often positions are written, and changes by other processes are looked for, ms. */
 const TICK_MS = 1_000;
@@ -47,6 +48,8 @@ interface SinksParts {
   directory: DataDirectory;
   pool: WorkspacePool;
   logger: Logger;
+  /** Of two nodes, one delivers the events of a workspace. */
+  ownership: Ownership;
   places: SinkPlaces;
 }
 
@@ -61,12 +64,15 @@ export class Sinks implements AsyncDisposable {
   readonly #states = new Map<string, SinkState>();
   readonly #unwritten = new Set<string>();
   #generation: number;
+  /** The workspaces that this node serves; null when there are no other nodes. */
+  #owned: ReadonlySet<string> | null;
 
   constructor(parts: SinksParts) {
     this.#parts = parts;
     this.#places = parts.places;
     this.#key = new SinkKey(parts.directory);
     this.#generation = parts.acts.control.generation.current;
+    this.#owned = parts.ownership.owned === null ? null : new Set();
     this.#follow();
     this.#timer = setInterval(() => void this.#tick(), TICK_MS);
     this.#timer.unref();
@@ -167,7 +173,8 @@ export class Sinks implements AsyncDisposable {
     const sinks = listSinks(this.#parts.acts.control.connection);
     const ids = new Set(sinks.map(({ id }) => id));
     for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id);
-    this.#runs = sinks.filter(({ enabled }) => enabled).flatMap((sink) => this.#runOf(sink));
+    const isServed = ({ workspaceId }: SinkRecord) => this.#owned?.has(workspaceId) ?? true;
+    this.#runs = sinks.filter((sink) => sink.enabled && isServed(sink)).flatMap((sink) => this.#runOf(sink));
     if (this.#thread === null && this.#runs.length === 0) return;
     this.#started().follow();
   }
@@ -225,6 +232,7 @@ export class Sinks implements AsyncDisposable {
     const { control } = this.#parts.acts;
     try {
       await this.#write();
+      await this.#followOwnership();
       if (control.generation.current === this.#generation) return;
       // Read before the database: a change in between then shows as another generation.
       this.#generation = control.generation.current;
@@ -232,6 +240,22 @@ export class Sinks implements AsyncDisposable {
     } catch (error) {
       this.#parts.logger.error("cannot write the positions of sinks", { reason: messageOf(error) });
     }
+  }
+
+  /** Delivers what this node serves now, from where the node before it came to. */
+  async #followOwnership(): Promise<void> {
+    const { ownership, acts, pool } = this.#parts;
+    if (ownership.owned === null) return;
+    const sinks = listSinks(acts.control.connection).filter(({ enabled }) => enabled);
+    const owned = await ownership.owned([...new Set(sinks.map(({ workspaceId }) => workspaceId))]);
+    const before = this.#owned ?? new Set();
+    const begun = [...owned].filter((workspaceId) => !before.has(workspaceId));
+    if (begun.length === 0 && owned.size === before.size) return;
+    this.#owned = owned;
+    for (const { id, workspaceId } of sinks) if (!owned.has(workspaceId)) this.#states.delete(id);
+    // Opens their working copies, which the delivery reads.
+    pool.sweep(begun);
+    this.#follow();
   }
 
   async #write(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Removes expired entries from all workspaces, periodically. */
 import type { WorkspacePool } from "../threads/pool.ts";
+import type { Ownership } from "./nodes/ownership.ts";
 
 /** Time between two sweeps of all workspaces. Expired entries are hidden at once and removed by a sweep. */
 const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
@@ -16,6 +17,7 @@ export class Sweeper implements Disposable {
   constructor(
     private readonly list: () => string[],
     private readonly pool: WorkspacePool,
+    private readonly ownership: Ownership,
   ) {
     this.#timer = setTimeout(() => this.#begin(), FIRST_SWEEP_MS).unref();
   }
@@ -26,9 +28,20 @@ export class Sweeper implements Disposable {
   }
 
   #next(): void {
-    this.pool.sweep(this.#left.splice(0, WORKSPACES_AT_ONCE));
+    this.#sweep(this.#left.splice(0, WORKSPACES_AT_ONCE));
     const more = this.#left.length > 0;
     this.#timer = setTimeout(() => (more ? this.#next() : this.#begin()), more ? PAUSE_MS : SWEEP_INTERVAL_MS).unref();
+  }
+
+  #sweep(workspaceIds: string[]): void {
+    const { owned } = this.ownership;
+    if (owned === null) this.pool.sweep(workspaceIds);
+    // While the server cannot be asked, nothing can be removed either.
+    else
+      owned(workspaceIds).then(
+        (own) => this.pool.sweep([...own]),
+        () => {},
+      );
   }
 
   [Symbol.dispose](): void {

@@ -15,7 +15,7 @@ import { linkUrl, publicBase } from "../../daemon/link-url.ts";
 import { Failure } from "../../failure.ts";
 import type { Connection } from "../../store/connection.ts";
 import { ACTOR, administer, consult } from "../data-directory.ts";
-import { addCommonOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 interface LinkOptions {
@@ -54,10 +54,10 @@ export function addAccountCommands(program: Command, session: Session): void {
         .makeOptionMandatory(),
     )
     .action((options: { only: "on" | "off" }) => requireIssuer(session, options));
-  addCommonOptions(oidc, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
-  addCommonOptions(link, ["data_dir", "encryption_key_file", "listen", "hostnames", "tls", "seal_key"]);
-  addCommonOptions(operator, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
-  addCommonOptions(list, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(oidc, [...STORED, "hostnames", "seal_key"]);
+  addCommonOptions(link, [...STORED, "listen", "hostnames", "tls", "seal_key"]);
+  addCommonOptions(operator, [...STORED, "hostnames", "seal_key"]);
+  addCommonOptions(list, [...STORED]);
 }
 
 async function printLink(session: Session, options: LinkOptions): Promise<void> {

@@ -13,7 +13,7 @@ import { inquiryOf } from "../../threads/registry.ts";
 import type { Answer, Reply } from "../../workspace/contract.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, dateOrTime, type Session, wholeNumber } from "../session.ts";
+import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
 import { table } from "../terminal.ts";
 
 const MAX_EVENTS = 1_000;
@@ -48,7 +48,7 @@ export function addAudit(program: Command, session: Session): void {
     .option("--export <file>", "write an export to this file, which must not exist")
     .addOption(new Option("--format <format>", "the form of the export").choices(FORMATS).default("json"))
     .action((options: AuditOptions) => runAudit(session, options));
-  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(command, [...STORED, "seal_key"]);
 }
 
 function operationsOf(text: string): string[] {

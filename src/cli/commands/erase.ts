@@ -5,7 +5,7 @@ import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
 import { wholeText } from "../../long-text.ts";
 import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session, STORED } from "../session.ts";
 
 interface EraseOptions {
   workspace: string;
@@ -30,7 +30,7 @@ export function addErase(program: Command, session: Session): void {
     .option("--key <key>", "the key of the entry")
     .option("--prefix <prefix>", "or the prefix of the keys")
     .action((options: EraseOptions) => runErase(session, options));
-  addCommonOptions(erase, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(erase, [...STORED, "seal_key"]);
 }
 
 async function runErase(session: Session, options: EraseOptions): Promise<void> {

@@ -6,7 +6,7 @@ import { Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { administer, consult } from "../data-directory.ts";
-import { addCommonOptions, collect, type Session } from "../session.ts";
+import { addCommonOptions, collect, type Session, STORED } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 /** How long a rotated key stays valid by default. */
@@ -65,8 +65,7 @@ export function addKeyCommands(program: Command, session: Session): void {
     .description("revoke a key at once and for good")
     .argument("<key-id>", "the key's id (key_…), not the key")
     .action((keyId: string, options: object) => revokeKey(session, keyId, options));
-  for (const command of [create, list, limit, rotate, revoke])
-    addCommonOptions(command, ["data_dir", "encryption_key_file"]);
+  for (const command of [create, list, limit, rotate, revoke]) addCommonOptions(command, [...STORED]);
 }
 
 /** Returns a parser of times of at least `leastMs`. */

@@ -21,7 +21,7 @@ import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
 import { answered } from "../../workspace/operation.ts";
 import { consult, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
-import { addCommonOptions, dateOrTime, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, dateOrTime, type Session, STORED, settingsOf } from "../session.ts";
 
 interface PruneOptions {
   workspace: string;
@@ -48,7 +48,7 @@ export function addPrune(program: Command, session: Session): void {
     .option("--export <file>", "the export that holds these events")
     .option("--yes", "drop the events; without it, only say what would be dropped")
     .action((options: PruneOptions) => runPrune(session, options));
-  addCommonOptions(command, ["data_dir", "encryption_key_file", "seal_key", "sink_hold_days"]);
+  addCommonOptions(command, [...STORED, "seal_key", "sink_hold_days"]);
 }
 
 const DAY_MS = 86_400_000;

@@ -39,7 +39,7 @@ import { sealingKey } from "../../state/seals.ts";
 import { releaseClosed } from "../../store/closing.ts";
 import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
-import { addCommonOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session, STORED } from "../session.ts";
 
 /** After so many workspaces, their write-ahead logs are emptied. */
 const LOGS_AT_ONCE = 64;
@@ -57,7 +57,7 @@ export function addKeyInfo(program: Command, session: Session): void {
     .command("key-info")
     .description("show the public key that signs seals, which auditors need; it is not secret")
     .action((options: object) => showKeyInfo(session, options));
-  addCommonOptions(info, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(info, [...STORED, "seal_key"]);
 }
 
 export function addRotateSealKey(program: Command, session: Session): void {
@@ -67,7 +67,7 @@ export function addRotateSealKey(program: Command, session: Session): void {
     .description(ROTATE_DESCRIPTION)
     .option("--new-key <file>", "the new private key (Ed25519, PKCS #8 PEM), when seal_key is set")
     .action((options: RotateOptions) => rotateSealKey(session, options));
-  addCommonOptions(rotate, ["data_dir", "encryption_key_file", "seal_key"]);
+  addCommonOptions(rotate, [...STORED, "seal_key"]);
 }
 
 async function showKeyInfo(session: Session, options: object): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { listWorkspaces } from "../../control/workspaces.ts";
 import { administer, consult } from "../data-directory.ts";
-import { addCommonOptions, type Session } from "../session.ts";
+import { addCommonOptions, type Session, STORED } from "../session.ts";
 import { moment, table } from "../terminal.ts";
 
 export function addWorkspaceCommands(program: Command, session: Session): void {
@@ -16,8 +16,8 @@ export function addWorkspaceCommands(program: Command, session: Session): void {
     .command("list")
     .description("list all workspaces, oldest first")
     .action((options: object) => showWorkspaces(session, options));
-  addCommonOptions(create, ["data_dir", "encryption_key_file", "hostnames", "seal_key"]);
-  addCommonOptions(list, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(create, [...STORED, "hostnames", "seal_key"]);
+  addCommonOptions(list, [...STORED]);
 }
 
 async function createWorkspace(session: Session, options: { name: string }): Promise<void> {

@@ -74,6 +74,7 @@ export async function openNode({ settings, directory, control, service, clock, l
   );
   stack.defer(() => listener.close(DRAIN_MS));
   await cluster.join(settings.node_url ?? `https://${formatAddress(listener.address)}`);
+  service.ownership.owned = (workspaceIds) => cluster.owned(workspaceIds);
   const held = stack.move();
   return {
     before: (request, client, setPatience) => cluster.elsewhere(request, client, setPatience),
