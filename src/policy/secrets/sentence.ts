@@ -230,13 +230,17 @@ export const isJoinedWords = (token: string): boolean => JOINED_WORDS.test(token
 
 export const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 
+const LONGEST_JOINT = 8;
+
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!/\d/.test(text.slice(from, start))) return null;
   const token = Array.from(tokensIn(text, from, start)).at(-1);
   if (token === undefined || (token.start === from && from > 0)) return null;
   const written = text.slice(token.start, token.end);
-  const isOne = kind === "key" ? looksLikeKey(written, "") : looksChosen(written);
+  // "Hrom_75x as password": tied so closely, a word with a number will do.
+  const isClose = start - token.end <= LONGEST_JOINT && mayBeOne(written);
+  const isOne = kind === "key" ? looksLikeKey(written, "") : looksChosen(written) || isClose;
   return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
     ? token
     : null;
