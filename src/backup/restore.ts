@@ -26,8 +26,9 @@ import type { JsonObject } from "../json.ts";
 import { formatVerifierKey } from "../log/note.ts";
 import { restoredControlDetails } from "../log/restores.ts";
 import { LOG_RESTORE } from "../log/seal.ts";
-import type { Connection } from "../store/connection.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { AT_HOME, placeOf, settleAtHome } from "../store/place.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
@@ -161,6 +162,11 @@ async function restoreInto(
     await onDone(file.size);
   }
   const logs = await verifyAll(target, backup, manifest, onDone);
+  // Of a node, they were copies of what a server had.
+  for (const path of [target.control, ...manifest.workspaces.map((one) => workspaceFile(target, one.workspace_id))]) {
+    using database = openConnection(path, { encryptionKey: target.encryptionKey });
+    if (placeOf(database) !== AT_HOME) settleAtHome(database);
+  }
   const revokedAt = clock();
   const plan = await planControl(target, logs, manifest.created_at);
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };

@@ -3,10 +3,10 @@
  * the server yet, a commit is one of the file. `governd migrate` may move it either way between two transactions.
  */
 import type { Connection } from "../store/connection.ts";
+import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
 import type { Engine } from "../workspace/engine.ts";
 import type { Head } from "../workspace/head.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
-import { AT_HOME, LEAVING, placeOf } from "./place.ts";
 
 /** How long a transaction waits for the end of a move, ms, and how often it looks. */
 const PATIENCE_MS = 2_500;

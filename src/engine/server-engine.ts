@@ -5,6 +5,7 @@ import type { Connection } from "../store/connection.ts";
 import { checked } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { openMigrated } from "../store/migrate.ts";
+import { AT_HOME, placeOf } from "../store/place.ts";
 import { removeDatabase } from "../store/remove.ts";
 import type { Engine } from "../workspace/engine.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
@@ -15,7 +16,6 @@ import { NamespaceMissing, WorkingCopy } from "./copy.ts";
 import { HranaServer, ServerRefused } from "./hrana.ts";
 import { MovingEngine } from "./moving-engine.ts";
 import { Namespace, query } from "./namespace.ts";
-import { AT_HOME, placeOf } from "./place.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
 
 /** The namespace of the control database. */

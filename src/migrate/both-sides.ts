@@ -6,9 +6,9 @@ import { type DataDirectory, dataDirectory, foldersOf, workspaceFile } from "../
 import { makePrivateDirectory } from "../datadir/private-files.ts";
 import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
 import type { Namespace } from "../engine/namespace.ts";
-import { CLOSED_FORMAT } from "../engine/place.ts";
 import { openConnection } from "../store/connection.ts";
 import { openMigrated } from "../store/migrate.ts";
+import { CLOSED_FORMAT } from "../store/place.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 

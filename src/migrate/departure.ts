@@ -9,13 +9,13 @@
  */
 import type { Statement } from "../engine/hrana.ts";
 import { CREATE_COMMITS, type Namespace, query } from "../engine/namespace.ts";
-import { AT_HOME, LEAVING, placeOf } from "../engine/place.ts";
 import { FIRST_COMMIT } from "../engine/push.ts";
 import { type ReplicatedTable, statementsOf, type TableChanges } from "../engine/tables.ts";
 import { Failure } from "../failure.ts";
 import { openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { NEVER } from "../store/log-right.ts";
+import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
 import { Snapshot } from "./differences.ts";
 import { Journal, type Progress } from "./journal.ts";
 

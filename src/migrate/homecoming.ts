@@ -7,12 +7,12 @@
 import { existsSync } from "node:fs";
 import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
 import type { Namespace } from "../engine/namespace.ts";
-import { AT_HOME, CLOSED_FORMAT, placeOf } from "../engine/place.ts";
 import { Failure } from "../failure.ts";
 import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { NEVER } from "../store/log-right.ts";
 import { type Migration, NewerDatabase, openMigrated } from "../store/migrate.ts";
+import { AT_HOME, CLOSED_FORMAT, placeOf, settleAtHome } from "../store/place.ts";
 import { syncPath } from "../store/sync.ts";
 
 /** How often the namespace may be written to between the moment when the copy is current and that when writers wait. */
@@ -74,6 +74,6 @@ async function close(namespace: Namespace, number: number, format: number): Prom
 /** The copy may be written without a sync; a database is on the disk. */
 function settle(connection: Connection, database: string): void {
   for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncPath(path);
-  connection.exec(`PRAGMA application_id = ${AT_HOME}`);
+  settleAtHome(connection);
   connection.exec("COMMIT");
 }

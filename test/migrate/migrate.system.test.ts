@@ -1,6 +1,6 @@
 /** Workspaces move to a libSQL server and back while they are used, by a command that is killed at any moment. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { namespaceOf } from "../../src/engine/server-engine.ts";
 import { GOVERND, governdProcess } from "../cli/governd-process.ts";
@@ -14,7 +14,7 @@ import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { flagsFor } from "../support/engine.ts";
 import { LIBSQL_SERVER, LibsqlServer, texts } from "../support/libsql-server.ts";
-import { PROCESS_TEST_MS } from "../temporary.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
@@ -153,6 +153,22 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     });
     expect((await workspace.view.verify()).problems).toEqual([]);
     expect(workspace.view.eventsAfter(-1).map(({ operation }) => operation)).toContain("data.write");
+  });
+
+  test("a backup of a node is restored as a directory that needs no server", async () => {
+    await using server = await LibsqlServer.start();
+    await using daemon = await TestDaemon.start({ engine: "embedded", flags: flagsFor(server) });
+    const workspace = await daemon.workspace();
+    await workspace.client.write("a", "k", "v");
+    using directory = temporaryDirectory();
+    const backup = await governdProcess(["backup", directory.join("backups"), "--json", "--data-dir", daemon.dataDir]);
+    expect({ code: backup.code, err: backup.err }).toEqual({ code: 0, err: "" });
+    const restored = directory.join("restored");
+    const [name = ""] = readdirSync(directory.join("backups"));
+    expect((await governdProcess(["restore", directory.join("backups", name), "--data-dir", restored])).code).toBe(0);
+    const listed = await governdProcess(["workspace", "list", "--json", "--data-dir", restored]);
+    expect({ code: listed.code, err: listed.err }).toEqual({ code: 0, err: "" });
+    expect(listed.out).toContain(workspace.id);
   });
 
   test("a namespace that others use is left alone", async () => {

@@ -50,7 +50,8 @@ const listAgents = inquiry("agent.list", {
   },
   async record(_tx, context, input, { agents, next }) {
     const { prefix, contains } = input;
-    const policies = context.agents.policiesOf(null);
+    // Also where no agent was looked for since the workspace was opened.
+    const policies = context.agents.policiesOf(await context.agents.find(null));
     const asked = contains === undefined ? {} : recorded("contains", contains, policies);
     const details = { ...recorded("prefix", prefix, policies), ...asked, count: agents.length };
     return answered(null, details, listBody("agent.list", input, agents, next));

@@ -2,7 +2,7 @@
  * Where the truth about a database is, which its file says in its header (SQLite's `application_id`): in the file itself, on
  * a server of whose database it is a copy, or on its way there.
  */
-import type { Connection } from "../store/connection.ts";
+import type { Connection } from "./connection.ts";
 
 /** The file is the database. */
 export const AT_HOME = 0;
@@ -13,3 +13,6 @@ export const LEAVING = -1;
 export const CLOSED_FORMAT = 2 ** 31 - 1;
 
 export const placeOf = (connection: Connection): number => connection.value<number>("PRAGMA application_id") as number;
+
+/** The file is the database from now on. */
+export const settleAtHome = (connection: Connection): void => connection.exec(`PRAGMA application_id = ${AT_HOME}`);
