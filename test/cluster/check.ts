@@ -7,7 +7,7 @@
 
 import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
-import type { Call, Wish } from "./history.ts";
+import { type Call, isPersonal, type Wish } from "./history.ts";
 import { Model, type TrailEvent } from "./model.ts";
 
 /** A request and its events. */
@@ -118,7 +118,8 @@ function signaturesOf(wish: Wish): string[] {
     case "write":
       return [
         signature(digestOf(wish), "allowed"),
-        signature(wish.key, wish.condition === null ? "blocked" : "conflict"),
+        ...(wish.condition === null ? [] : [signature(wish.key, "conflict")]),
+        ...(isPersonal(wish.value) ? [signature(wish.key, "blocked")] : []),
       ];
     case "batch":
       return wish.entries.slice(0, 1).map((entry) => signature(digestOf(entry), "allowed"));
