@@ -3,7 +3,7 @@
  * base32, 26 characters. Ids that one source creates in the same millisecond still sort in order of creation.
  */
 
-type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid";
+type IdPrefix = "ws" | "usr" | "key" | "cp" | "aud" | "ses" | "inv" | "snk" | "wid" | "pky";
 
 /** Milliseconds since the Unix epoch. */
 export type Clock = () => number;

@@ -617,6 +617,8 @@ export const OPERATIONS = {
   "account.begin_totp": { ...OWN_ACCOUNT, ocsf: "account.other", did: "started a second factor" },
   "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },
   "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
+  "account.add_passkey": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "added a passkey" },
+  "account.remove_passkey": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "removed a passkey" },
   "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
   "account.create_workspace": {
     ...OWN_ACCOUNT,

@@ -31,6 +31,7 @@ export const PROBLEMS = {
   key_not_found: [404, "API key not found"],
   sink_not_found: [404, "Sink not found"],
   session_not_found: [404, "Session not found"],
+  passkey_not_found: [404, "Passkey not found"],
   link_not_found: [404, "The link is not valid"],
   method_not_allowed: [405, "Method not allowed"],
   request_timeout: [408, "The body came too slowly"],

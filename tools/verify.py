@@ -2619,6 +2619,7 @@ CONTROL_SCHEMAS = {
     6: "a5f76e16991f89b91360420e0868bb87e1fbcead6f69a287d77442005b18dd92",
     7: "664f9c49d3a0e162ecf65cfa7c6a3791e35d2af3fdb229c90dc6ec5c6fc5261a",
     8: "29b0073c5825e2cd42b7fc0c7625d8ffa7271ac3b6f736b237de7346e07a7d88",
+    9: "2cba19c368b779a1a4f1c1c49893a3780d887410f1e20092ed3e953ac197ac4c",
 }
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
@@ -2857,7 +2858,8 @@ def finish_act(rows, changes):
 # Changes of rows that no event states.
 UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
                      "renameAccount", "endOtherSessions", "forgetDevices", "addSink", "changeSink", "removeSink", "issueRole",
-                     "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions"}
+                     "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions", "addPasskey",
+                     "removePasskey", "dropPasskeys"}
 
 
 def check_control(db, logs, backup_time, again):

@@ -7,6 +7,7 @@ import { ACCOUNTS, insertAccount } from "./accounts/accounts.ts";
 import { IDENTITIES, type IdentityRecord } from "./accounts/identities.ts";
 import { LINKS, type LinkRecord, USABLE } from "./accounts/links.ts";
 import { MEMBERS, type NewMember, type Role } from "./accounts/members.ts";
+import { PASSKEYS, type PasskeyRecord, removePasskeyRow } from "./accounts/passkey-records.ts";
 import { KEYS, type KeyRecord } from "./keys.ts";
 import { changeSink, SINKS, type SinkRecord } from "./sinks/sinks.ts";
 import { changedOne } from "./table.ts";
@@ -73,6 +74,11 @@ const CHANGES = {
     setRecoveryCodes(connection, { id, digests: [] });
   },
   setRecoveryCodes,
+  addPasskey: (connection: Connection, passkey: PasskeyRecord) => PASSKEYS.insert(connection, passkey),
+  removePasskey: (connection: Connection, { accountId, id }: Named<{ accountId: string }>) =>
+    removePasskeyRow(connection, accountId, id),
+  dropPasskeys: (connection: Connection, { id }: Named) =>
+    void connection.run("DELETE FROM passkeys WHERE account_id = ?", [id]),
   /** These sessions may have ended by themselves. */
   endSession: (connection: Connection, { accountId, id }: Named<{ accountId: string }>) =>
     void connection.run("DELETE FROM sessions WHERE account_id = ? AND id = ?", [accountId, id]),

@@ -8,6 +8,7 @@ import secondFactor from "../../sql/control/005-second-factor-requirement.sql" w
 import commits from "../../sql/control/006-commits.sql" with { type: "text" };
 import sinks from "../../sql/control/007-sinks.sql" with { type: "text" };
 import issuer from "../../sql/control/008-issuer.sql" with { type: "text" };
+import passkeys from "../../sql/control/009-passkeys.sql" with { type: "text" };
 import { holdLock } from "../datadir/file-lock.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { createPrivateFile } from "../datadir/private-files.ts";
@@ -41,6 +42,7 @@ export const CONTROL_MIGRATIONS: readonly string[] = [
   commits,
   sinks,
   issuer,
+  passkeys,
 ];
 
 /** The control database with the counter that tells other processes of its changes. */

@@ -1,13 +1,13 @@
 /** The issuers that the settings name: the one that people sign in by, and those of workloads. */
+import type { Waiting } from "../control/accounts/waiting.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { Workloads } from "../control/workloads.ts";
 import { isWorkspace } from "../control/workspaces.ts";
 import { Failure, readText } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import type { Clock } from "../ids.ts";
-import type { Flows } from "../oidc/flows.ts";
 import type { RoleRules } from "../oidc/group-roles.ts";
-import { Issuer } from "../oidc/issuer.ts";
+import { Issuer, type WaitingFlow } from "../oidc/issuer.ts";
 import type { IssuerRefused, IssuerUnavailable } from "../oidc/refused.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
@@ -19,7 +19,7 @@ import type { Logger } from "./logger.ts";
  */
 export function signInIssuer(
   { settings, clock, logger }: { settings: Settings; clock: Clock; logger: Pick<Logger, "warn"> },
-  flows: Flows,
+  flows: Waiting<WaitingFlow>,
 ): AccountDeps["oidc"] {
   const named = issuerOf(settings, clock);
   if (named === null) return null;

@@ -6,6 +6,7 @@ import { encryptStoredSecrets, FactorKey } from "../control/accounts/factor-key.
 import { FailedSignIns } from "../control/accounts/failed-sign-ins.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
+import { Waiting } from "../control/accounts/waiting.ts";
 import { recordInInstallation, settleActs } from "../control/acts.ts";
 import type { Authenticator } from "../control/authenticator.ts";
 import type { ControlDatabase } from "../control/database.ts";
@@ -25,7 +26,7 @@ import { type Clock, IdSource, RandomPool, systemClock } from "../ids.ts";
 import { databaseBytes } from "../metrics/storage.ts";
 import type { Tally } from "../metrics/workspaces.ts";
 import { isLoopback, Networks } from "../networks.ts";
-import { Flows } from "../oidc/flows.ts";
+import type { WaitingFlow } from "../oidc/issuer.ts";
 import { sealingOptions } from "../seals/options.ts";
 import type { SettingName, Settings } from "../settings/definitions.ts";
 import type { Address } from "../settings/values.ts";
@@ -221,7 +222,7 @@ function workspaceOptions(directory: DataDirectory, settings: Settings): Changea
 }
 
 /** What the routes of accounts need, whatever the settings are. */
-type ServiceAccounts = AccountDeps & { flows: Flows };
+type ServiceAccounts = AccountDeps & { flows: Waiting<WaitingFlow> };
 
 function appDeps(
   parts: ServiceParts & { workloads: Workloads },
@@ -304,7 +305,8 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
       issuerOnly: settings.oidc_only,
       caFile: settings.tls === "auto" ? directory.authority : null,
     },
-    flows: new Flows(random, () => performance.now()),
+    flows: new Waiting(random, () => performance.now()),
+    passkeys: new Waiting(random, () => performance.now()),
     oidc: null,
     findings: findingsFrom(pool, clock),
     upkeep: upkeepFrom(directory.root, pool.space, parts.watched),

@@ -21,6 +21,7 @@ import { entryActions } from "./account/entry-routes.ts";
 import { handleAction } from "./account/handle.ts";
 import { keyActions } from "./account/key-routes.ts";
 import { oidcActions } from "./account/oidc-routes.ts";
+import { passkeyActions } from "./account/passkey-routes.ts";
 import { selfActions } from "./account/self-routes.ts";
 import { workspaceActions } from "./account/workspace-routes.ts";
 import { publicPages } from "./documents/pages.ts";
@@ -51,6 +52,7 @@ export const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 export const actions: readonly Action[] = [
   ...entryActions,
   ...oidcActions,
+  ...passkeyActions,
   ...selfActions,
   ...workspaceActions,
   ...keyActions,

@@ -29,11 +29,19 @@ interface IssuerOptions {
 }
 
 /** What a sign-in needs again when the browser comes back. */
-export interface Flow {
+interface Flow {
   state: string;
   nonce: string;
   verifier: string;
   redirectUri: string;
+}
+
+/** A sign-in that waits for the browser to come back. */
+export interface WaitingFlow extends Flow {
+  /** The page to open afterwards. */
+  next: string;
+  /** The account that the identity is linked to; null for signing in. */
+  linkTo: string | null;
 }
 
 /** What the issuer says of somebody who signed in. Nobody is identified by anything but issuer and subject. */

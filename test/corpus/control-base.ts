@@ -148,6 +148,8 @@ function byIssuer(connection: Connection, account: string, workspaceId: string):
 /** What an account has that signed in with a second factor. */
 function signedIn(connection: Connection, account: string): void {
   connection.run("INSERT INTO recovery_codes VALUES (?, randomblob(32))", [account]);
+  const passkey = [`pky_${account.slice(4)}`, account, account];
+  connection.run("INSERT INTO passkeys VALUES (?, ?, 'phone', 'governd.example.org', ?, 'AA', 1, 1, NULL)", passkey);
   connection.run("INSERT INTO devices VALUES (randomblob(32), ?, 1)", [account]);
   connection.run("INSERT INTO sessions VALUES ('ses_' || ?, ?, randomblob(32), 1, 2, 3, '::1', 'Mozilla', NULL)", [
     account,

@@ -477,6 +477,7 @@ type StatedChange =
 const OTHER_CHANGES: Record<Exclude<Change[0], StatedChange>, true> = {
   ...({ addAccount: true, renameAccount: true, setPassword: true, beginTotp: true, confirmTotp: true } as const),
   ...({ dropTotp: true, setRecoveryCodes: true, endSession: true, endOtherSessions: true } as const),
+  ...({ addPasskey: true, removePasskey: true, dropPasskeys: true } as const),
   ...({ endIssuerSessions: true, forgetDevices: true, addSink: true, changeSink: true, removeSink: true } as const),
   ...({ issueRole: true, addIdentity: true, dropIdentity: true, chooseIssuerOnly: true } as const),
 };

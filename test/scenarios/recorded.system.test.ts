@@ -10,6 +10,13 @@ import { actions, apiRoutes } from "../../src/http/app.ts";
 import { MCP_PATHS } from "../../src/http/mcp/endpoint.ts";
 import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import {
+  AuthenticatorByHand,
+  byName,
+  madePasskey,
+  newChallenge,
+  signInChallenge,
+} from "../account/authenticator-by-hand.ts";
+import {
   Browser,
   freshEmail,
   invited,
@@ -176,6 +183,24 @@ const VISITS: Readonly<Record<string, () => Promise<Omit<Asked, "method" | "path
   disable_totp: async () => {
     const { browser, codes } = await withSecondFactor();
     return { by: browser, body: { password: PASSWORD, code: codes[0] } };
+  },
+  begin_passkey: async () => ({ by: (await colleague()).browser, body: { password: PASSWORD }, ...byName() }),
+  add_passkey: async () => {
+    const { browser: by } = await colleague();
+    const registered = await (await AuthenticatorByHand.make()).register(await newChallenge(by));
+    return { by, body: { name: "phone", ...registered }, ...byName() };
+  },
+  list_passkeys: async () => ({}),
+  remove_passkey: async () => {
+    const { browser: by } = await colleague();
+    const { id } = await madePasskey(by);
+    return { by, path: `/account/passkeys/${id}/remove`, body: { password: PASSWORD } };
+  },
+  begin_passkey_sign_in: async () => ({ by: new Browser(daemon), ...byName() }),
+  sign_in_by_passkey: async () => {
+    const { authenticator } = await madePasskey((await colleague()).browser);
+    const by = new Browser(daemon);
+    return { by, body: await authenticator.sign(await signInChallenge(by)), ...byName() };
   },
   accept_invitation: async () => {
     const { browser, accountId } = await colleague();

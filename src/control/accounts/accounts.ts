@@ -70,6 +70,12 @@ export function takeRecoveryCode(connection: Connection, id: string, digest: Uin
   return changedOne(connection, sql, [id, digest]);
 }
 
+/** Returns the digests of the recovery codes that are left, hex. */
+export const listRecoveryCodes = (connection: Connection, id: string): string[] =>
+  connection
+    .all<[Uint8Array]>("SELECT digest FROM recovery_codes WHERE account_id = ?", [id])
+    .map(([digest]) => new Uint8Array(digest).toHex());
+
 export function countRecoveryCodes(connection: Connection, id: string): number {
   return countOf(connection, "SELECT count(*) FROM recovery_codes WHERE account_id = ?", [id]);
 }

@@ -75,6 +75,11 @@ export class Attempts {
     return this.#take([[`address ${networkOf(address)}`, ADDRESS]]);
   }
 
+  /** @throws {Problem} `rate_limited` */
+  passkey(address: string): Attempt {
+    return this.#take([[`address ${networkOf(address)}`, ADDRESS]]);
+  }
+
   /** Counts a sign-up without a link. @throws {Problem} `rate_limited` */
   openSignUp(address: string): void {
     this.#take([[`sign-up ${networkOf(address)}`, SIGN_UP]]);

@@ -18,7 +18,7 @@ const MAX_ACCOUNTS = 20;
 
 /**
  * Why it failed: the wrong password or no such account, the wrong code, either of them of somebody who was signed in, too
- * many attempts, the right password while passwords are off, or what came from the issuer.
+ * many attempts, the right password while passwords are off, what came from the issuer, or a passkey.
  */
 export type FailureReason =
   | "password"
@@ -27,7 +27,8 @@ export type FailureReason =
   | "second_factor_again"
   | "rate_limited"
   | "issuer_only"
-  | "issuer";
+  | "issuer"
+  | "passkey";
 
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");

@@ -19,7 +19,7 @@ export const isIssuerOnly = (connection: Connection, setting: boolean): boolean 
 
 /** Reports whether an account may sign in with its password although passwords are off. */
 export const mayBreakGlass = (connection: Connection, account: AccountRecord): boolean =>
-  hasSecondFactor(account) && countOwned(connection, account.id) > 0;
+  hasSecondFactor(connection, account) && countOwned(connection, account.id) > 0;
 
 /** Stores the operator's choice. Nothing is recorded when it is so already. @throws {Failure} `busy` */
 export function chooseIssuerOnly(parts: ActParts, only: boolean, actor: string) {

@@ -58,7 +58,7 @@ export const FOUNDER = { role: "owner", requiresSecondFactor: false, locked: fal
  * The condition on an account that meets the requirement of a second factor. For an account without a password the issuer
  * is responsible: it must have said so at the last sign-in. A password alone is never enough.
  */
-const HAS_SECOND_FACTOR = `(a.totp_since IS NOT NULL OR a.password = '${NO_PASSWORD}' AND EXISTS
+const HAS_SECOND_FACTOR = `(a.totp_since IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = a.id) OR a.password = '${NO_PASSWORD}' AND EXISTS
   (SELECT 1 FROM identities i WHERE i.account_id = a.id AND i.multi_factor = 1))`;
 
 type MembershipRow = readonly [

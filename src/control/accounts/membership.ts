@@ -55,7 +55,7 @@ export function requireSecondFactor(parts: AccountParts, actor: string, id: stri
     const membership = requireOwner(parts, actor, id);
     if (membership.requiresSecondFactor === required) return { event: null };
     const account = findAccount(parts.control.connection, actor);
-    if (required && account !== undefined && !hasSecondFactor(account)) {
+    if (required && account !== undefined && !hasSecondFactor(parts.control.connection, account)) {
       throw new Problem(
         "second_factor_missing",
         "Turn on a second factor of your own first (POST /account/totp), or you would lose access.",

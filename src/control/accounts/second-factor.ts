@@ -5,11 +5,13 @@
 import { Secret, TOTP } from "otpauth";
 import type { AccountEventName } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
+import type { Connection } from "../../store/connection.ts";
 import { act, INSTALLATION, type Recorded } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { makeRecoveryCode, recoveryCodeDigest } from "../secret.ts";
-import { type AccountRecord, findAccount, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
+import { type AccountRecord, findAccount, listRecoveryCodes, takeRecoveryCode, takeTotpStep } from "./accounts.ts";
 import { type AccountParts, ownEvent } from "./parts.ts";
+import { countPasskeys } from "./passkey-records.ts";
 
 /** Recovery codes of one account. */
 const RECOVERY_CODES = 10;
@@ -23,8 +25,11 @@ const wrongCode = () =>
 
 const notOn = () => new Problem("totp_off", "There is no second factor. Start one with POST /account/totp first.");
 
-/** Reports whether the account requires a second factor. */
-export const hasSecondFactor = (account: AccountRecord): boolean => account.totpSince !== null;
+/** Reports whether a password alone does not sign in to the account. */
+export const hasSecondFactor = (connection: Connection, account: AccountRecord): boolean =>
+  hasTotp(account) || countPasskeys(connection, account.id) > 0;
+
+const hasTotp = (account: AccountRecord): boolean => account.totpSince !== null;
 
 /**
  * Accepts a code of the authenticator or a recovery code, and returns which it was. Each is accepted only once.
@@ -61,7 +66,7 @@ export async function beginSecondFactor(parts: AccountParts, account: AccountRec
   const key = new Secret({ buffer: new Uint8Array(parts.random.take(SECRET_BYTES)).buffer });
   const secret = key.base32;
   const { auditId } = await changed(parts, account, "account.begin_totp", (now) => {
-    if (hasSecondFactor(now)) {
+    if (hasTotp(now)) {
       throw new Problem("totp_on", "There is already a second factor. Disable it before you start another one.");
     }
     return [["beginTotp", { id: now.id, secret: parts.factorKey.encrypt(parts.control.connection, now.id, secret) }]];
@@ -86,7 +91,7 @@ function changed(
 /** Confirms a second factor with its first code. Returns the recovery codes, which are shown only once. */
 export async function confirmSecondFactor(parts: AccountParts, account: AccountRecord, code: string) {
   if (account.totpSecret === null) throw notOn();
-  if (hasSecondFactor(account)) throw new Problem("totp_on", "The second factor is already confirmed.");
+  if (hasTotp(account)) throw new Problem("totp_on", "The second factor is already confirmed.");
   const attempt = parts.attempts.code(account.id);
   if (!isCode(code) || !(await takeTotp(parts, account, code))) throw wrongCode();
   attempt.succeeded();
@@ -104,20 +109,33 @@ export async function confirmSecondFactor(parts: AccountParts, account: AccountR
 
 /** Returns new recovery codes, which are shown only once. The old ones are no longer valid. */
 export async function renewRecoveryCodes(parts: AccountParts, account: AccountRecord, code: string) {
-  if (!hasSecondFactor(account)) throw notOn();
+  const { connection } = parts.control;
+  if (!hasSecondFactor(connection, account)) throw notOn();
   await takeCode(parts, account, code);
   const codes = newCodes(parts);
   const { auditId } = await changed(parts, account, "account.renew_codes", (now) => {
-    if (!hasSecondFactor(now)) throw notOn();
+    if (!hasSecondFactor(connection, now)) throw notOn();
     return [["setRecoveryCodes", { id: now.id, digests: digestsOf(codes) }]];
   });
   return { codes, auditId };
 }
 
 export async function endSecondFactor(parts: AccountParts, account: AccountRecord, code: string): Promise<Recorded> {
-  if (!hasSecondFactor(account)) throw notOn();
+  if (!hasTotp(account)) throw notOn();
   await takeCode(parts, account, code);
-  return await changed(parts, account, "account.disable_totp", ({ id }) => [["dropTotp", { id }]]);
+  const { connection } = parts.control;
+  return await changed(parts, account, "account.disable_totp", ({ id }) => {
+    const off: Change = ["dropTotp", { id }];
+    if (countPasskeys(connection, id) === 0) return [off];
+    // Passkeys stay, and so do the codes for when they are lost.
+    return [off, ["setRecoveryCodes", { id, digests: listRecoveryCodes(connection, id) }]];
+  });
+}
+
+/** Returns recovery codes for an account that has none, and the change that stores them. */
+export function firstFactorCodes(parts: AccountParts, id: string): { codes: string[]; change: Change } {
+  const codes = newCodes(parts);
+  return { codes, change: ["setRecoveryCodes", { id, digests: digestsOf(codes) }] };
 }
 
 function newCodes({ random }: AccountParts): string[] {

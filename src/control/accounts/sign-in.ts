@@ -71,7 +71,7 @@ function refuseWhenIssuerOnly({ control: { connection }, issuerOnly }: AccountPa
 interface Proof {
   /** The device's secret, when it signed in to this account before. */
   device: string | null;
-  factor: "totp" | "recovery_code" | null;
+  factor: "totp" | "recovery_code" | "passkey" | null;
 }
 
 /** Checks credentials. @throws {Problem} when they are wrong */
@@ -88,13 +88,13 @@ async function authenticated(
   const right = await passwords.verify(credentials.password, account?.password ?? null);
   if (account === undefined || !right) throw wrongPassword();
   let factor: Proof["factor"] = null;
-  if (hasSecondFactor(account)) {
+  if (hasSecondFactor(control.connection, account)) {
     // The password was correct. From here on, only codes are counted.
     attempt.succeeded();
     if (credentials.code === null) {
       throw new Problem(
         "second_factor_required",
-        "Also send `code`: the code of the authenticator, or a recovery code.",
+        "Also send `code`: the code of the authenticator, or a recovery code. With a passkey: POST /account/sign-in/passkey.",
         { param: "code" },
       );
     }
@@ -104,6 +104,21 @@ async function authenticated(
   if (findAccount(control.connection, account.id)?.password !== account.password) throw wrongPassword();
   if (factor === null) attempt.succeeded();
   return { device, factor };
+}
+
+/**
+ * Begins a session for somebody who proved who they are without a password.
+ * @throws {Problem} `issuer_only`
+ */
+export async function startSession(parts: AccountParts, account: AccountRecord, factor: "passkey", origin: Origin) {
+  const device = knownDevice(parts.control.connection, account.email, origin.device);
+  try {
+    refuseWhenIssuerOnly(parts, account);
+  } catch (error) {
+    await parts.failures.failed(origin.address, account.id, "issuer_only");
+    throw error;
+  }
+  return await begunFor(parts, account, { device, factor }, origin);
 }
 
 /** Records a sign-in and begins its session. */
@@ -205,6 +220,9 @@ export function endSessions(
   });
 }
 
+/** The changes that end every second factor. */
+const DROPPED_FACTORS = ["dropTotp", "dropPasskeys"] as const;
+
 /**
  * Sets a password with a link of the command line and ends all sessions.
  * @throws {Problem} `invalid_request` for a common password, `link_not_found`, `rate_limited`, `unavailable`
@@ -230,7 +248,7 @@ export async function resetPassword(parts: AccountParts, wish: { token: string; 
       changes: [
         ["takeLink", { id: link.id, by: accountId, at }],
         ["setPassword", { id: accountId, password, at }],
-        ...(link.dropsTotp ? [["dropTotp", { id: accountId }] satisfies Change] : []),
+        ...(link.dropsTotp ? DROPPED_FACTORS.map((kind): Change => [kind, { id: accountId }]) : []),
         ["endOtherSessions", { accountId, keep: null }],
         ["forgetDevices", { id: accountId }],
       ],

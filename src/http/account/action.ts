@@ -2,11 +2,12 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { findMembership, type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
+import type { PasskeyChallenge } from "../../control/accounts/passkeys.ts";
 import type { SignedIn } from "../../control/accounts/session-keeper.ts";
+import type { Waiting } from "../../control/accounts/waiting.ts";
 import type { JsonObject } from "../../json.ts";
-import type { Flows } from "../../oidc/flows.ts";
 import type { RoleRules } from "../../oidc/group-roles.ts";
-import type { Issuer } from "../../oidc/issuer.ts";
+import type { Issuer, WaitingFlow } from "../../oidc/issuer.ts";
 import type { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import type { ActivityInterval } from "../../operation-facts.ts";
 import type { EventName } from "../../operations.ts";
@@ -27,11 +28,13 @@ export interface AccountDeps {
   upkeep(): Promise<JsonObject>;
   /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
+  /** Passkeys that browsers are asked for. */
+  passkeys: Waiting<PasskeyChallenge>;
   /** The issuer that people can sign in by; null without one. */
   oidc: {
     issuer: Issuer;
     rules: RoleRules;
-    flows: Flows;
+    flows: Waiting<WaitingFlow>;
     /** Called when the issuer failed, or what came from it was refused. */
     onTrouble(error: IssuerRefused | IssuerUnavailable): void;
   } | null;

@@ -16,7 +16,7 @@ import { publicAction } from "./action.ts";
 import * as schema from "./schema.ts";
 import { showAccount, showSignedIn, showWorkspace } from "./show.ts";
 
-function cookiesOf({ token, device }: BegunSession): string[] {
+export function cookiesOf({ token, device }: BegunSession): string[] {
   return [setSession(token, SESSION_LIFETIME_MS / 1_000), setDevice(device)];
 }
 

@@ -9,8 +9,8 @@ import {
 import type { Origin } from "../../control/accounts/parts.ts";
 import { ISSUER_SESSION_LIFETIME_MS } from "../../control/accounts/sessions.ts";
 import { confirmPassword } from "../../control/accounts/sign-in.ts";
-import { FLOW_MS, type WaitingFlow } from "../../oidc/flows.ts";
-import type { Identity } from "../../oidc/issuer.ts";
+import { WAITING_MS } from "../../control/accounts/waiting.ts";
+import type { Identity, WaitingFlow } from "../../oidc/issuer.ts";
 import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { clearFlow, setDevice, setFlow, setSession } from "../pipeline/session.ts";
@@ -30,7 +30,7 @@ function issuerFrom({ oidc }: AccountDeps): SignInIssuer {
 /** Sends the browser to the issuer. @throws {Problem} `unavailable` */
 async function sentToIssuer(oidc: SignInIssuer, base: string, to: Pick<WaitingFlow, "next" | "linkTo">) {
   const { url, flow } = await asked(oidc, () => oidc.issuer.begin(base + CALLBACK));
-  return { url, cookie: setFlow(oidc.flows.keep({ ...flow, ...to }), FLOW_MS / 1_000) };
+  return { url, cookie: setFlow(oidc.flows.keep({ ...flow, ...to }), WAITING_MS / 1_000) };
 }
 
 /** What is answered when the issuer fails, and when what came from it is refused. */

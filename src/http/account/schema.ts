@@ -88,12 +88,12 @@ export const NetworkNames = t.Array(NetworkName, {
 export const RoleName = wordOf(ROLES, "A role", { examples: ["auditor"] });
 export const ScopeName = wordOf(SCOPES, "A scope", { default: "full", examples: ["agent"] });
 
-const idOf = (prefix: string) =>
+export const idOf = (prefix: string) =>
   t.String({ pattern: `^${prefix}_`, examples: [`${prefix}_01jz8v6s3yf0abm5q2x9k7n4tc`] });
 const KeyId = idOf("key");
 
 /** Whatever name people gave. */
-const GivenName = t.String({ examples: Name.examples as string[] });
+export const GivenName = t.String({ examples: Name.examples as string[] });
 const GivenEmail = t.String({ examples: Email.examples as string[] });
 const GivenLabel = nullable(t.String({ examples: ["billing"] }));
 
@@ -121,7 +121,8 @@ export const AccountShape = shape("Account", {
   id: idOf("usr"),
   email: GivenEmail,
   name: GivenName,
-  totp: t.Boolean({ description: "Signing in needs a second factor." }),
+  totp: t.Boolean({ description: "Signing in with the password needs a code." }),
+  passkeys: { ...Count, description: "Passkeys. With one, the password alone does not sign in." },
   recovery_codes_left: Count,
   created_at: Time,
 });

@@ -5,9 +5,11 @@ import type { LinkRecord } from "../../control/accounts/links.ts";
 import { listMemberships, type MemberRecord, type Membership, type Role } from "../../control/accounts/members.ts";
 import { findOperator } from "../../control/accounts/operators.ts";
 import type { AccountParts } from "../../control/accounts/parts.ts";
+import { countPasskeys, type PasskeyRecord } from "../../control/accounts/passkey-records.ts";
 import { type SessionRecord, sessionEnd } from "../../control/accounts/sessions.ts";
 import { type KeyRecord, keyState } from "../../control/keys.ts";
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import type { PasskeyShape } from "./passkey-schema.ts";
 import type * as schema from "./schema.ts";
 
 export function showAccount({ control }: AccountParts, account: AccountRecord): Static<typeof schema.AccountShape> {
@@ -16,10 +18,19 @@ export function showAccount({ control }: AccountParts, account: AccountRecord): 
     email: account.email,
     name: account.name,
     totp: account.totpSince !== null,
+    passkeys: countPasskeys(control.connection, account.id),
     recovery_codes_left: countRecoveryCodes(control.connection, account.id),
     created_at: showTime(account.createdAt),
   };
 }
+
+export const showPasskey = (passkey: PasskeyRecord): Static<typeof PasskeyShape> => ({
+  id: passkey.id,
+  name: passkey.name,
+  host: passkey.rpId,
+  created_at: showTime(passkey.createdAt),
+  last_used_at: showTimeOrNull(passkey.lastUsedAt),
+});
 
 export function showSession(session: SessionRecord, currentId: string): Static<typeof schema.SessionShape> {
   return {

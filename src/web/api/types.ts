@@ -11,6 +11,7 @@ import type * as findings from "../../features/data/finding-schema.ts";
 import type * as data from "../../features/data/schema.ts";
 import type * as policies from "../../features/policies/schema.ts";
 import type * as sinks from "../../features/sinks/schema.ts";
+import type * as passkeys from "../../http/account/passkey-schema.ts";
 import type * as account from "../../http/account/schema.ts";
 
 export type { JsonObject } from "../../json.ts";
@@ -30,6 +31,10 @@ export type Account = Static<typeof account.AccountShape>;
 export type Session = Static<typeof account.SessionShape>;
 export type SignedIn = Static<typeof account.WhoAmI>;
 export type SignUpResult = Static<typeof account.SignedUpShape>;
+export type Passkey = Static<typeof passkeys.PasskeyShape>;
+export type PasskeyBegun = Static<typeof passkeys.PasskeyBegun>;
+export type PasskeyAsked = Static<typeof passkeys.PasskeyAsked>;
+export type PasskeyAdded = Static<typeof passkeys.PasskeyAdded>;
 export type TotpBegun = Static<typeof account.TotpBegun>;
 export type RecoveryCodes = Static<typeof account.RecoveryCodes>;
 

@@ -136,7 +136,14 @@ function Field(props: FieldProps & { children(control: Control): ComponentChildr
 /** The attributes of a text input that this dashboard uses; the library's own type is a union over all kinds. */
 interface InputAttributes {
   type?: "email" | "password";
-  autocomplete?: "name" | "username" | "current-password" | "new-password" | "one-time-code" | "off";
+  autocomplete?:
+    | "name"
+    | "username"
+    | "username webauthn"
+    | "current-password"
+    | "new-password"
+    | "one-time-code"
+    | "off";
   required?: boolean;
   autofocus?: boolean;
   spellcheck?: boolean;

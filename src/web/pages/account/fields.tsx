@@ -23,6 +23,7 @@ export function Code(field: Labelled) {
   return <TextField label="Code" {...field} autocomplete="one-time-code" required spellcheck={false} />;
 }
 
+/** The address of an account. The browser offers passkeys there, too, once a page asks for one. */
 export function Email(field: Labelled) {
-  return <TextField label="Email" {...field} type="email" autocomplete="username" required />;
+  return <TextField label="Email" {...field} type="email" autocomplete="username webauthn" required />;
 }

@@ -10,6 +10,7 @@ import { Badge, Time } from "../../ui/inline.tsx";
 import { say } from "../../ui/notices.tsx";
 import { Heading, Problem, Section, Show } from "../../ui/parts.tsx";
 import { NewPassword, Password } from "./fields.tsx";
+import { PasskeysSection } from "./passkeys.tsx";
 import { IssuerProblem } from "./sign-in.tsx";
 import { TotpSection } from "./totp.tsx";
 
@@ -21,6 +22,7 @@ export function SettingsPage() {
       <Heading title="Your account">{account.email}</Heading>
       <NameSection account={account} />
       <PasswordSection />
+      <PasskeysSection account={account} />
       <TotpSection account={account} />
       <IssuerSection />
       <SessionsSection />

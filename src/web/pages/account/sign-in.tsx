@@ -1,14 +1,18 @@
 /** Signing in, with the second factor when the account has one, and setting a new password with the operator's link. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { address, ask, isCode } from "../../api/client.ts";
+import { hasPasskeys, offersPasskeys, signInByPasskey } from "../../api/passkeys.ts";
+import { ApiProblem } from "../../api/problem.ts";
 import type { Account, SignedIn, Status } from "../../api/types.ts";
-import { useAsk } from "../../state/load.ts";
+import { useAction, useAsk } from "../../state/load.ts";
 import { go, place } from "../../state/router.ts";
 import { beginSession, resumeSession, session } from "../../state/session.ts";
+import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Door, LinkDoor } from "../../ui/door.tsx";
 import { Form, useFields } from "../../ui/field.tsx";
 import { say } from "../../ui/notices.tsx";
+import { Problem } from "../../ui/parts.tsx";
 import { Code, Email, NewPassword, Password } from "./fields.tsx";
 
 /** Returns the address to open after signing in, which is always one of the dashboard. */
@@ -125,12 +129,54 @@ export function SignInForm({ email = "", onSignedIn }: SignInFormProps) {
     }
   };
   return (
-    <Form onSubmit={signIn} submit="Sign in" at="door">
-      <Email {...field("email")} autofocus={email === ""} />
-      <Password label="Password" {...field("password")} autofocus={email !== ""} />
-      {needsCode && <Code {...field("code")} hint="Six digits of your authenticator, or a recovery code." autofocus />}
-    </Form>
+    <>
+      <Form onSubmit={signIn} submit="Sign in" at="door">
+        <Email {...field("email")} autofocus={email === ""} />
+        <Password label="Password" {...field("password")} autofocus={email !== ""} />
+        {needsCode && (
+          <Code
+            {...field("code")}
+            hint="Six digits of your authenticator, or a recovery code. Or use your passkey."
+            autofocus
+          />
+        )}
+      </Form>
+      {hasPasskeys() && <ByPasskey onSignedIn={onSignedIn} />}
+    </>
   );
+}
+
+/** Signing in with a passkey: by the button, or where the browser offers one for the mail address. */
+function ByPasskey({ onSignedIn }: Pick<SignInFormProps, "onSignedIn">) {
+  const offered = useRef<AbortController | null>(null);
+  const signIn = useAction(async () => {
+    // The browser has one request for a passkey at a time.
+    offered.current?.abort();
+    await onSignedIn(await signInByPasskey());
+  });
+  useEffect(() => {
+    const offer = new AbortController();
+    offered.current = offer;
+    void offeredPasskey(offer.signal).then((signedIn) => signedIn !== null && onSignedIn(signedIn));
+    return () => offer.abort();
+  }, []);
+  return (
+    <div class="stack">
+      <Button action={signIn}>Use a passkey</Button>
+      <Problem problem={signIn.problem} />
+    </div>
+  );
+}
+
+/** Returns who signed in with a passkey that the browser offered; null when nobody did. */
+async function offeredPasskey(signal: AbortSignal): Promise<SignedIn | null> {
+  try {
+    return (await offersPasskeys()) && !signal.aborted ? await signInByPasskey(signal) : null;
+  } catch (error) {
+    // The button shows what goes wrong. What is only offered disturbs nobody.
+    if (error instanceof ApiProblem || error instanceof DOMException) return null;
+    throw error;
+  }
 }
 
 export function ResetPage() {

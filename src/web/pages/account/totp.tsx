@@ -18,12 +18,12 @@ const QUIET_ZONE = 4;
 
 export function TotpSection({ account }: { account: Account }) {
   return (
-    <Section title="Second factor">
+    <Section title="Authenticator">
       <div class="card stack narrow-form">
         {account.totp ? (
           <>
             <p>
-              <strong>On.</strong> Signing in asks for a code of your authenticator.{" "}
+              <strong>On.</strong> Signing in with the password asks for a code of your authenticator.{" "}
               {counted(account.recovery_codes_left, "recovery code")} left.
             </p>
             <div class="row">
@@ -144,7 +144,7 @@ function Disable() {
 }
 
 /** Shows new recovery codes. Only then the account is loaded again, since the page behind changes with it. */
-function Codes({ codes }: { codes: readonly string[] }) {
+export function Codes({ codes }: { codes: readonly string[] }) {
   const close = useClose();
   const keep = () => {
     close();
