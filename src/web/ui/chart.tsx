@@ -188,6 +188,14 @@ const STEP = 4;
 const SPARK_HEIGHT = 20;
 const LEAST_SPARK_HEIGHT = 3;
 
+/** Returns bars as one path, since a list has many of these charts. */
+const barsOf = (hours: readonly number[], heightOfBar: (blocked: number) => number): string =>
+  hours
+    .map((blocked, at) => [at, heightOfBar(blocked)] as const)
+    .filter(([, height]) => height > 0)
+    .map(([at, height]) => `M${at * STEP} ${SPARK_HEIGHT}v${-height}h${BAR_WIDTH}v${height}z`)
+    .join("");
+
 /** What was blocked in each of the last hours, as small bars, the oldest hour first. */
 export function BlockedByHour({ hours }: { hours: readonly number[] }) {
   const most = Math.max(1, ...hours);
@@ -201,19 +209,13 @@ export function BlockedByHour({ hours }: { hours: readonly number[] }) {
       aria-label={inWords(hours)}
     >
       <title>{inWords(hours)}</title>
-      {hours.map((blocked, at) => {
-        const height = blocked === 0 ? 1 : Math.max(LEAST_SPARK_HEIGHT, (blocked / most) * SPARK_HEIGHT);
-        return (
-          <rect
-            key={at}
-            class={blocked === 0 ? "spark-none" : "spark-bar"}
-            x={at * STEP}
-            y={SPARK_HEIGHT - height}
-            width={BAR_WIDTH}
-            height={height}
-          />
-        );
-      })}
+      <path class="spark-none" d={barsOf(hours, (blocked) => (blocked === 0 ? 1 : 0))} />
+      <path
+        class="spark-bar"
+        d={barsOf(hours, (blocked) =>
+          blocked === 0 ? 0 : Math.max(LEAST_SPARK_HEIGHT, (blocked / most) * SPARK_HEIGHT),
+        )}
+      />
     </svg>
   );
 }

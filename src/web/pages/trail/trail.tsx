@@ -20,6 +20,9 @@ import { FILTER_NAMES, fitsHere, here, trailQuery, WINDOWS, WORDS } from "./filt
 import { CLOCKS, TrailRows } from "./rows.tsx";
 import { Views } from "./views.tsx";
 
+/** Rows of a page: as many as are replaced at once when much happens. */
+const PAGE_SIZE = 50;
+
 /** A query that looks through many events is continued until so many are found. */
 const ENOUGH = 50;
 
@@ -110,7 +113,7 @@ const MODE_CHOICES = [
 function Events() {
   // Fixed for the list, so that all its pages are pages of the same query.
   const [query] = useState(() => trailQuery(Date.now()));
-  const events = useList<AuditEvent>("/v1/audit", query);
+  const events = useList<AuditEvent>("/v1/audit", { ...query, limit: PAGE_SIZE });
   const open = place.value.query.get("event");
   const tail = useTail(events, fitsHere, open !== null);
   const found = events.data?.length ?? 0;

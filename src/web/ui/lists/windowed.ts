@@ -3,10 +3,10 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** Lists of so many rows are shown whole. */
-const WHOLE = 150;
+const WHOLE = 60;
 
 /** Rows that are kept above and below those in sight. */
-const AROUND = 30;
+const AROUND = 20;
 
 /** The height of a row until one is there, pixels. */
 const GUESS = 32;
