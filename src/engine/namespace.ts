@@ -32,7 +32,7 @@ export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
 const COMMITS_KEPT = 10_000;
 
 /** How long a group may take until its clients are told that nobody knows how it ended, ms. */
-const DEADLINE_MS = 2_500;
+const DEADLINE_MS = 2_000;
 /** How long one request may take at first, and at most, ms. */
 const FIRST_ATTEMPT_MS = 1_000;
 const LAST_ATTEMPT_MS = 10_000;
@@ -42,7 +42,7 @@ const ATTEMPT_MS_PER_BYTE = 1 / 2_000;
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 500;
 /** How long a read may take with all its attempts, ms. */
-const READ_DEADLINE_MS = 2_500;
+const READ_DEADLINE_MS = 2_000;
 
 /** What happened to a commit. */
 export type Outcome = "committed" | "stale" | "unknown";

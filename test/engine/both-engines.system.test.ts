@@ -9,9 +9,7 @@ import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** What changes rows in each way that there is. */
-const SOME = ["data", "checkpoints", "config", "retries", "batch", "expiry"].map(
-  (name) => `test/scenarios/${name}.system.test.ts`,
-);
+const SOME = ["data", "checkpoints", "retries", "retention"].map((name) => `test/scenarios/${name}.system.test.ts`);
 const ALL = ["test/scenarios", "test/http/daemon.system.test.ts", "test/mcp"];
 
 test.skipIf(LIBSQL_SERVER === null)("scenarios have the same outcomes on a libSQL server", async () => {
