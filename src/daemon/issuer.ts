@@ -3,7 +3,7 @@ import type { Waiting } from "../control/accounts/waiting.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { Workloads } from "../control/workloads.ts";
 import { isWorkspace } from "../control/workspaces.ts";
-import { Failure, readText } from "../failure.ts";
+import { Failure, messageOf, readText } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import type { Clock } from "../ids.ts";
 import type { RoleRules } from "../oidc/group-roles.ts";
@@ -25,7 +25,9 @@ export function signInIssuer(
   if (named === null) return null;
   const onTrouble = ({ reason, message }: IssuerRefused | IssuerUnavailable) =>
     logger.warn(message, { issuer: named.issuer.name, reason });
-  return { ...named, flows, onTrouble };
+  const onRolesLeft = (error: unknown) =>
+    logger.warn("some roles of the issuer's groups are given at the next sign-in only", { reason: messageOf(error) });
+  return { ...named, flows, onTrouble, onRolesLeft };
 }
 
 function issuerOf(settings: Settings, clock: Clock): { issuer: Issuer; rules: RoleRules } | null {

@@ -5,6 +5,8 @@ import { ControlDatabase } from "../../src/control/database.ts";
 import { findInstallation } from "../../src/control/workspaces.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { governdProcess } from "../cli/governd-process.ts";
+import { soon } from "../eventually.ts";
+import { administer } from "../support/administration.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -130,6 +132,30 @@ describe("somebody whom the issuer vouches for", () => {
     } finally {
       daemon.setClock(0);
     }
+  });
+
+  test("joins the first of many workspaces at once, and the others soon", async () => {
+    await administer(daemon.dataDir, async (administration) => {
+      for (let i = 0; i < 55; i++) await administration.createWorkspace(`many-${i}`);
+    });
+    issuer.who = { sub: "s-many", groups: [...PEOPLE, "team-a"] };
+    const person = new Visitor();
+    await person.signIn();
+    expect(Object.keys(await person.roles()).length).toBeGreaterThanOrEqual(50);
+    await soon(async () => expect(Object.keys(await person.roles())).toHaveLength(56));
+    // What an earlier sign-in still gives stops when the issuer no longer lets them in.
+    issuer.who = { sub: "s-out", groups: [...PEOPLE, "team-a"] };
+    const out = new Visitor();
+    await out.signIn();
+    const { id } = (await out.browser.get("/account")).json.account;
+    issuer.who = { sub: "s-out", groups: [] };
+    expect(await new Visitor().signIn()).toBe(problemPage("sign_in_failed"));
+    const members = (await owner.browser.get(`/account/workspaces/${owner.workspaceId}/members`)).json.data;
+    expect(members.some((member: { account_id: string }) => member.account_id === id)).toBe(false);
+    // A role that changes is right in every workspace when the sign-in is answered.
+    issuer.who = { sub: "s-many", groups: [...PEOPLE, "gov-auditors"] };
+    await person.signIn();
+    expect(new Set(Object.values(await person.roles()))).toEqual(new Set(["auditor"]));
   });
 
   test.each([-60, 60])("signs in although the issuer's clock is %d s off", async (clockS) => {

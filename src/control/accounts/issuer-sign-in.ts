@@ -18,7 +18,7 @@ import {
 } from "./accounts.ts";
 import { addressDetails } from "./failed-sign-ins.ts";
 import { findIdentity, type IdentityRecord, isIssued, listIdentities, noteFactors } from "./identities.ts";
-import { findMember, type Role } from "./members.ts";
+import { findMember, listMemberships, type Role } from "./members.ts";
 import { type AccountParts, type Origin, ownEvent } from "./parts.ts";
 import { beginSession, knownDevice } from "./session-keeper.ts";
 import { listSessions } from "./sessions.ts";
@@ -40,9 +40,12 @@ export async function signInByIssuer(parts: AccountParts, rules: RoleRules, iden
     );
   }
   const account = await accountOf(parts, identity, known, origin);
-  await giveRoles(parts, account.id, identity.issuer, roles);
-  return await begun(parts, account, identity, origin);
+  const { later } = await giveRoles(parts, account.id, identity.issuer, roles);
+  return { ...(await begun(parts, account, identity, origin)), later };
 }
+
+/** Workspaces that a sign-in joins before it is answered. Each takes some milliseconds. */
+const JOINED_AT_ONCE = 50;
 
 /** Returns the account of an identity, which the first sign-in makes. */
 async function accountOf(
@@ -100,14 +103,49 @@ function draftAccount(id: string, { issuer, subject, email, name }: Identity, cr
   };
 }
 
+/** Roles that are being given to an account. */
+interface Giving {
+  /** Another sign-in of the account has begun, whose groups count. */
+  isOver: boolean;
+  done: Promise<void>;
+}
+
+const GIVING = new Map<string, Giving>();
+
 /**
  * Gives an account the roles that its groups give, and takes back those that they gave before. A role that somebody gave
  * here, or the account's own workspace, stays as it is. This may leave a workspace without an owner: the issuer decides.
+ *
+ * What changes or ends is done when it returns. Of many workspaces to join, `later` joins the rest, unless the account signs
+ * in again meanwhile; null when there is none.
  */
-async function giveRoles(parts: AccountParts, accountId: string, issuer: string, roles: IssuedRoles): Promise<void> {
-  for (const { id } of listWorkspaces(parts.control.connection)) {
-    await giveRole(parts, { workspaceId: id, accountId }, issuer, roleIn(roles, id));
+async function giveRoles(parts: AccountParts, accountId: string, issuer: string, roles: IssuedRoles) {
+  const before = GIVING.get(accountId);
+  const giving: Giving = { isOver: false, done: Promise.resolve() };
+  GIVING.set(accountId, giving);
+  if (before !== undefined) {
+    before.isOver = true;
+    // What fails there is told to the sign-in that began it.
+    await before.done.catch(() => {});
   }
+  const { connection } = parts.control;
+  const present = new Map(listMemberships(connection, accountId).map(({ id, role }) => [id, role]));
+  const wrong = listWorkspaces(connection).filter(({ id }) => (present.get(id) ?? null) !== roleIn(roles, id));
+  const joins = wrong.filter(({ id }) => !present.has(id));
+  const give = async (workspaces: readonly { id: string }[]) => {
+    for (const { id } of workspaces) {
+      if (giving.isOver) return;
+      await giveRole(parts, { workspaceId: id, accountId }, issuer, roleIn(roles, id));
+    }
+  };
+  const run = (workspaces: readonly { id: string }[]): Promise<void> => {
+    giving.done = give(workspaces).finally(() => GIVING.get(accountId) === giving && GIVING.delete(accountId));
+    return giving.done;
+  };
+  await run([...wrong.filter(({ id }) => present.has(id)), ...joins.slice(0, JOINED_AT_ONCE)]);
+  const rest = joins.slice(JOINED_AT_ONCE);
+  if (rest.length > 0 && !giving.isOver) GIVING.set(accountId, giving);
+  return { later: rest.length === 0 ? null : () => run(rest) };
 }
 
 async function giveRole(

@@ -37,6 +37,8 @@ export interface AccountDeps {
     flows: Waiting<WaitingFlow>;
     /** Called when the issuer failed, or what came from it was refused. */
     onTrouble(error: IssuerRefused | IssuerUnavailable): void;
+    /** Called when some of many roles could not be given after a sign-in. The next one gives them. */
+    onRolesLeft(error: unknown): void;
   } | null;
 }
 

@@ -197,12 +197,13 @@ interface Finished {
 }
 
 /** Links the account that asked for it, or signs in. */
-async function finished(deps: AccountDeps, { rules }: SignInIssuer, { flow, identity, origin }: Finished) {
+async function finished(deps: AccountDeps, { rules, onRolesLeft }: SignInIssuer, { flow, identity, origin }: Finished) {
   if (flow.linkTo !== null) {
     const { auditId } = await linkIdentity(deps.parts, flow.linkTo, identity);
     return opens(flow.next, [clearFlow()], auditId);
   }
-  const { begun, auditId } = await signInByIssuer(deps.parts, rules, identity, origin);
+  const { begun, later, auditId } = await signInByIssuer(deps.parts, rules, identity, origin);
+  if (later !== null) void later().catch(onRolesLeft);
   const session = setSession(begun.token, ISSUER_SESSION_LIFETIME_MS / 1_000);
   return opens(flow.next, [session, setDevice(begun.device), clearFlow()], auditId);
 }
