@@ -305,8 +305,11 @@ describe("with oidc_only", () => {
     const { secret } = (await owner.browser.post("/account/totp", { password: PASSWORD })).json;
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     await owner.browser.post("/account/totp/confirm", { code: totp.generate() });
+    // The issuer is down all the while.
+    issuer.isDown = true;
     await daemon.restart(0, { oidc_only: true });
     try {
+      expect(await new Visitor().redirected("/account/oidc/start")).toBe(problemPage("unavailable"));
       expect((await signIn(member)).json.code).toBe("issuer_only");
       const timestamp = Date.now() + 30_000;
       daemon.setClock(30_000);
