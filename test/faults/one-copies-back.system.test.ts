@@ -84,6 +84,7 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   prune: works((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
   compact: waits(() => [[]]),
   rekey: refuses(() => [["--decrypt"]]),
+  migrate: refuses(() => [["--to", "embedded"]]),
   backup: works(({ temporary }) => [[temporary("backups")]]),
   restore: refuses(({ temporary }) => [[temporary("none")]]),
   check: works(() => [[]]),

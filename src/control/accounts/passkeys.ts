@@ -2,7 +2,6 @@
  * Passkeys (W3C Web Authentication): making one, signing in with one, removing one. The authenticator always verifies its
  * user, by a PIN, a finger or a face, so a passkey alone is two factors: it stands for password and code.
  */
-import { verifyAuthenticationResponse, verifyRegistrationResponse } from "@simplewebauthn/server";
 import { invalid, Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded } from "../acts.ts";
 import type { Change } from "../changes.ts";
@@ -12,6 +11,15 @@ import { countPasskeys, findPasskey, listPasskeys, markPasskeyUsed, type Passkey
 import { firstFactorCodes, hasSecondFactor } from "./second-factor.ts";
 import { startSession } from "./sign-in.ts";
 import type { Waiting } from "./waiting.ts";
+
+/**
+ * Imports the library when a passkey is checked first, since that takes a while, and before it the polyfill that a part of
+ * it needs. A bundler would not keep the order of two static imports.
+ */
+async function library() {
+  await import("reflect-metadata");
+  return import("@simplewebauthn/server");
+}
 
 /** The most passkeys of an account. */
 const MAX_PASSKEYS = 20;
@@ -99,6 +107,7 @@ export async function addPasskey(
 
 async function registered(made: NewPasskey, { rpId }: PasskeyChallenge, base: string) {
   const { credentialId: id, clientData: clientDataJSON, attestation: attestationObject } = made;
+  const { verifyRegistrationResponse } = await library();
   const { verified, registrationInfo } = await checked(() =>
     verifyRegistrationResponse({
       response: {
@@ -157,6 +166,7 @@ export async function signInByPasskey(
 
 async function signedCounter(passkey: PasskeyRecord, signed: PasskeySignature, base: string): Promise<number> {
   const { credentialId: id, clientData: clientDataJSON, authenticatorData, signature } = signed;
+  const { verifyAuthenticationResponse } = await library();
   const { verified, authenticationInfo } = await checked(() =>
     verifyAuthenticationResponse({
       response: {
