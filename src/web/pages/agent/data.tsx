@@ -219,6 +219,8 @@ function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<
   const items = entries.data ?? [];
   const { element, from, to, before, after } = useWindow<HTMLUListElement>(items.length);
   const order = place.value.query.get("sort") ?? "key";
+  // How many there are is not known before all are loaded (WAI-ARIA 1.2, aria-setsize).
+  const total = entries.hasMore ? -1 : items.length;
   const isWanted = entries.hasMore && (order !== "key" || to + ROWS_AHEAD >= items.length);
   const { more } = entries;
   useEffect(() => {
@@ -233,22 +235,30 @@ function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<
         </span>
       </div>
       <ul class="tree" aria-label="Entries" ref={element}>
-        {before > 0 && <li class="space" style={{ height: `${before}px` }} />}
+        {before > 0 && <li class="space" aria-hidden="true" style={{ height: `${before}px` }} />}
         {sorted(items, COLUMNS)
           .slice(from, to)
-          .map((item) => (
-            <Entry key={item.key} item={item} prefix={prefix} chosen={chosen} />
+          .map((item, at) => (
+            <Entry key={item.key} item={item} position={from + at + 1} total={total} prefix={prefix} chosen={chosen} />
           ))}
-        {after > 0 && <li class="space" style={{ height: `${after}px` }} />}
+        {after > 0 && <li class="space" aria-hidden="true" style={{ height: `${after}px` }} />}
       </ul>
     </>
   );
 }
 
-function Entry({ item, prefix, chosen }: Omit<TreeProps, "agentId"> & { item: EntryItem }) {
+interface EntryProps extends Omit<TreeProps, "agentId"> {
+  item: EntryItem;
+  /** Its place in the list, from 1 on: only the rows in sight are in the document. */
+  position: number;
+  /** How many the list has; -1 when that is not known. */
+  total: number;
+}
+
+function Entry({ item, position, total, prefix, chosen }: EntryProps) {
   const { key, size: bytes, updated_at, expires_at } = item;
   return (
-    <li>
+    <li aria-posinset={position} aria-setsize={total}>
       <a href={withQuery({ key })} aria-current={key === chosen ? "true" : undefined}>
         <span class="tree-name">{nameBelow(prefix, key)}</span>
         <span class="faint small nowrap">
