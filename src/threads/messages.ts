@@ -85,6 +85,7 @@ interface OperationMessage {
   principal: Principal;
   via?: Via;
   retry?: Retry;
+  lookedAt?: number;
   /** What the reader thread found, for an inquiry. */
   found?: JsonValue;
 }

@@ -144,10 +144,12 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     // The thread that writes is not asked, and the file may be one that its own checks refuse.
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
+    // Read first: what other nodes write while the lookup runs makes it out of date.
+    const lookedAt = this.#heads[this.#shard(workspaceId)]?.get(workspaceId)?.seq ?? -1;
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) {
-      const reply = await this.#record(request, result.found);
+      const reply = await this.#record(isScreened ? request : { ...request, lookedAt }, result.found);
       return reply.again && looks > 1 ? this.#performAhead(request, isScreened, looks - 1) : reply;
     }
     return this.#opened(workspaceId, result.reply);

@@ -20,7 +20,6 @@ import {
   isInquiry,
   isSuspendable,
   leavesNoTrace,
-  looksAhead,
   type OperationInputs,
   type OperationName,
   whatGrows,
@@ -84,8 +83,7 @@ export function jobOf<N extends OperationName>(request: OperationRequest<N>, fou
     ? compositeJobOf(request as OperationRequest<CompositeName>, found as JsonValue[] | undefined, limits)
     : singleJobOf(recordedOperation(request.name), request, found, limits);
   if (request.retry !== undefined) job.retry = request.retry;
-  if (found !== undefined && !("parts" in job) && (isInquiry(request.name) || looksAhead(request.input)))
-    job.looked = true;
+  if (request.lookedAt !== undefined && !("parts" in job)) job.lookedAt = request.lookedAt;
   return job as N extends CompositeName ? CompositeJob : Job;
 }
 

@@ -112,9 +112,10 @@ export class WriterThread {
    * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
   submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
-    const { name, principal, via, retry, partTexts = [] } = request;
+    const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
+    if (lookedAt !== undefined) rest += `,"lookedAt":${lookedAt}`;
     if (found !== undefined) rest += `,"found":${found}`;
     const isLong = partTexts.length > 1;
     const input =

@@ -76,6 +76,11 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   isAbandoned?: () => boolean;
   /** Absent without an `Idempotency-Key`. */
   retry?: Retry;
+  /**
+   * Of what another thread looked up before: the position of the newest event that the workspace was served up to when the
+   * lookup began, -1 when that is not known.
+   */
+  lookedAt?: number;
 }
 
 /** A request with an `Idempotency-Key`. The answer to its operation is stored, and is the answer to its repetitions. */

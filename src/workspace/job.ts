@@ -17,8 +17,11 @@ export interface Job<Prepared = unknown> {
   via?: Via;
   /** The id that the event will carry; without it, it gets a new one. */
   auditId?: string;
-  /** What it answers was looked up before its transaction, in a file that may have been behind a server. */
-  looked?: true;
+  /**
+   * Set when what it answers was looked up before its transaction, in a file that may have been behind a server: see
+   * `OperationRequest`.
+   */
+  lookedAt?: number;
   /** Set when its answer is to be stored, and is not run when there is one already. */
   retry?: Retry;
   /**

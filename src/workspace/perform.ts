@@ -148,7 +148,7 @@ export class WorkspaceWriter {
 
   #performNow(job: AnyJob, made: Preparation): MaybePromise<Reply> {
     if ("failure" in made) return made.failure;
-    if (this.#log.isRefreshed && "looked" in job) return LOOK_AGAIN;
+    if ("lookedAt" in job && this.#log.isOutOfDate(job.lookedAt)) return LOOK_AGAIN;
     if (!("parts" in job))
       return job.before === undefined
         ? this.#recorder.perform(job, made.prepared)

@@ -37,8 +37,8 @@ export class Transactions {
   failure: unknown;
   /** Whether the last transaction failed in such a way that a crash could bring it back. */
   isUnsure = false;
-  /** Whether the file was brought up to date for this transaction: what was read of it before is out of date. */
-  isRefreshed = false;
+  /** Where the log ended when the file was last brought up to date; -1 for a file that never is behind. */
+  #refreshedTo = -1;
   readonly workspaceId: string;
   #head: Head;
   #dataVersion = -1;
@@ -50,12 +50,23 @@ export class Transactions {
   ) {
     this.agents = new AgentDirectory(connection);
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
+    if (options.engine.begin !== null) this.#refreshedTo = this.#head.seq;
     connection.own?.watch("head", this.#head.hash);
   }
 
   /** The newest event, also while its transaction is open. */
   get head(): Head {
     return this.#head;
+  }
+
+  /**
+   * Whether the file was brought up to date after the workspace was served up to position `seq`, so what was read of the
+   * file at that time may lack what another node had written. Says where the log ends, so that the next lookup knows it.
+   */
+  isOutOfDate(seq: number): boolean {
+    if (seq >= this.#refreshedTo) return false;
+    this.options.onHead?.(this.#head);
+    return true;
   }
 
   /** Takes an event that was appended to the log and to an agent's chain. */
@@ -106,14 +117,15 @@ export class Transactions {
     let done: T;
     let isCommitting = false;
     try {
-      this.isRefreshed = engine.begin !== null && (await engine.begin());
-      if (this.isRefreshed) this.#dataVersion = -1;
+      const isRefreshed = engine.begin !== null && (await engine.begin());
+      if (isRefreshed) this.#dataVersion = -1;
       this.options.slice.begin();
       this.nowMs = this.options.clock();
       this.timestamp = new Date(this.nowMs).toISOString();
       this.connection.exec("BEGIN IMMEDIATE");
       this.#catchUp();
       const start = this.#head;
+      if (isRefreshed) this.#refreshedTo = start.seq;
       done = await work();
       await this.#writeHeads(start);
       isCommitting = true;
