@@ -246,7 +246,11 @@ const SETTINGS = {
     100,
     "how many namespaces the server keeps open (its --max-active-namespaces)",
   ),
-  replica_urls: fixed(webAddresses, [], "replicas that follow the server: a start requires a server that keeps what they follow on its disk"),
+  replica_urls: fixed(
+    webAddresses,
+    [],
+    "replicas that follow the server: a start requires a server that keeps what they follow on its disk",
+  ),
   node_url: fixed(webAddress, null, "where other nodes reach this one (default: node_listen)"),
   node_listen: fixed(
     address,

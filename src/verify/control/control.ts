@@ -20,9 +20,10 @@ import { differences, finish, isActOf, type PendingAct, pendingActs, type Stored
 
 /** What no event records, so that changes of it cannot be found. */
 const NOT_COVERED = [
-  "accounts: names, mail addresses, passwords and second factors",
+  "accounts: names, mail addresses, passwords, passkeys and other second factors",
   "sessions, recovery_codes, devices",
   "identities at an issuer, and which roles its groups gave",
+  "sinks: where they deliver, what, and how far each has come",
   "links that create an account or set a password, and invitations that the operator made",
   "api_keys.last_used_at, workspaces.created_at, when a founder joined",
   "the text of keys and invitations, and when acts were done, if an older version recorded them",
