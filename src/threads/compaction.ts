@@ -1,7 +1,7 @@
 /** Compaction of workspaces on the thread that owns them: in steps between groups of operations, so that none waits long. */
 import { statSync } from "node:fs";
 import type { SerialQueue } from "../serial-queue.ts";
-import { releaseClosed } from "../store/closing.ts";
+import { releaseSurely } from "../store/closing.ts";
 import { adoptDraft, afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { nextTurn, type Timer } from "../timer.ts";
@@ -77,10 +77,7 @@ export class Compaction {
     done.before = statSync(open.path(workspaceId)).size;
     open.drop(workspaceId);
     // The driver keeps the files of a closed connection open until its statements are collected.
-    releaseClosed();
-    await nextTurn();
-    Bun.gc(true);
-    await nextTurn();
+    await releaseSurely(nextTurn);
     done.trouble = adoptDraft(open.path(workspaceId), state, key);
     done.after = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
   }

@@ -12,7 +12,7 @@ import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
 import { isLocked, ownDataDirectory } from "../../datadir/lock.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { RandomPool, systemClock } from "../../ids.ts";
-import { releaseClosed } from "../../store/closing.ts";
+import { releaseSurely } from "../../store/closing.ts";
 import {
   adoptDraft,
   afterStep,
@@ -28,7 +28,6 @@ import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDriverError } from "../../store/damage.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { transact } from "../../store/transaction.ts";
-import { nextTurn } from "../../timer.ts";
 import { checkTail, readHead } from "../../workspace/head.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, wholeNumber } from "../session.ts";
@@ -56,8 +55,8 @@ const MOST_TRIES = 8;
 const RETRY_MS = 1_000;
 const POLL_MS = 100;
 const ID_BYTES = 16;
-/** Collections that release closed files: one alone may leave a file that the stack still seems to hold. */
-const COLLECTIONS = 3;
+/** The pause before each collection that releases closed files. */
+const RELEASE_MS = 30;
 /** How long another command may keep the daemon busy. */
 const MOST_WAIT_MS = 60_000;
 
@@ -176,7 +175,8 @@ async function replaceByCopy(directory: DataDirectory, id: string, total: number
       if (draft === "no_space") break;
       continue;
     }
-    await released();
+    // The copy cannot replace a file that this process has open.
+    await releaseSurely(() => Bun.sleep(RELEASE_MS));
     const adopted = await compact(id, draft.state);
     done.trouble = adopted.trouble;
     done.longestMs = Math.max(done.longestMs, adopted.longestMs);
@@ -184,16 +184,6 @@ async function replaceByCopy(directory: DataDirectory, id: string, total: number
     if (done.trouble !== "in_use" && done.trouble !== "written_to") break;
   }
   return done;
-}
-
-/** The copy cannot replace a file that this process has open. */
-async function released(): Promise<void> {
-  releaseClosed();
-  for (let i = 0; i < COLLECTIONS; i++) {
-    await Bun.sleep(POLL_MS / COLLECTIONS);
-    Bun.gc(true);
-  }
-  await nextTurn();
 }
 
 function resultOf(id: string, { before, after, longestMs, trouble }: Compacted, damage: string | null): Result {
