@@ -77,7 +77,9 @@ export class Compaction {
     done.before = statSync(open.path(workspaceId)).size;
     open.drop(workspaceId);
     // The driver keeps the files of a closed connection open until its statements are collected.
+    // From the event loop's timers and from its turns: what one stack seems to hold, another does not.
     await releaseSurely(nextTurn);
+    await releaseSurely(() => Bun.sleep(PAUSE_MS));
     done.trouble = adoptDraft(open.path(workspaceId), state, key);
     done.after = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
   }

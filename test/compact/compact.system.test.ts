@@ -166,7 +166,13 @@ test.each(formsOf(1))(
     await fill(daemon, made, "old-");
     await fill(daemon, made, "kept-");
     expect(await erase(made, "old-", words)).toMatchObject({ code: 0 });
-    const done = await governdProcess(["compact", made.workspace_id, "--data-dir", data, "--json", ...words]);
+    const compact = () => governdProcess(["compact", made.workspace_id, "--data-dir", data, "--json", ...words]);
+    let done = await compact();
+    // On a busy machine the daemon's own closed connection may last longer than the command waits. It says to try again.
+    for (let tries = 1; done.code === 1 && done.out.includes("try again later") && tries < 5; tries++) {
+      expect((await daemon.ask("/v1/data/read?agent_id=a&key=kept-7", { apiKey: made.api_key })).status).toBe(200);
+      done = await compact();
+    }
     expect(done).toMatchObject({ code: 0, err: "" });
     const [result] = done.json<Compacted>().workspaces;
     expect(result?.bytes_after).toBeLessThan(0.7 * (result?.bytes_before ?? 0));
