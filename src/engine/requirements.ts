@@ -7,6 +7,9 @@ import { CONTROL_NAMESPACE } from "./server-engine.ts";
 
 /** How long the server may take for one answer, ms. */
 const TIMEOUT_MS = 5_000;
+/** How long a start waits for a server that is just being restarted, or whose answers are lost, and how often it asks, ms. */
+const PATIENCE_MS = 5_000;
+const PAUSE_MS = 200;
 
 /** The first version that makes its replication log durable. */
 const FIRST_FOR_REPLICAS = [0, 24, 33] as const;
@@ -107,19 +110,27 @@ async function requireWriting({ url, authToken }: ServerOptions): Promise<void> 
 
 const unusable = (message: string, cause?: unknown): Failure => new Failure("engine_unusable", message, { cause });
 
+/** Runs a check, again while the server gives no answer. @throws {Failure} `engine_unusable` */
 async function explained(options: ServerOptions, check: () => Promise<void>): Promise<void> {
-  try {
-    await check();
-  } catch (error) {
+  const until = performance.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof NoAnswer) || performance.now() > until) throw explanation(options, error);
+    }
+    await Bun.sleep(PAUSE_MS);
+  }
+}
+
+function explanation(options: ServerOptions, error: unknown): unknown {
     if (error instanceof NoAnswer) {
-      throw unusable(
+      return unusable(
         `The libSQL server ${options.url} does not answer (${error.message}). Start it, or check engine_url.`,
         error,
       );
     }
-    if (error instanceof ServerRefused) throw unusable(whyRefused(error), error);
-    throw error;
-  }
+    return error instanceof ServerRefused ? unusable(whyRefused(error), error) : error;
 }
 
 /** What a status means that the server refuses with. */
