@@ -124,13 +124,13 @@ async function explained(options: ServerOptions, check: () => Promise<void>): Pr
 }
 
 function explanation(options: ServerOptions, error: unknown): unknown {
-    if (error instanceof NoAnswer) {
-      return unusable(
-        `The libSQL server ${options.url} does not answer (${error.message}). Start it, or check engine_url.`,
-        error,
-      );
-    }
-    return error instanceof ServerRefused ? unusable(whyRefused(error), error) : error;
+  if (error instanceof NoAnswer) {
+    return unusable(
+      `The libSQL server ${options.url} does not answer (${error.message}). Start it, or check engine_url.`,
+      error,
+    );
+  }
+  return error instanceof ServerRefused ? unusable(whyRefused(error), error) : error;
 }
 
 /** What a status means that the server refuses with. */
