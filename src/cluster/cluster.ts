@@ -4,7 +4,7 @@
  */
 import type { ControlDatabase } from "../control/database.ts";
 import { CACHE_MS, type SharedControl } from "../control/shared.ts";
-import { findWorkspace } from "../control/workspaces.ts";
+import { findInstallation, findWorkspace } from "../control/workspaces.ts";
 import { Problem } from "../problem.ts";
 import { repeat, type Timer } from "../timer.ts";
 import { SERVER_UNREACHABLE, Unreachable } from "../workspace/storage-failure.ts";
@@ -45,6 +45,11 @@ const CREDENTIALS = ["x-api-key", "authorization", "cookie"] as const;
 /** Requests that may be about a workspace. */
 const MAY_CONCERN_WORKSPACE = /^\/(v1|mcp|account)(\/|$)/;
 const OF_WORKSPACE = /^\/account\/workspaces\/(ws_[0-9a-z]{26})(\/|$)/;
+/**
+ * All other requests about accounts. The node that serves the log of the installation answers them, so one node counts
+ * attempts, and has the sign-ins that wait for an issuer or a passkey.
+ */
+const OF_ACCOUNTS = /^\/account(\/|$)/;
 
 export class Cluster implements AsyncDisposable {
   readonly #places: Places;
@@ -122,9 +127,11 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #workspaceOf(request: Request, pathname: string): Promise<string | null> {
+    const { connection } = this.parts.control;
     const [, named] = OF_WORKSPACE.exec(pathname) ?? [];
-    if (named === undefined) return this.parts.workspaceOf(request);
-    return findWorkspace(this.parts.control.connection, named) === undefined ? null : named;
+    if (named !== undefined) return findWorkspace(connection, named) === undefined ? null : named;
+    // Before its first event there is no account, and nothing to sign in to.
+    return OF_ACCOUNTS.test(pathname) ? (findInstallation(connection)?.id ?? null) : this.parts.workspaceOf(request);
   }
 
   async #sendTo(

@@ -9,6 +9,7 @@ import {
 import { MCP_PATHS } from "./mcp/endpoint.ts";
 import { OwnHosts } from "./own-hosts.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
+import { clientAddress, isOverHttps } from "./pipeline/trusted-proxy.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
@@ -33,7 +34,7 @@ interface ServerTls {
   clientCa?: string | null;
 }
 
-/** Comes before the application; `client`: the address of the request's peer. */
+/** Comes before the application; `client`: the address of the request's client. */
 export type Before = (
   request: Request,
   client: string | null,
@@ -110,6 +111,9 @@ export function startServer(
     isAbandoned: (request) => originalOf(request).signal.aborted,
     setPatience,
   });
+  /** It did not come through the TLS proxy that it should have come through; the application refuses it. */
+  const isPlain = ({ headers }: Request, peer: string | null) =>
+    deps.trustedProxies !== undefined && !isOverHttps(deps.trustedProxies, peer, headers);
   /** Only the application refuses it, and another node could not tell. */
   const isLedAstray = ({ url, headers }: Request) => {
     const [host, origin] = [headers.get("host"), headers.get("origin")];
@@ -119,8 +123,10 @@ export function startServer(
   const fetch = (request: Request) => {
     const routable = withRoutableHost(request);
     if (routable !== request) originals.set(routable, request);
-    if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
-    const answered = before(routable, peerOf(routable), (patient) => setPatience(routable, patient));
+    const peer = peerOf(routable);
+    if (before === undefined || isLedAstray(routable) || isPlain(routable, peer)) return app.fetch(routable);
+    const client = clientAddress(deps.trustedProxies, peer, routable.headers);
+    const answered = before(routable, client, (patient) => setPatience(routable, patient));
     return answered.then((found) => {
       if (found instanceof Response) return found;
       if (found !== routable) originals.set(found, originalOf(routable));

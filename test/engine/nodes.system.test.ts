@@ -1,6 +1,5 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { ServerEngine } from "../../src/engine/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
@@ -8,17 +7,10 @@ import { jobOf } from "../../src/threads/registry.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { Browser, signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
-import { flagsFor, serverOfDirectory } from "../support/engine.ts";
+import { serverOfDirectory } from "../support/engine.ts";
 import { LIBSQL_SERVER, type LibsqlServer, texts } from "../support/libsql-server.ts";
 import { anybody } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
-
-/** Another node than `first`, on its server and with its key. */
-function anotherNode(first: TestDaemon): Promise<TestDaemon> {
-  const seal_key = join(first.dataDir, "keys", "seal.key");
-  const flags = { ...flagsFor(first.server as LibsqlServer), seal_key };
-  return TestDaemon.start({ engine: "embedded", flags });
-}
 
 describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
   let [first, second]: TestDaemon[] = [];
@@ -26,7 +18,7 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
 
   beforeAll(async () => {
     first = await TestDaemon.start({ engine: "libsql-server" });
-    second = await anotherNode(first);
+    second = await first.anotherNode();
     workspace = await first.workspace();
   });
   afterAll(async () => {
@@ -118,7 +110,7 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
   });
 
   test("when a node stops, another one serves its workspaces at once", async () => {
-    const third = await anotherNode(first as TestDaemon);
+    const third = await (first as TestDaemon).anotherNode();
     const own = await (first as TestDaemon).workspace("own");
     const there = third.client(own.client.apiKey);
     expect((await there.post("/v1/data/write", { agent_id: "a", key: "k", value: "there" })).status).toBe(200);

@@ -76,6 +76,15 @@ export class TestDaemon implements AsyncDisposable {
     return new TestDaemon(directory, settings, log, launched, confidences, server);
   }
 
+  /** Starts another node on the libSQL server of this one, and with its seal key. */
+  anotherNode(flags: TestDaemonOptions["flags"] = {}): Promise<TestDaemon> {
+    const seal_key = join(this.dataDir, "keys", "seal.key");
+    return TestDaemon.start({
+      engine: "embedded",
+      flags: { ...flagsFor(this.server as LibsqlServer), seal_key, ...flags },
+    });
+  }
+
   get url(): string {
     return this.#launched.daemon.url;
   }

@@ -10,23 +10,23 @@ import { type Before, type RunningServer, startServer } from "../../http/server.
 import { Problem } from "../../problem.ts";
 import type { Address } from "../../settings/values.ts";
 
-/** Opens a port for other nodes. Many clients share a connection of a node. @throws as {@link startServer} */
+/**
+ * Opens a port for other nodes. The node that a request came to has looked at its proxies, and names its client.
+ * @throws as {@link startServer}
+ */
 export function serveNodes(
   { trustedProxies: _, ...deps }: Omit<AppDeps, "peerOf">,
   address: Address,
   { cert, key, ca }: NodeIdentity,
   before: Before,
 ): RunningServer {
-  return startServer(
-    { ...deps, addressRequestsPerSecond: 0 },
-    {
-      hostname: address.host,
-      port: address.port,
-      tls: { cert, key, clientCa: ca },
-      before,
-      clientOf: clientOfForwarded,
-    },
-  );
+  return startServer(deps, {
+    hostname: address.host,
+    port: address.port,
+    tls: { cert, key, clientCa: ca },
+    before,
+    clientOf: clientOfForwarded,
+  });
 }
 
 /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */

@@ -2,13 +2,14 @@
 import { familyOf, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 
-/**
- * Checks that a request came from a trusted proxy for an HTTPS client.
- * @throws {Problem} `https_required` when it did not
- */
-export function requireHttps(proxies: Networks, peer: string | null, headers: Headers): void {
+/** Reports whether a request came from a trusted proxy for an HTTPS client. */
+export const isOverHttps = (proxies: Networks, peer: string | null, headers: Headers): boolean =>
   // A chain of proxies would make a list; only the proxy that terminates TLS may set the header.
-  if (peer !== null && proxies.includes(peer) && headers.get("x-forwarded-proto") === "https") return;
+  peer !== null && proxies.includes(peer) && headers.get("x-forwarded-proto") === "https";
+
+/** @throws {Problem} `https_required` for a request that is not {@link isOverHttps} */
+export function requireHttps(proxies: Networks, peer: string | null, headers: Headers): void {
+  if (isOverHttps(proxies, peer, headers)) return;
   throw new Problem(
     "https_required",
     "Send the request over HTTPS. This daemon is reached through a TLS proxy, which must be among its trusted_proxies and send X-Forwarded-Proto: https.",
