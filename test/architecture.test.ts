@@ -90,6 +90,7 @@ const SHARED_LIST = [
   "trail-filter.ts",
   "policy/policies.ts",
   "policy/retention.ts",
+  "policy/checkpoint-schedule.ts",
   "policy/screening.ts",
   "policy/limits.ts",
   "policy/modes.ts",

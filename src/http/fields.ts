@@ -152,7 +152,7 @@ export const FilterField = field<JsonObject>(
     type: "object",
     additionalProperties: true,
     description:
-      "Conditions on the metadata, all of which must hold: members by name, each with a value or with an object of operators ($eq, $ne, $gt, $gte, $lt, $lte, $in, $exists).",
+      "Conditions on the metadata, all of which must hold: by name, a value or an object of operators ($eq, $ne, $gt, $gte, $lt, $lte, $in, $exists).",
     examples: [{ source: "chat", confidence: { $gte: 0.8 } }],
   },
   isJsonObject,

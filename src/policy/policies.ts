@@ -3,6 +3,7 @@
  * and shows policies in the dashboard reads this list. The dashboard bundles it, so it imports no detectors.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
+import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT, checkpointEvery, checkpointsKept } from "./checkpoint-schedule.ts";
 import { LIMITS, limits } from "./limits.ts";
 import type { AnySetting, ContentPolicy, Policy } from "./policy.ts";
 import { RETENTION, retention } from "./retention.ts";
@@ -38,6 +39,8 @@ export const POLICIES = {
     display: { label: "Block secrets", hint: "Keys, tokens, passwords, private keys.", badge: () => "blocks secrets" },
   }),
   [RETENTION]: retention,
+  [CHECKPOINT_EVERY]: checkpointEvery,
+  [CHECKPOINTS_KEPT]: checkpointsKept,
   screening,
   [LIMITS]: limits,
 } satisfies Readonly<Record<string, Policy<AnySetting>>>;

@@ -3,10 +3,11 @@ import { agentOperations, refusingSuspended } from "../features/agents/operation
 import { auditOperations } from "../features/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/proofs.ts";
 import { checkpointOperations } from "../features/checkpoints/operations.ts";
+import { keepSchedule } from "../features/checkpoints/schedule.ts";
 import { configOperations } from "../features/config/operations.ts";
 import { batchData } from "../features/data/batch.ts";
 import { dataOperations } from "../features/data/operations.ts";
-import { type Quota, refusingOverQuota } from "../features/data/quota.ts";
+import { hasRoom, type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { policyOperations } from "../features/policies/operations.ts";
 import { showEntries, showTile } from "../features/tlog/tiles.ts";
 import type { JsonValue } from "../json.ts";
@@ -31,6 +32,8 @@ import type { CompositeJob } from "../workspace/composite.ts";
 import { type Answer, isPerson, type OperationRequest, type Principal } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
 import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
+import type { WorkspaceWriter } from "../workspace/perform.ts";
+import { sweepWorkspace } from "../workspace/sweep.ts";
 
 /** What runs each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
@@ -72,6 +75,12 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
 interface Limits {
   quota?: Quota | null;
   space?: DiskSpace;
+}
+
+/** Removes what has ended in a workspace, and makes the checkpoints that are due, unless it may not grow. */
+export async function sweep(reader: Reader, writer: WorkspaceWriter, { quota = null, space }: Limits): Promise<void> {
+  await sweepWorkspace(reader, writer);
+  await keepSchedule(reader, writer, async () => !space?.isFull && (await hasRoom(reader, quota)));
 }
 
 /**

@@ -19,7 +19,7 @@ import { type Head, readHead } from "../workspace/head.ts";
 import { recordingJob } from "../workspace/job.ts";
 import { type AnyJob, WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
-import { expiryBefore, sweepWorkspace } from "../workspace/sweep.ts";
+import { expiryBefore } from "../workspace/sweep.ts";
 import { TimeSlice } from "../workspace/time-slice.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
@@ -41,7 +41,7 @@ import {
 } from "./messages.ts";
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { PartsAhead } from "./parts.ts";
-import { jobOf } from "./registry.ts";
+import { jobOf, sweep } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
@@ -257,7 +257,7 @@ export class WorkspaceThread {
     switch (message.kind) {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
-          await sweepWorkspace(open.connection, open.writer);
+          await sweep(open.connection, open.writer, { quota: this.options.quota, space: this.#space });
           // This also covers events that a crash or another process left unsealed.
           this.#sealing.note(workspaceId, open);
         });

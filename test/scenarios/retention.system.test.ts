@@ -1,5 +1,6 @@
 /** Retention: expired entries disappear from every operation at once; a sweep removes them with one event. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eventually } from "../eventually.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
@@ -29,6 +30,7 @@ beforeAll(async () => {
   }
   checkpoint = safety;
   await client.configure("a", { policies: { retention_days: 2 } });
+  await client.configure("keeper", { policies: { checkpoint_every_hours: 24 } });
   await moveTo(DAY_MS);
   await client.write("a", "young", "fresh words");
   await moveTo(2 * DAY_MS + 60_000);
@@ -85,6 +87,13 @@ test("is removed by a sweep, from history too, with one event", async () => {
   expect(json).toMatchObject({ actor: "system", agent_id: "a" });
   expect(Object.keys(json.details)).toEqual(["count"]);
   expect(json.details.count).toBeGreaterThanOrEqual(2);
+});
+
+test("makes the checkpoint of an agent that is due, as the daemon", async () => {
+  const made = () => workspace.view.eventsAfter(-1).filter(({ line }) => line === "keeper checkpoint.create ok");
+  await eventually("the sweep makes it", async () => made().length === 2);
+  const { json } = await client.get("/v1/checkpoints", { agent_id: "keeper" });
+  expect(json.data[0]).toMatchObject({ created_by: "system", label: null, entry_count: 2, config_version: "v1" });
 });
 
 test("agents without retention keep everything", async () => {

@@ -47,13 +47,7 @@ function formSchema(name: PolicyName, form: SettingForm): TSchema {
 }
 
 export const Policies = t.Unsafe<PolicyMembers>({
-  ...shape(
-    "Policies",
-    POLICY_SCHEMAS,
-    `The enforced section: an object of ${Object.keys(POLICY_SCHEMAS)
-      .join(", ")
-      .replace(/, (?=[^,]*$)/, " and ")}.`,
-  ),
+  ...shape("Policies", POLICY_SCHEMAS, "The enforced section: an object of policies."),
   examples: [FEW_POLICIES],
 });
 

@@ -88,6 +88,10 @@ async function refuse(reader: Reader, context: Context, input: Input, excess: Ex
   return refused(agent, "denied", details, { code: "quota_exceeded", detail: explain(excess), extra: { ...excess } });
 }
 
+/** Whether a workspace is within its quota of bytes. */
+export const hasRoom = async (reader: Reader, quota: Quota | null): Promise<boolean> =>
+  quota === null || quota.bytes === 0 || (await usedBytesPast(reader, quota.bytes, 0)) === null;
+
 function explain({ quota, limit, used }: Excess): string {
   return quota === "entries"
     ? `The workspace holds ${used} of ${limit} entries. Delete some, or ask the operator for a larger quota_entries.`

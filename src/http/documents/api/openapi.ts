@@ -29,9 +29,9 @@ const TAGS = [
   { name: "Service", description: "Probes. They need no key." },
 ];
 
-const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
+const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise, \`dataReadFull\` as \`data.read_full\`; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
 
-Every request needs an API key in \`X-API-Key\`. \`Authorization: Bearer\` with the same key is equivalent. The dashboard sends its session and \`X-Workspace-Id\` instead; \`${ACCOUNT_API_PATH}\` describes that, and the routes for people. What a person only looks at is recorded as \`dashboard.view\`.
+Every request needs an API key in \`X-API-Key\` or as \`Authorization: Bearer\`. The dashboard sends its session and \`X-Workspace-Id\` instead (\`${ACCOUNT_API_PATH}\`). What a person only looks at is recorded as \`dashboard.view\`.
 
 ${GENERAL_HEADERS}`;
 
@@ -59,9 +59,13 @@ export function openApiJson(routes: readonly Route[]): string {
 function describeRoute(route: Route, components: Components): JsonObject {
   const { summary, description } = route;
   const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
+  const quoted = names.map((name) => `\`${name}\``).join(" or ");
+  // One name alone is that of the operationId, as the first words of the document say.
   const recorded = leavesNoTrace(route.operation)
-    ? "Not recorded."
-    : `Recorded as ${names.map((name) => `\`${name}\``).join(" or ")}.`;
+    ? "Not recorded. "
+    : names.length > 1
+      ? `Recorded as ${quoted}. `
+      : "";
   const allowed = scopesOf(route.operation);
   const scopes = allowed.length === SCOPES.length ? ["any"] : allowed.map((scope) => `\`${scope}\``);
   // The one operation with two paths is public below a workspace's id.
@@ -70,7 +74,7 @@ function describeRoute(route: Route, components: Components): JsonObject {
     operationId: camelCase(name),
     tags: [tagOfOperation(route.operation)],
     summary,
-    description: `${description}\n\n${recorded} Scopes: ${scopes.join(", ")}.`,
+    description: `${description}\n\n${recorded}Scopes: ${scopes.join(", ")}.`,
     parameters: parametersOf({ ...route, query: route.query?.schema }, components),
     ...requestBodyOf(route, name, components),
     responses: responsesOf(route, name, components),

@@ -1,0 +1,101 @@
+/** Checkpoints that the daemon makes by itself, as the policies in force for an agent ask, and how many of them stay. */
+import { CHECKPOINT_EVERY, dueSince, scheduledKept } from "../../policy/checkpoint-schedule.ts";
+import type { AgentState } from "../../state/agents.ts";
+import { loadFloor } from "../../state/configs.ts";
+import { sqlNames } from "../../state/entry-changes.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { Principal } from "../../workspace/contract.ts";
+import type { Job } from "../../workspace/job.ts";
+import type { WorkspaceWriter } from "../../workspace/perform.ts";
+import { createCheckpoint, removeCheckpoint } from "./operations.ts";
+
+/** Agents that are looked at in one transaction. */
+const AGENTS_AT_ONCE = 64;
+/** Who makes and deletes them: no person's or program's name. */
+const ACTOR = "system";
+
+/** As SQL, what an event of an agent is that changed its data or its configuration, and one that made a checkpoint alone. */
+const CHANGES = `result IN ('ok', 'allowed') AND operation IN (${sqlNames("put", "end", "end_prefix", "add_config", "restore")})`;
+const MAKING = `operation IN (${sqlNames("add_checkpoint")})`;
+
+/**
+ * Makes the checkpoints of a workspace that are due, and deletes the oldest of those beyond the number that is kept.
+ * @param mayGrow whether the workspace may hold more than it does; nothing is made where it may not
+ */
+export async function keepSchedule(
+  reader: Reader,
+  writer: WorkspaceWriter,
+  mayGrow: () => Promise<boolean>,
+): Promise<void> {
+  const agents = await scheduledAgents(reader);
+  if (agents.length === 0 || !(await mayGrow())) return;
+  const principal: Principal = { actor: ACTOR, workspaceId: writer.workspaceId, scope: "full", agents: null };
+  for (let at = 0; at < agents.length; at += AGENTS_AT_ONCE) {
+    const group = agents.slice(at, at + AGENTS_AT_ONCE);
+    const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
+    for (const [index, agentId] of group.entries()) {
+      if (replies[index]?.auditId === null) continue;
+      // Nothing is recorded once no more than those that are kept are left.
+      while ((await writer.perform([excessJob(principal, agentId)]))[0]?.auditId);
+    }
+  }
+}
+
+/** Returns the agents that may ask for one: those with a schedule of their own, all where the workspace has one. */
+async function scheduledAgents(reader: Reader): Promise<string[]> {
+  const { policies } = await loadFloor(reader);
+  const own = `EXISTS (SELECT 1 FROM configs c WHERE c.agent = a.first_seq
+    AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
+    AND c.config ->> '$.policies.${CHECKPOINT_EVERY}' IS NOT NULL)`;
+  const rows = await reader.all<[string]>(
+    `SELECT a.agent_id FROM agents a WHERE a.agent_id IS NOT NULL ${policies[CHECKPOINT_EVERY] === null ? `AND ${own}` : ""}`,
+  );
+  return rows.map(([agentId]) => agentId);
+}
+
+/** Makes a checkpoint of an agent if one is due; records nothing otherwise. */
+const dueJob = (principal: Principal, agentId: string): Job => ({
+  operation: "checkpoint.create",
+  principal,
+  async run(reader, context) {
+    const agent = await context.agents.find(agentId);
+    if (agent === null || !(await isDue(reader, agent, context.nowMs))) return null;
+    return createCheckpoint(reader, context, { agentId, label: null, metadata: {} });
+  },
+});
+
+type NewestRow = [timestamp: string, agentSeq: number];
+
+/** Whether the newest checkpoint, whoever made it, is old enough, and the agent's data or configuration changed since. */
+async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<boolean> {
+  const since = dueSince(agent.policies, nowMs);
+  if (since === null) return false;
+  // The event of a restore makes a checkpoint of the state before it, so it is itself a change since then.
+  const newest = await reader.get<NewestRow>(
+    `SELECT e.timestamp, e.agent_seq - (c.event_seq - c.as_of_seq) FROM checkpoints c JOIN events e ON e.seq = c.event_seq
+     WHERE c.agent = ? AND c.as_of_seq = ?`,
+    [agent.firstSeq, agent.newestCheckpoint],
+  );
+  if (newest === undefined) return agent.liveEntries > 0 || agent.configVersion !== null;
+  const [timestamp, agentSeq] = newest;
+  if (Date.parse(timestamp) > since) return false;
+  const change = `SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGES} LIMIT 1`;
+  return (await reader.value(change, [agent.agentId, agentSeq])) !== undefined;
+}
+
+/** Deletes the oldest checkpoint that the daemon made, if it has made more than are kept; records nothing otherwise. */
+const excessJob = (principal: Principal, agentId: string): Job => ({
+  operation: "checkpoint.delete",
+  principal,
+  async run(reader, context) {
+    const agent = await context.agents.find(agentId);
+    if (agent === null) return null;
+    const made = await reader.all<[string]>(
+      `SELECT c.id FROM checkpoints c JOIN events e ON e.seq = c.event_seq
+       WHERE c.agent = ? AND ${MAKING} AND e.body ->> '$.actor' = ? ORDER BY c.as_of_seq`,
+      [agent.firstSeq, ACTOR],
+    );
+    const oldest = made.length > scheduledKept(agent.policies) ? made[0] : undefined;
+    return oldest === undefined ? null : removeCheckpoint(reader, context, { checkpointId: oldest[0] });
+  },
+});
