@@ -36,8 +36,10 @@ export function asWord(word: string, check: Check): Check {
  * with `whole` any word, must not be the end of a longer one either.
  */
 export function asName(word: string, whole: boolean, check: Check): Check {
-  const wholePart = whole || word.length <= SHORT_WORD;
-  return where(word, (text, start, end) => continues(text, end) || (wholePart && beginsWithin(text, start)), check);
+  const isShort = word.length <= SHORT_WORD;
+  const isPart = (text: string, start: number, end: number) =>
+    continues(text, end) || ((whole || isShort) && beginsWithin(text, start)) || (isShort && isTorn(text, start, end));
+  return where(word, isPart, check);
 }
 
 /**
@@ -67,6 +69,13 @@ export function spellings(word: string): string[] {
 function isPartOfName(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return isDigit(code) || (isUpper(code) && !isLowerLetter(text, at + 1));
+}
+
+/** "pW": a capital behind a small letter begins another word. */
+function isTorn(text: string, start: number, end: number): boolean {
+  for (let at = start + 1; at < end; at++)
+    if (isUpper(text.charCodeAt(at)) && isLower(text.charCodeAt(at - 1))) return true;
+  return false;
 }
 
 const isAlphanumeric = (text: string, at: number): boolean => at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);

@@ -14,7 +14,7 @@ import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
-import { accountSecret, lockedSecret, mailAndPassword } from "./secrets/account.ts";
+import { accountSecret, lockedSecret, mailAndPassword, typedSecret, unlockingSecret } from "./secrets/account.ts";
 import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
@@ -22,7 +22,7 @@ import { passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/f
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
 import { recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
-import { doorCode, lockCombination, pin } from "./secrets/pin.ts";
+import { doorCode, lockCombination, namedDoorCode, openingNumber, pin } from "./secrets/pin.ts";
 import { SECRET_WORDS } from "./secrets/secret-words.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
@@ -77,7 +77,11 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...worded(combinations, lockCombination),
       { word: "@", check: mailAndPassword },
       ...worded(pins, pin),
+      ...worded(others["codes of doors"], namedDoorCode),
       ...worded(others["codes that open"], doorCode),
+      ...worded(others["what opens"], openingNumber),
+      ...worded(others.unlocking, unlockingSecret),
+      ...worded(others.typing, typedSecret),
       ...worded(others["wallet words"], seedPhrase),
       ...worded(others["recovery codes"], recoveryCodes),
       ...commandAnchors(),

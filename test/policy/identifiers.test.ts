@@ -99,7 +99,9 @@ const KINDS: Readonly<Record<string, (random: Seeded) => string>> = {
 
 function findings(value: string, ids: string[] = []): string | null {
   const decision = decide(BOTH, { key: "state", value, metadata: { ids } });
-  return decision.allowed ? null : `${value}: ${decision.findings.map(({ detector }) => detector).join(", ")}`;
+  return decision.allowed
+    ? null
+    : `${[value, ...ids].join(" ")}: ${decision.findings.map(({ detector, field }) => `${detector} in ${field}`).join(", ")}`;
 }
 
 test.each(Object.keys(KINDS))(

@@ -1,7 +1,7 @@
 /** Passwords beside who or what they are for, without a word for them: a user, a mail address, a locked file. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
-import { matchAt } from "../text/ascii.ts";
-import { looksChosen, mayBeOne, type Place, saidSecret } from "./sentence.ts";
+import { hasDigit, matchAt } from "../text/ascii.ts";
+import { looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
 
 /** What a check costs. */
 const SENTENCE_UNITS = 60;
@@ -9,7 +9,10 @@ const MAIL_UNITS = 40;
 
 /** `creds: mika / Raufaser_19`. */
 const USER_AND_PASSWORD =
-  /(?:\s[\p{L}\d'’.-]{1,20}){0,4}?\s{0,2}(?:[:=–—-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}(?:[\p{L}\d.:-]{4,64}(?:\s\/\s|,\s))?[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/|\s\|\s)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
+  /(?:\s[\p{L}\d'’.-]{1,20}){0,4}?\s{0,2}(?:[:=–—→-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}(?:[\p{L}\d.:-]{4,64}(?:\s\/\s|,\s))?[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/|\s\|\s)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
+
+/** "sunny-side-up", which a network's key may be. */
+const NETWORK_KEY = /^[a-z]+(?:[-_.][a-z\d]+)+$|^[a-z]{8,}\d+$/;
 
 const LONGEST_PAIR = 88;
 const PAIR_IN_FRONT =
@@ -31,7 +34,8 @@ function pairInFront(text: string, start: number): Place | null {
 export function accountSecret(text: string, start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
   const paired = matchAt(USER_AND_PASSWORD, text, end)?.[1];
-  if (paired !== undefined && mayBeOne(paired))
+  const isOfNetwork = /^(?:wi-?fi|wlan|ssid|eduroam)$/i.test(text.slice(start, end));
+  if (paired !== undefined && (mayBeOne(paired) || (isOfNetwork && NETWORK_KEY.test(paired))))
     return hitOf("generic_credential", USER_AND_PASSWORD.lastIndex - paired.length, USER_AND_PASSWORD.lastIndex);
   const said = saidSecret(text, start, end, "account") ?? pairInFront(text, start);
   return said && hitOf("generic_credential", said.start, said.end);
@@ -43,6 +47,32 @@ export function lockedSecret(text: string, start: number, end: number): Hit | nu
   const said = saidSecret(text, start, end, "locked");
   return said && hitOf("generic_credential", said.start, said.end);
 }
+
+const UNLOCKING = /[ \t:]{1,3}(?:\p{L}{1,10}[ \t]){0,2}["'“„«‘「]?([\p{L}\d!#$%&*+.=?@_~-]{6,64})/uy;
+
+/** `the laptop unlocks with Arsenal1886`: what stands behind such a verb. */
+export function unlockingSecret(text: string, _start: number, end: number): Hit | null {
+  spend(SENTENCE_UNITS);
+  const said = matchAt(UNLOCKING, text, end)?.[1];
+  const password = said?.replace(/[.,?]+$/, "");
+  if (said === undefined || password === undefined || !mayBeOne(password)) return null;
+  const at = UNLOCKING.lastIndex - said.length;
+  return hitOf("generic_credential", at, at + password.length);
+}
+
+const REACH_BEFORE = 56;
+
+/** `to open the zip, type Vendanges2021`: what is to be written, behind what it opens. */
+export function typedSecret(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, end, end + MOST_TYPED)) return null;
+  const found = unlockingSecret(text, start, end);
+  const before = text.slice(Math.max(0, start - REACH_BEFORE), start);
+  return found !== null && saysOpening(before.slice(before.lastIndexOf("\n") + 1)) ? found : null;
+}
+
+const CHECK_UNITS = 10;
+const MOST_TYPED = 72;
 
 const LISTED_MAIL =
   /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;

@@ -5,6 +5,7 @@ import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isLogin, isMeant } from "./meant.ts";
+import { ordinaryPassword } from "./ordinary.ts";
 import { doorCode } from "./pin.ts";
 import {
   distinct,
@@ -63,6 +64,8 @@ export function announcedSecret(word: SecretWord): Check {
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
     const found = value === null ? compared(text, word, start, nameEnd) : tied(text, word, start, end, value);
     if (found !== null) return found;
+    const ordinary = ordinaryPassword(text, start, nameEnd, word);
+    if (ordinary !== null) return hitOf("generic_credential", ordinary.start, ordinary.end);
     // What is assigned is no secret; behind a comma the sentence goes on.
     if (value?.link === "assigned" && text[nameEnd] !== ",")
       return second(text, value) ?? inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
@@ -216,7 +219,7 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (value.length < SHORTEST_PASSWORD || value.length > LONGEST_PASSWORD) return false;
   // A regular expression about passwords, or a name in a program.
   if (/\\[sSwWdDb][*+?{\])]|\(\?[:=!]|\[\^|\]\)?[*+{]/.test(value)) return false;
-  if (isJoinedWords(value) && (quoted || link !== "assigned" || !/[.]/.test(value))) return true;
+  if (isJoinedWords(value) && (quoted || link !== "assigned" || !/\./.test(value) || /\d$/.test(value))) return true;
   if (!quoted && /^[A-Za-z_]\w*(?:[.&|]\w+)+$/.test(value) && wordShare(value) > 0.4 && !/[&|].*\d$/.test(value))
     return false;
   // The name of a variable: of the environment, or the next of a list.

@@ -65,7 +65,8 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (value.link === "beside") return value.quoted && (BEHIND_QUOTED.test(before) || DEFINED.test(before));
   if (value.link !== "assigned" || !/[:=>]/.test(text.slice(nameEnd, value.start))) return false;
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
-  if (!value.quoted && !isSetting(text, nameEnd, value)) return isInPair(text, before, value);
+  if (!value.quoted && !isSetting(text, nameEnd, value) && !isExported(text, before, nameEnd, value))
+    return isInPair(text, before, value);
   if (SERVICE.test(before)) return true;
   if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
   return USER_MEMBER.test(before.slice(-USER_REACH));
@@ -85,6 +86,12 @@ const isInPair = (text: string, before: string, { start, end }: Assigned): boole
   PAIRED_USER.test(before);
 const PAIRED_USER = new RegExp(String.raw`${USER_MEMBER.source}["']?[\s,;/|]{1,3}$`, "i");
 const CLAUSE_END = /[ \t]*(?:[,;]|[.!]?(?:\s|$))/y;
+
+/** `docker run -e POSTGRES_PASSWORD=tangerine -p …`: a variable that is set for a command. */
+const isExported = (text: string, before: string, nameEnd: number, { start, end }: Assigned): boolean =>
+  text.slice(nameEnd, start) === "=" &&
+  text[end] === " " &&
+  /(?:\s-e|\s--env|^|\n|\$ |\bexport|\benv)[ =](?:\w+_)?$/.test(before);
 
 /** `network "Fuchsbau", password "dreibirken"`: of two names in quotes, the second. */
 const BEHIND_QUOTED = /["'”“»][\s,;]{1,3}(?:(?:and|with|und|et|y|e|i|og|och|en)\s)?(?:the\s)?$/;

@@ -1,6 +1,7 @@
 /** Secrets of several parts behind a label: the words of a wallet, codes for recovery. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
+import { isPlaceholder, isUuid } from "./plausible.ts";
 
 /** What a check costs, and what reading what follows costs. */
 const CHECK_UNITS = 20;
@@ -9,9 +10,10 @@ const REACH = 320;
 
 /** Twelve words of three to eight letters (BIP 39), with numbers, commas or line breaks between them. */
 const WORDS =
-  /^[^a-z]{0,16}(?:\p{L}{1,12}[\s:'’"]{1,3}){0,8}?[\s:="'`([.-]{1,8}(?:\d{1,2}[.)]\s?)?((?:[a-z]{3,8}(?:,?\s{1,2}(?:\d{1,2}[.)]\s?)?|"?,\s?")){11,23}[a-z]{3,8})(?![\p{L}\d])/u;
+  /^[^a-z]{0,16}(?:\p{L}{1,12}[\s:'’"]{1,3}){0,8}?[\s:="'`([.-]{1,8}(?:\d{1,2}[.)]\s?)?((?:\p{Ll}{3,8}(?:,?\s{1,2}(?:\d{1,2}[.)]\s?)?|"?,\s?")){11,23}\p{Ll}{3,8})(?![\p{L}\d])/u;
 /** Words that none of the lists of BIP 39 has, and every sentence. */
-const OF_SENTENCES = /\b(?:the|and|are|was|were|has|had|from|with|for|but|not|this|which|any|their|our)\b/;
+const OF_SENTENCES =
+  /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|which|any|their|our|der|die|das|und|mit|ist|für|les|des|une|que|pour|est|dans|los|las|por|una|con|para|são|não|uma|com|che|sono|per|della|een|het|van|voor|met|och|att|som|og|det|til|jest|nie|się|что|это|для|или|και|για|ile|için)(?!\p{L})/u;
 
 /** `seed phrase: ladder orbit velvet …`. */
 export const seedPhrase: Check = (text, _start, end) => {
@@ -30,11 +32,18 @@ const CODES = new RegExp(
   "y",
 );
 
+/** `recovery code: 88F2-9KQ1-T0LM`: one alone has three groups. */
+const ALONE =
+  /(?:[^\S\n]{1,2}\p{L}{1,12}){0,3}[^\S\n]?[:=–-]?[\s"'`(]{1,3}(?:is|est|es|é|è|ist|jest|je|är|er|on)?\s{0,2}["'`]?((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){2,5}|\d{6}(?:-\d{6}){7})(?![\w-])/uy;
+
 /** `backup codes: 8841-2039, 5520-1187`. */
 export const recoveryCodes: Check = (text, _start, end) => {
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + 48)) return null;
   spend(READING_UNITS);
+  const alone = matchAt(ALONE, text, end)?.[1];
+  if (alone !== undefined && !isUuid(alone) && !isPlaceholder(alone))
+    return hitOf("generic_credential", ALONE.lastIndex - alone.length, ALONE.lastIndex);
   const code = matchAt(CODES, text, end)?.[1];
   if (code === undefined || /^(?:19|20)\d{2}-[01]\d|^v?\d+\.\d/.test(code)) return null;
   return hitOf("generic_credential", CODES.lastIndex - code.length, CODES.lastIndex);

@@ -1,8 +1,9 @@
 /** Numbers that open something, behind the word for them: the PIN of a card or a phone, the code of a door. */
-import { type Check, hitOf, spend } from "../check.ts";
+import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { anyOf } from "../words/lists.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
+import { saysOpening } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
 /** What a check costs, and what reading what follows costs. */
@@ -17,7 +18,8 @@ const REACH_BEFORE = 32;
 
 const COPULA = anyOf(SENTENCE_WORDS.copulas);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
-const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d|[ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm)(?!\p{L})|pins?|ohm|volt))`;
+const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
+const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
   String.raw`[\p{L}\p{M}'’]{0,8}(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
@@ -25,7 +27,7 @@ const TIED = new RegExp(
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}[ \t]{1,2}${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|${COPULA}(?![\p{L}\p{M}])))`,
+  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|${COPULA}(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
   "uy",
 );
 
@@ -64,18 +66,26 @@ export const pin: Check = (text, start, end) => {
 };
 
 /** `the code of the front door is 4471`: a number is one where a door is named beside it, or a card between. */
-export const doorCode: Check = (text, start, end) => {
+export const doorCode: Check = (text, start, end) => codeBehind(text, start, end, false);
+
+/** `the door code is 4471`: the word itself names what it opens. */
+export const namedDoorCode: Check = (text, start, end) => codeBehind(text, start, end, true);
+
+function codeBehind(text: string, start: number, end: number, isNamed: boolean): Hit | null {
   const found = numberBehind(text, end);
-  if (found === null || (!found.tied && isYear(found.number))) return null;
+  if (found === null) return null;
+  const isAdjacent = isNamed && found.last - found.number.length - end <= 2;
+  if (!found.tied && !isAdjacent && isYear(found.number)) return null;
   if (OTHER.test(aroundOf(text, start, end))) return null;
   // What is named behind the number is something else.
-  if (
-    !DOOR.test(text.slice(Math.max(0, start - REACH_BEFORE), found.last)) &&
-    !CARD.test(text.slice(start, found.last))
-  )
+  const ahead = text.slice(Math.max(0, start - REACH_BEFORE), start);
+  const before = ahead + text.slice(start, found.last);
+  if (!isNamed && !DOOR.test(before) && !CARD.test(text.slice(start, found.last)) && !saysOpening(lastLineOf(ahead)))
     return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
-};
+}
+
+const lastLineOf = (text: string): string => text.slice(text.lastIndexOf("\n") + 1);
 
 /** The surroundings of the word, in which lists of words are looked for. */
 function aroundOf(text: string, start: number, end: number): string {
@@ -96,8 +106,40 @@ function numberBehind(text: string, end: number): { number: string; tied: boolea
   return beside === undefined ? null : { number: beside, tied: false, last: BESIDE.lastIndex };
 }
 
+/** A number that "with" or a word for a code ties, alone at the end of what is said. */
+const WITH = new RegExp(
+  String.raw`(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t]{1,2}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
+  "uy",
+);
+/** Numbers that a dial is turned to, with or without the direction: "15-42-8", "30 left, 12 right, 45 left". */
+const DIRECTION = anyOf(SECRET_WORDS.directions);
+const TURNED =
+  /[^\d\n]{0,60}?(\d{1,2}[^\d\n]{1,16}\d{1,2}[^\d\n]{1,16}\d{1,2}(?:[-–]\d{1,2}){0,3})(?![\d.:%-]*\d|[ \t]?[%€$£°]|[ \t]?(?:c?m|kg|h|min)(?!\p{L}))/uy;
+const TURN = new RegExp(String.raw`(?<!\p{L})(?:${DIRECTION})(?!\p{L})[^]*?(?<!\p{L})(?:${DIRECTION})(?!\p{L})`, "iu");
+const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
+const OPENS = new RegExp(String.raw`(?<!\p{L})(?:${anyOf(SECRET_WORDS["what is done with a lock"])})`, "iu");
+
+/** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers behind what they open. */
+export const openingNumber: Check = (text, start, end) => {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, end, end + REACH)) return null;
+  spend(READING_UNITS);
+  const around = text.slice(Math.max(0, start - REACH_BEFORE), end + REACH);
+  const given = matchAt(WITH, text, end)?.[1];
+  if (given !== undefined && !isYear(given) && OPENS.test(around))
+    return hitOf("generic_credential", WITH.lastIndex - given.length, WITH.lastIndex);
+  const turned = matchAt(TURNED, text, end)?.[1];
+  if (turned === undefined) return null;
+  spend(JUDGED_UNITS);
+  const last = TURNED.lastIndex;
+  const isOpening = JOINED_NUMBERS.test(turned) && OPENS.test(text.slice(Math.max(0, start - REACH_BEFORE), last));
+  if (!isOpening && !TURN.test(text.slice(last - turned.length - DIRECTION_REACH, last + DIRECTION_REACH))) return null;
+  return hitOf("generic_credential", last - turned.length, last);
+};
+const DIRECTION_REACH = 12;
+
 /** "31-07-22", behind up to a few words. */
-const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ])\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?![\d.:%-])/y;
+const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ])\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?!\d|[.:%-]\d|%)/y;
 
 /** `the combination of the safe is 31-07-22`. */
 export const lockCombination: Check = (text, start, end) => {

@@ -29,6 +29,11 @@ const JOINT_IN_FRONT = new RegExp(
   `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(SENTENCE_WORDS["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
+/** A word for "is" and up to three others: "is since yesterday". */
+const NEAR_COPULA = new RegExp(
+  `(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.copulas)})(?:\\s[\\p{L}\\p{M}'’-]{1,16}){1,3},?\\s["'\`“”„«»‘’「『]{0,2}$`,
+  "iu",
+);
 /** The first words of an answer: "Try …", "I think it was …". */
 const ANSWER = /[?？؟；]["'”»]?\s{1,2}["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
@@ -49,7 +54,7 @@ const CLEAR = 3;
 
 /** Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`. */
 const OTHER =
-  /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^\W*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^[a-z]\w*(?:\.[a-z]\w*){2,}|^[a-z]\w*\.[a-z]+_\w+$|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]|^1password$/i;
+  /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^[^\p{L}\p{N}]*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^[a-z]\w*(?:\.[a-z]\w*){2,}|^[a-z]\w*\.[a-z]+_\w+$|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]|^1password$/iu;
 const NUMBERED = /^\p{L}+(?:[-_.]\p{L}+)*[-_.]?\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
 /** Names of machines, versions and products have numbers, too. */
 export const THING =
@@ -60,8 +65,10 @@ const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
 const SIGN = /[!#$%^&*+=?~|]/;
+/** "Tramonto@Rimini": no address has a capital and no dot. */
+const AT_SIGN = /^\p{Lu}[\p{L}\d]*@[\p{L}\d]+!?$/u;
 /** "Sambal_Terasi3", "Popcorn-Fiesta88": capitalised words, a sign between them, and a number. */
-const WORDS_AND_NUMBER = /^(?:\p{Lu}\p{Ll}{2,}[_.-]){1,3}\p{Lu}?\p{Ll}{2,}\d{1,4}$/u;
+const WORDS_AND_NUMBER = /^\p{Lu}\p{Ll}{2,}[_.-](?:\p{Lu}\p{Ll}+[_.-]){0,3}\p{Lu}?\p{Ll}{2,}[_.]?\d{1,4}$/u;
 /** "Tortilla_Brava", "Elder.Flower.Cordial": what no sentence and hardly any program has. */
 const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 
@@ -69,7 +76,7 @@ function looksOf(token: string): 0 | 1 | 2 | 3 {
   if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
   if (!/\p{L}/u.test(token) || THING.test(token) || NAME_OF_ONE.test(token) || isPlaceholder(token)) return NONE;
   const digit = /\d/.test(token);
-  const sign = SIGN.test(token.slice(0, -1)) || token.endsWith("!!");
+  const sign = SIGN.test(token.slice(0, -1)) || token.endsWith("!!") || AT_SIGN.test(token);
   if (digit && sign) return CLEAR;
   // A digit in the place of a letter: "Tr4velling", "p0stgres".
   const leet = /\p{Ll}[013457@]\p{Ll}/u.test(token) || /^\p{Lu}[013457]\p{Ll}/u.test(token);
@@ -78,7 +85,7 @@ function looksOf(token: string): 0 | 1 | 2 | 3 {
     const inside = /\p{L}\d+\p{L}/u.test(token);
     return (token.length >= 8 && leet) || (closed && inside) ? CLEAR : MIXED;
   }
-  if (sign && /\p{Ll}/u.test(token) && /^[\p{L}-]+[#!$%*&+=?~]\p{L}+$/u.test(token)) return MIXED;
+  if (sign && /\p{Ll}/u.test(token) && /^[\p{L}-]+[#!$%*&+=?~@]\p{L}+$/u.test(token)) return MIXED;
   if (!digit) return JOINED_WORDS.test(token) ? MIXED : NONE;
   if (WORDS_AND_NUMBER.test(token)) return token.includes("_") ? CLEAR : MIXED;
   if (/\p{Ll}\d+\p{L}|\p{Lu}\p{Ll}+\p{Lu}.*\d/u.test(token) && wordShare(token) < 0.75) return MIXED;
@@ -123,7 +130,10 @@ function* tokensIn(text: string, from: number, to: number): Generator<Place> {
 }
 
 const isSign = (code: number): boolean => SIGN_CODES[code] === 1;
-const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) => Number(SIGN.test(String.fromCharCode(code))));
+const AT = 0x40;
+const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(SIGN.test(String.fromCharCode(code)) || code === AT),
+);
 
 /** Whether a run of `text[from, to)` has a letter and a digit or a sign. Tells most stretches apart without a pattern. */
 function mayBeChosen(text: string, from: number, to: number): boolean {
@@ -172,7 +182,11 @@ export function saidSecret(
     const isCall = gap.startsWith("(") && text.charCodeAt(end - 1) < 0x80;
     const quoted = !isCall && OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
     const joined =
-      JOINT.test(gap) || quoted || ANSWER.test(gap) || BLANK.test(gap) || (kind === "key" && OF_API.test(gap));
+      JOINT.test(gap) ||
+      quoted ||
+      ANSWER.test(gap) ||
+      BLANK.test(gap) ||
+      (kind === "key" ? OF_API.test(gap) : looksChosen(token) && NEAR_COPULA.test(gap));
     if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
       continue;
     if (kind === "account" ? isAccountSecret(token, gap, joined) : joined || (kind === "password" && isClear(token)))
@@ -202,6 +216,9 @@ const LONGEST_LOCKED_GAP = 64;
 
 /** What is done with a file that is locked: "open it with bluebird1987". */
 const OPENING = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["beginnings of opening"])})`, "iu");
+
+/** Whether a text says that something is opened. */
+export const saysOpening = (text: string): boolean => OPENING.test(text);
 
 function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
@@ -235,12 +252,14 @@ const LONGEST_JOINT = 8;
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!/\d/.test(text.slice(from, start))) return null;
-  const token = Array.from(tokensIn(text, from, start)).at(-1);
+  const isPossible = ({ start: at, end: last }: Place) =>
+    kind === "key" ? looksLikeKey(text.slice(at, last), "") : mayBeOne(text.slice(at, last));
+  const token = Array.from(tokensIn(text, from, start)).findLast(isPossible);
   if (token === undefined || (token.start === from && from > 0)) return null;
   const written = text.slice(token.start, token.end);
   // "Hrom_75x as password": tied so closely, a word with a number will do.
-  const isClose = start - token.end <= LONGEST_JOINT && mayBeOne(written);
-  const isOne = kind === "key" ? looksLikeKey(written, "") : looksChosen(written) || isClose;
+  const isClose = start - token.end <= LONGEST_JOINT;
+  const isOne = kind === "key" || looksChosen(written) || isClose;
   return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
     ? token
     : null;

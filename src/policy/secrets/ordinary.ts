@@ -1,0 +1,121 @@
+/**
+ * Passwords that are ordinary words or numbers, in sentences that leave nothing else for them to be: "the wifi password is
+ * troutfishing", "пароль: borshch", "the passcode was changed to 839201".
+ */
+import { spend } from "../check.ts";
+import { matchAt } from "../text/ascii.ts";
+import { anyOf } from "../words/lists.ts";
+import { isPlaceholder, mentionsPassword } from "./plausible.ts";
+import { SECRET_WORDS } from "./secret-words.ts";
+import { type Place, saysRule, THING } from "./sentence.ts";
+import { SENTENCE_WORDS } from "./sentence-words.ts";
+
+/** What a check costs. */
+const CHECK_UNITS = 300;
+const JUDGED_UNITS = 1_000;
+
+const COPULA = anyOf([...SENTENCE_WORDS.copulas, "e", "on", "az", "be", "to"]);
+const FILLER = String.raw`(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’./-]{1,20}[)]?)`;
+const QUOTE = `["'“„«‘「]?`;
+const OTHER_QUOTE = `["'”“»’」]?`;
+/** The end of what is said: a sign, a line's end, or what is written without spaces in East Asia. */
+const END = String.raw`(?=${OTHER_QUOTE}(?:[ \t]{0,2}(?:[.,;!?)\n。，、！？؟،।]|$)|[ \t]?(?:です|でし|だ|に|と|を|이|예|야|임|입|로|으로|了|吧|है|হ)))`;
+
+/** What ties a value to a name: a colon, a word for "is". */
+const TIE = String.raw`(?:${FILLER}{0,5}?[ \t]{0,2}(?:[:：=][ \t]{0,3}|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?))`;
+const WORD_SAID = new RegExp(
+  String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([A-Za-z][A-Za-z\d]*(?:[_.-][A-Za-z\d]+)*)${END}`,
+  "uy",
+);
+const LONGEST_WORD = 40;
+const SHORTEST_WORD = 6;
+const SHORTEST_NETWORK_WORD = 8;
+/** No participle and no adjective of what a password can be is so long. */
+const LONGER_THAN_STATES = 13;
+
+const NOT_LATIN = /[^\P{L}\p{Script=Latin}]/u;
+const NETWORK =
+  /wi-?fi|wlan|wireless|hotspot|network|netzwerk|réseau|\bred\b|\brede\b|\brete\b|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|sít[iě]|rețe|δίκτυο|сет[иь]|мереж|вай-?фа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat/iu;
+const REACH_BEFORE = 48;
+const REACH = 64;
+/** What is said of a password, and what programs call one. */
+const STATE_ENDING =
+  /(?:ed|ing|able|ible|lich|bar|iert|isch|mente|bile|inen|ttu|tty|ött|ott|mış|miş|wany|waný|ovaný|verplicht|ado|ada|ato|ata|uto|uta|ido|ida)$/i;
+const STATE =
+  /^(?:private|public|secret|geheim|secreto|segreta|secreta|unknown|unbekannt|inconnu|correct|falsch|wrong|hidden|default|standard|identical|dasselbe|lowercase|uppercase|alphanumeric|numeric|sensitive|confidential|unchanged|available|temporary|mandatory|optional|somewhere|everything|something|anything|nothing|whatever|below|above|attached|behind|inside)$/i;
+const OF_PROGRAMS =
+  /(?:^|[_.-])(?:user|pass|hash|value|name|id|key|token|field|null|string|text|type|default|env|config|data|file|error|invalid|min|max|length|count|not|is|has|get|set|new|old|test|list|url|path|db|sql|auth|login|http|json|yaml)(?:$|[_.-])/i;
+const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECRET_WORDS.accounts]);
+
+/** Returns what stands for a password behind its name, where a word would say nothing else; for a key, of a network. */
+export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
+  spend(CHECK_UNITS);
+  if (kind === "key") return NETWORK.test(text.slice(start, end + REACH)) ? wordBehind(text, start, end) : null;
+  return wordBehind(text, start, end) ?? numberBehind(text, start, end) ?? groupsBehind(text, end);
+}
+
+function wordBehind(text: string, start: number, end: number): Place | null {
+  const match = matchAt(WORD_SAID, text, end);
+  if (match === null) return null;
+  const [, tie = "", word = ""] = match;
+  const last = WORD_SAID.lastIndex;
+  spend(JUDGED_UNITS);
+  if (word.length < SHORTEST_WORD || word.length > LONGEST_WORD || isNoPassword(word, tie)) return null;
+  return isMeant(text.slice(start, end), text.slice(Math.max(0, start - REACH_BEFORE), end), tie, word)
+    ? { start: last - word.length, end: last }
+    : null;
+}
+
+function isNoPassword(word: string, tie: string): boolean {
+  if (THING.test(word) || isPlaceholder(word) || mentionsPassword(word) || saysRule(tie)) return true;
+  // Behind no verb stands no adjective.
+  if (tie.trim() !== "" && STATE_ENDING.test(word)) return true;
+  return STATE.test(word) || OF_PROGRAMS.test(word) || SERVICES.has(word.toLowerCase());
+}
+
+function isMeant(name: string, before: string, tie: string, word: string): boolean {
+  const isAdjacent = tie.trim() === "";
+  const isOfWords = /^[a-z]+(?:_[a-z\d]+)+$/.test(word);
+  // In a sentence of another script no word is Latin but a name.
+  if (NOT_LATIN.test(name)) return /^[a-z]/.test(word) && (!isAdjacent || /[a-z]{8}|[_\d]/.test(word));
+  if (!/^[a-z]/.test(word)) return false;
+  if (!NETWORK.test(before + tie)) return isOfWords && !isAdjacent && !/[=]/.test(tie);
+  if (word.length < SHORTEST_NETWORK_WORD) return false;
+  return (
+    isOfWords || /\d/.test(word) || /[:：]\s*$/.test(tie) || isBehindQuote(before) || word.length >= LONGER_THAN_STATES
+  );
+}
+
+/** `network "LakeHouse", password troutfishing`: the second of two names. */
+const isBehindQuote = (before: string): boolean => /["'”“»][\s,;]{1,3}\p{L}+$/u.test(before);
+
+const NUMBER_SAID = new RegExp(
+  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12})(?![\p{L}\d%]|[.,:/-]\d)(?=${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
+  "uy",
+);
+/** A date, or a time in seconds since 1970. */
+const MOMENT = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|^1[5-9]\d{8}$/;
+
+/** `the passcode was changed to 839201`, `"password": "48291034"`. */
+function numberBehind(text: string, start: number, end: number): Place | null {
+  const number = matchAt(NUMBER_SAID, text, end)?.[1];
+  if (number === undefined || MOMENT.test(number) || isPlaceholder(number)) return null;
+  const last = NUMBER_SAID.lastIndex;
+  // Of several passwords it is how many there are.
+  if (/s$/i.test(text.slice(start, end)) || saysRule(text.slice(end, last))) return null;
+  return { start: last - number.length, end: last };
+}
+
+const GROUPS = new RegExp(
+  String.raw`(?:${TIE}|[ \t]{1,2})["']?([a-z]{4}(?:[ -][a-z]{4}){3})(?![\p{L}\d-]|[ ]\p{L})`,
+  "uy",
+);
+/** A word of four letters without a vowel is none. */
+const NO_WORD = /(?:^|[ -])[^aeiouy -]{4}(?![a-z])/;
+
+/** `qkzv hwtn xbud pmlo`: the groups of a password that was made for one program. */
+function groupsBehind(text: string, end: number): Place | null {
+  const groups = matchAt(GROUPS, text, end)?.[1];
+  if (groups === undefined || !NO_WORD.test(groups)) return null;
+  return { start: GROUPS.lastIndex - groups.length, end: GROUPS.lastIndex };
+}
