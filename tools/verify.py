@@ -44,7 +44,7 @@ ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "dat
 
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
-OBSTACLES = {"completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
+OBSTACLES = {"workspace_left_out", "completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
              "log_empty", "newer_schema", "not_evidence", "seal_missing", "usage", "witness_missing"}
 
 
@@ -2701,10 +2701,12 @@ CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_wo
 class ControlEvent:
     def __init__(self, event, said):
         self.seq, self.id, self.operation, self.time = event["seq"], event["id"], event["operation"], event["timestamp"]
-        self.actor, self.said, self.restore = event["actor"], said, None
+        self.actor, self.said, self.restore, self.left_out = event["actor"], said, None, set()
         if self.operation == "log.restore":
             # One that says when it revoked links brought control.db to what the log states.
             self.restore = said.get("backup_created_at") or "", moment(said.get("links_revoked_at"))
+            left_out = said.get("workspaces_left_out")
+            self.left_out = set(map(str, left_out)) if isinstance(left_out, list) else set()
         self.changes = [change for change in control_changes(event, said) if isinstance(change[1], str)]
         if self.restore and self.restore[1] is not None:
             self.changes += [(row["table"], row["id"], "remove", {}, ()) for row in said["rows_left_out"]]
@@ -2997,8 +2999,9 @@ def check_directory(root, trust):
         except (Problem, Several, OSError, ValueError):
             return None
 
-    for workspace in sorted(ids):
+    for workspace in sorted(ids, key=lambda one: (not (root / "workspaces" / f"{one}.db").exists(), one)):
         def check_one():
+            explain_missing(root, workspace, logs.values())
             said, logs[workspace] = read(workspace, trust)
             return said if control.exists() else f"{said}. {WITHOUT_CONTROL}"
         logs[workspace] = None
@@ -3008,6 +3011,27 @@ def check_directory(root, trust):
             with copied(control) as db:
                 return check_control(db, logs, read_backup_time(root / "manifest.json"), again)
         yield judge(control, check_rows_of_control)
+
+
+def explain_missing(root, workspace, logs):
+    """Raises what is known of a workspace without a file, which is no tampering if a backup lacked it."""
+    if (root / "workspaces" / f"{workspace}.db").exists():
+        return
+    words = "its file is missing: the backup was made without it, as manifest.json says, which nobody signs"
+    require(workspace not in left_out_of(root / "manifest.json"), "workspace_left_out", words)
+    restored = set().union(*(event.left_out for log in logs if log for event in log.control))
+    words = "its file is missing: the backup that was restored lacked it, as a log.restore event says"
+    require(workspace not in restored, "workspace_left_out", words)
+
+
+def left_out_of(manifest):
+    """The workspaces that a backup says it lacks; none for what is no backup, or says so in another form."""
+    try:
+        said = load_json(manifest.read_bytes().decode())["left_out"]
+        good = all(isinstance(one["reason"], str) and re.fullmatch("ws_[0-7][0-9a-hjkmnp-tv-z]{25}", one["workspace_id"]) for one in said)
+        return {one["workspace_id"] for one in said} if good else set()
+    except (OSError, ValueError, KeyError, TypeError, Problem):
+        return set()
 
 
 def read_backup_time(manifest):

@@ -60,6 +60,7 @@ const Manifest = Type.Object({
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const Made = Type.Pick(Manifest, ["format", "created_at"]);
+const LeftOut = Type.Pick(Manifest, ["left_out"]);
 
 export type Manifest = Static<typeof Manifest>;
 export type ManifestFile = Static<typeof ManifestFile>;
@@ -104,12 +105,20 @@ export function readManifestIfGood(directory: string): Manifest | null {
  * @throws {Failure} `backup_unusable` when the manifest does not say it
  */
 export function readBackupTime(directory: string): string {
-  const path = join(directory, MANIFEST_FILE);
-  const manifest = orNullOn(Error, () => parseStrictJson(UTF_8.decode(readFileSync(path))));
-  if (!Value.Check(Made, manifest))
-    throw new Failure("backup_unusable", `${path} does not say when the backup was made`);
-  return manifest.created_at;
+  const manifest = readLoosely(directory);
+  if (Value.Check(Made, manifest)) return manifest.created_at;
+  throw new Failure("backup_unusable", `${join(directory, MANIFEST_FILE)} does not say when the backup was made`);
 }
+
+/** Returns the workspaces that a backup says it lacks; none for what is no backup. */
+export function workspacesLeftOut(directory: string): string[] {
+  const manifest = readLoosely(directory);
+  return Value.Check(LeftOut, manifest) ? manifest.left_out.map(({ workspace_id: id }) => id) : [];
+}
+
+/** Returns the manifest as it is; null when there is none, or it is not JSON. */
+const readLoosely = (directory: string): unknown =>
+  orNullOn(Error, () => parseStrictJson(UTF_8.decode(readFileSync(join(directory, MANIFEST_FILE)))));
 
 function parse(text: string): Manifest | null {
   let value: unknown;

@@ -4,12 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { listAccounts } from "../control/accounts/accounts.ts";
-import { revokeUnusedLinks } from "../control/accounts/links.ts";
-import { deleteAllSessions } from "../control/accounts/sessions.ts";
-import { settleActs } from "../control/acts.ts";
-import { ControlDatabase } from "../control/database.ts";
-import { cliPrincipal, fileJournal, sealNow, withWriter } from "../control/journal.ts";
+import { cliPrincipal, sealNow, withWriter } from "../control/journal.ts";
 import { type DataDirectory, dataDirectory, foldersOf, sealFile, workspaceFile } from "../datadir/layout.ts";
 import { lockDataDirectory } from "../datadir/lock.ts";
 import { isEmptyDirectory } from "../datadir/open.ts";
@@ -32,14 +27,14 @@ import { AT_HOME, placeOf, settleAtHome } from "../store/place.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncPath } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
-import { type PendingAct, pendingActs } from "../verify/control/stored.ts";
 import { readHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
 import { epochNumber, KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";
 import { CONTROL_PATH, type ManifestFile, type ReadManifest, readManifest } from "./manifest.ts";
-import { planReapplying, type ReappliedRow, type ReapplyPlan, reapply } from "./reapply.ts";
+import type { ReappliedRow } from "./reapply.ts";
+import { finishControl, planControl } from "./restored-control.ts";
 import { readControlCopy, verifyWorkspaceCopy } from "./verify-copy.ts";
 import { workspacePath } from "./workspace-copy.ts";
 
@@ -168,13 +163,17 @@ async function restoreInto(
     if (placeOf(database) !== AT_HOME) settleAtHome(database);
   }
   const revokedAt = clock();
-  const plan = await planControl(target, logs, manifest.created_at);
+  const { plan, installation } = await planControl(target, logs, manifest.created_at);
+  // Without the log of the installation, no other one knows all workspaces.
+  const tellers = new Set(plan.leftOut.has(installation) ? [installation] : plan.leftOut.keys());
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
   const unsealed: Restored["unsealed"] = [];
   const epochs: BegunEpoch[] = [];
   for (const [workspace_id, rowsLeftOut] of plan.leftOut) {
-    const details = { ...backupOf, ...restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut }) };
+    const workspacesLeftOut = tellers.has(workspace_id) ? manifest.left_out.map((one) => one.workspace_id) : [];
+    const control = restoredControlDetails({ linksRevokedAt: revokedAt, rowsLeftOut, workspacesLeftOut });
+    const details = { ...backupOf, ...control };
     const number = epochNumber(clock(), random);
     const seals = { number, kept: wish.kept, sealFile: sealFile(target, workspace_id) };
     const begin = async (writer: WorkspaceWriter, connection: Connection) => {
@@ -268,48 +267,6 @@ async function beginEpoch(
     throw asFailure(error, "backup_unusable", (reason) => `${workspaceId} could not be written (${reason}).`);
   }
   return { workspace_id: workspaceId, verifier_key: formatVerifierKey(key), lost_through: details.lost_through };
-}
-
-/**
- * Migrates the control database and plans what the logs change in it. That comes before the new epochs, whose events
- * state the plan, and the acts that were pending when it was copied are settled behind them.
- */
-async function planControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string): Promise<ReapplyPlan> {
-  using control = ControlDatabase.open(target);
-  const journal = fileJournal(target);
-  const finished: PendingAct[] = [];
-  // A workspace whose creation was not finished in the copy is dropped with the act that created it.
-  const dropped = new Set<string>();
-  for (const act of pendingActs(control.connection)) {
-    if (act === null) continue;
-    if (await journal.holds(act.workspaceId, act.event.id)) finished.push(act);
-    else if (act.changes.some(([kind, input]) => kind === "addWorkspace" && input.id === act.workspaceId)) {
-      dropped.add(act.workspaceId);
-    }
-  }
-  const kept = logs.filter(({ workspaceId }) => !dropped.has(workspaceId));
-  return planReapplying(control.connection, kept, finished, copiedAt);
-}
-
-/**
- * Settles acts that were pending when the control database was copied, reapplies the logs, and ends all sessions and
- * unused links: those that ended or were used after the backup would otherwise be valid again.
- */
-async function finishControl(target: DataDirectory, plan: ReapplyPlan, nowMs: number) {
-  using control = ControlDatabase.open(target);
-  // An act on a workspace that the backup does not hold stays pending. The daemon reports it when it starts.
-  await settleActs({ control, journal: fileJournal(target) }, () => {});
-  return await control.change((connection) => {
-    const accounts = listAccounts(connection).map(({ id, totpSince }) => ({ id, second_factor: totpSince !== null }));
-    return {
-      reapplied: reapply(connection, plan),
-      ended_sessions: deleteAllSessions(connection),
-      ended_links: revokeUnusedLinks(connection, nowMs),
-      accounts: accounts.length,
-      accounts_with_second_factor: accounts.filter((one) => one.second_factor).length,
-      account_ids: accounts,
-    };
-  });
 }
 
 /** Returns the paths of everything in a directory that was empty before. */

@@ -181,6 +181,6 @@ function checkText(text: string): void {
 }
 
 /** White space of Unicode, control characters and + are in no key name (signed-note). */
-const isKeyName = (name: string): boolean => name !== "" && !/[\s+\p{Cc}]/u.test(name) && name.isWellFormed();
+export const isKeyName = (name: string): boolean => name !== "" && !/[\s+\p{Cc}]/u.test(name) && name.isWellFormed();
 
 const hexId = (id: number): string => id.toString(16).padStart(2 * KEY_ID_BYTES, "0");

@@ -89,12 +89,15 @@ export interface RestoredControl {
   linksRevokedAt: number;
   /** The rows of this workspace that it could not make. */
   rowsLeftOut: { table: string; id: string }[];
+  /** The workspaces that the backup lacked, if this log tells of them. */
+  workspacesLeftOut: readonly string[];
 }
 
 /** Returns the members of the event's details that state what a restore did to the control database. */
-export const restoredControlDetails = ({ linksRevokedAt, rowsLeftOut }: RestoredControl) => ({
+export const restoredControlDetails = ({ linksRevokedAt, rowsLeftOut, workspacesLeftOut }: RestoredControl) => ({
   links_revoked_at: new Date(linksRevokedAt).toISOString(),
   rows_left_out: rowsLeftOut.map(({ table, id }) => ({ table, id })),
+  ...(workspacesLeftOut.length > 0 && { workspaces_left_out: [...workspacesLeftOut] }),
 });
 
 /** Returns the restore that an event declares; null when it declares none. */
@@ -115,13 +118,18 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
   };
 }
 
-function restoredControl({ links_revoked_at: at, rows_left_out: rows }: JsonObject): RestoredControl | null {
+function restoredControl({
+  links_revoked_at: at,
+  rows_left_out: rows,
+  workspaces_left_out: workspaces,
+}: JsonObject): RestoredControl | null {
   if (typeof at !== "string" || !Array.isArray(rows)) return null;
   const rowsLeftOut = rows.map((row: JsonValue) => {
     const { table, id } = (row ?? {}) as JsonObject;
     return { table: String(table), id: String(id) };
   });
-  return { linksRevokedAt: Date.parse(at), rowsLeftOut };
+  const workspacesLeftOut = Array.isArray(workspaces) ? workspaces.map(String) : [];
+  return { linksRevokedAt: Date.parse(at), rowsLeftOut, workspacesLeftOut };
 }
 
 /** Returns what is wrong with a restore after the event `last`; null when nothing is or the details do not tell. */

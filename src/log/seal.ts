@@ -9,6 +9,7 @@ import { HASH_BYTES } from "./merkle.ts";
 import {
   checkSignature,
   fromBase64,
+  isKeyName,
   NoteError,
   type NoteSigner,
   parseNote,
@@ -40,8 +41,7 @@ export interface Seal {
 
 /** Returns the text that is signed. */
 export function sealText(origin: string, size: number, root: Uint8Array): string {
-  if (origin === "" || /[\n\s+]/u.test(origin))
-    throw new NoteError("an origin is not empty and has neither spaces nor +");
+  if (!isKeyName(origin)) throw new NoteError("an origin is not empty and has neither spaces nor +");
   return `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
 }
 
@@ -86,6 +86,6 @@ export const sealedWorkspace = (seal: Seal): string => parseOrigin(seal.origin).
 
 /** Checks the signature of one key (32 raw bytes) on a seal, under the seal's origin. */
 export function checkSeal(seal: Seal, publicKey: Uint8Array): "good" | "bad" | "absent" {
-  if (/[\s+]/u.test(seal.origin)) return "absent";
+  if (!isKeyName(seal.origin)) return "absent";
   return checkSignature(seal.note, verifierKey(seal.origin, publicKey));
 }

@@ -162,6 +162,10 @@ export const OBSTACLES = {
     means: "the database, its log and its seals are copies of different moments, or may be",
     advice: "Copy all of them again, as docs/auditing.md says, or make a backup and verify that.",
   },
+  workspace_left_out: {
+    means: "a backup was made, or restored, without this workspace",
+    advice: "Ask for a backup that has it, and for what was wrong with it.",
+  },
   not_evidence: { means: "this is no workspace and no export", advice: "Name another file." },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },
   export_incomplete: {

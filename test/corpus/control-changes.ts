@@ -217,7 +217,7 @@ export function schemaChanges(connection: Connection): Change[] {
       ...["INSERT", "UPDATE", "DELETE"].map((event) =>
         one("a trigger added", `${name} ${event}`, `CREATE TRIGGER x AFTER ${event} ON ${name} BEGIN SELECT 1; END`),
       ),
-      rewritten("its rules removed", sql.replaceAll(" NOT NULL", "").replaceAll(/ CHECK \([^)]*\)\)/g, "")),
+      rewritten("its rules removed", sql.replaceAll(" NOT NULL", "").replaceAll(/ CHECK \(([^()]|\([^()]*\))*\)/g, "")),
       rewritten("its text changed", sql.replace("CREATE TABLE", "create table")),
     ];
   });

@@ -526,6 +526,24 @@ describe("honest", () => {
     expect([missing.exits, missing.codes], missing.said).toEqual([[0, 0], []]);
   });
 
+  compared("is a backup without a damaged workspace, and what is restored from it", async () => {
+    const source = dataDirectory(changed(() => {}));
+    const database = workspaceFile(source, base.otherId);
+    truncateSync(database, 3 * 4096);
+    const destination = directory.join("backups-without");
+    const { path } = await makeBackup({ source, destination, keep: null, clock: systemClock });
+    const dataDir = directory.join("restored-without");
+    await restoreBackup({ backup: path, dataDir, sealKey: null, partial: true, clock: systemClock });
+    for (const root of [path, dataDir]) {
+      const { exits, codes, problems, said } = await verified(root);
+      expect([exits, codes], said).toEqual([[2, 2], ["workspace_left_out"]]);
+      expect(problems[0]?.message).toContain("its file is missing: the backup");
+      // Another one that is gone was not left out.
+      rmSync(workspaceFile(dataDirectory(root), base.workspaceId));
+      expect((await verified(root)).exits).toEqual([1, 1]);
+    }
+  });
+
   compared(
     "is a directory that an older version restored, with an act that its control database had not seen",
     async () => {

@@ -107,9 +107,9 @@ describe("seals (C2SP tlog-checkpoint)", () => {
     expect(seal).toMatchObject({ origin: "example.com/behind-the-sofa", size: 20852163 });
   });
 
-  test("any byte changed is refused or not signed", () => {
+  test.each([1, 16, 64, 128])("any byte changed by %p is refused or not signed", (bit) => {
     for (let at = 0; at < text.length; at++) {
-      const bad = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
+      const bad = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ bit) + text.slice(at + 1);
       let verdict = "refused";
       try {
         verdict = checkSeal(parseSeal(bad), publicKey);

@@ -67,7 +67,7 @@ const restoreOf = (control: RestoredControl | null): ControlEvent => {
 };
 
 test("after a restore that reapplied the log, no event before it may be missing", () => {
-  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [] });
+  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [], workspacesLeftOut: [] });
   expect(states({ events: [created, revoked, restored] })).toEqual([{ scope: "agent", revoked_at: true }]);
 });
 
@@ -76,7 +76,7 @@ test("such a restore revoked the open links, and names the rows that it could no
     event(1, "member.invite", { table: "links", id, kind: "add", columns });
   const open = link("inv_1", { used_at: null, revoked_at: null });
   const used = link("inv_2", { used_at: 5, revoked_at: null });
-  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [] });
+  const restored = restoreOf({ linksRevokedAt: 7, rowsLeftOut: [], workspacesLeftOut: [] });
   const gone = { ...restored, changes: [key("remove", {})] };
   const log = { workspaceId: "ws_1", headSeq: 100, isCut: false, events: [created, open, used, gone] };
   expect([...expectedRows(log, NOW).values()].map((row) => row.states)).toEqual([

@@ -1,7 +1,7 @@
 /** Finds the evidence that the command line names, and verifies each piece. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { MANIFEST_FILE, readBackupTime } from "../../backup/manifest.ts";
+import { MANIFEST_FILE, readBackupTime, workspacesLeftOut } from "../../backup/manifest.ts";
 import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
@@ -51,7 +51,7 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
     return [unreadable(path, error)];
   }
   if (!Array.isArray(sources)) return [sources];
-  const results = await verifySources(sources, asked, progress);
+  const results = explained(path, sources, await verifySources(sources, asked, progress));
   const { control } = dataDirectory(path);
   if (isDirectory && asked.agentId === undefined && databaseKind(control) !== "absent") {
     return [...results, await verifyControlFile(path, sources, results, asked)];
@@ -61,6 +61,27 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
   }
   return results;
 }
+
+/** Names the workspaces that are missing because a backup lacked them: that alone is no sign of tampering. */
+function explained(root: string, sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] {
+  const inBackup = new Set(workspacesLeftOut(root));
+  const restores = results.flatMap(({ controlLog, verdict }) => (verdict === "verified" && controlLog?.events) || []);
+  const inRestore = new Set(restores.flatMap(({ restore }) => restore?.control?.workspacesLeftOut ?? []));
+  return results.map((result, index) => {
+    const { path, workspaceId = "" } = sources[index] as Source;
+    const why = inBackup.has(workspaceId) ? LEFT_OUT.backup : inRestore.has(workspaceId) ? LEFT_OUT.restore : null;
+    if (why === null || existsSync(path)) return result;
+    const left = obstacle(path, "workspace", "workspace_left_out", why);
+    left.report.workspace_id = workspaceId;
+    return left;
+  });
+}
+
+const LEFT_OUT = {
+  backup:
+    "its file is missing: the backup was made without it, as manifest.json says, which nobody signs; a backup leaves out what is damaged",
+  restore: "its file is missing: the backup that was restored lacked it, as a log.restore event says",
+} as const;
 
 /** What a workspace's log says and nothing was compared with. */
 const WITHOUT_CONTROL = "control.db is not part of this evidence: workspaces, keys, members and invitations";
