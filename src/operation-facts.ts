@@ -20,6 +20,16 @@ export interface Sorting {
   order?: "desc" | undefined;
 }
 
+/** Which end of a list of what happened comes first; the newest unless it says otherwise. */
+export interface OldestFirst {
+  order?: "asc" | undefined;
+}
+
+/** What checkpoints are sorted by, the time when they were made unless it says otherwise, and which end comes first. */
+export interface CheckpointSorting extends OldestFirst {
+  sort?: "label" | "entry_count" | undefined;
+}
+
 /** How a member of an entry's metadata is compared. */
 export type FilterOperator = "$eq" | "$ne" | "$gt" | "$gte" | "$lt" | "$lte" | "$in" | "$exists";
 

@@ -9,6 +9,7 @@ import type { JsonObject } from "./json.ts";
 import {
   type ActivityInterval,
   type AuditScope,
+  type CheckpointSorting,
   type ControlEffect,
   type DisplayGroup,
   type EffectKind,
@@ -17,6 +18,7 @@ import {
   type ExportResumption,
   type Facts,
   type Filter,
+  type OldestFirst,
   type Page,
   SCOPES,
   type Scope,
@@ -139,7 +141,7 @@ export const OPERATIONS = {
   },
   "config.list_versions": {
     ...CONFIG_READ,
-    input: takes<{ agentId: string; page: Page }>(),
+    input: takes<{ agentId: string; page: Page } & OldestFirst>(),
     did: "listed the versions",
     tried: "list the versions",
   },
@@ -174,7 +176,7 @@ export const OPERATIONS = {
   "checkpoint.list": {
     ...DATA_READ,
     kind: "plain",
-    input: takes<{ agentId: string; page: Page }>(),
+    input: takes<{ agentId: string; page: Page } & CheckpointSorting>(),
     scopes: ["full", "agent", "auditor"],
     erasedBy: [],
     ocsf: "datastore.list",
@@ -355,7 +357,7 @@ export const OPERATIONS = {
   "policies.list_versions": {
     ...CONFIG_READ,
     scopes: ["full", "auditor"],
-    input: takes<{ page: Page }>(),
+    input: takes<{ page: Page } & OldestFirst>(),
     did: "listed the versions of the workspace's policies",
     tried: "list the versions of the workspace's policies",
   },
@@ -402,7 +404,7 @@ export const OPERATIONS = {
   "audit.query": {
     ...TRAIL_READ,
     kind: "inquiry",
-    input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & TrailFilter>(),
+    input: takes<{ scope: TrailScope; window: TimeWindow; page: Page } & OldestFirst & TrailFilter>(),
     did: "looked at the audit log",
     tried: "look at the audit log",
   },

@@ -8,6 +8,7 @@
 import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
 import { AGENT_ID_FORM, isAgentId } from "../agent-id.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { OldestFirst } from "../operation-facts.ts";
 import { component } from "./shapes.ts";
 import { parseTimestamp } from "./timestamp.ts";
 
@@ -145,6 +146,10 @@ export const SORTING = {
   sort: choice(["key", "updated_at"], "What the entries are sorted by", "key"),
   order: choice(["asc", "desc"], "Which end comes first", "asc"),
 };
+
+/** The order of what happened, and the input that it asks for. */
+export const NEWEST_FIRST = { order: choice(["asc", "desc"], "Which end comes first", "desc") };
+export const oldestFirst = ({ order }: { order?: "asc" | "desc" }): OldestFirst => (order === "asc" ? { order } : {});
 
 export const FilterField = field<JsonObject>(
   "Filter",

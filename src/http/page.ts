@@ -25,14 +25,15 @@ export function listInput<N extends ListOperation>(
   );
 }
 
-/** The time and the position in the log of an entry's last write. */
+/** Of sorted lists: the time and the position in the log of an entry's last write; a checkpoint's position and what it is sorted by. */
+const SORTED: Partial<Record<ListOperation, RegExp>> = { "checkpoint.list": /^\d{1,15} / };
 const WRITTEN = /^\d{1,15} \d{1,15}$/;
 
 /** Reports whether a cursor, which can be forged, fits a list: data by key or by time, agents by id, all else by number. */
 function isPositionOf(name: ListOperation, input: object, position: CursorPosition): boolean {
-  if (!BY_NAME.has(name)) return typeof position === "number";
+  if (!BY_NAME.has(name) && !("sort" in input)) return typeof position === "number";
   if (typeof position !== "string") return false;
-  if ("sort" in input) return WRITTEN.test(position);
+  if ("sort" in input) return (SORTED[name] ?? WRITTEN).test(position);
   return position.isWellFormed() && !hasControlCharacter(position);
 }
 

@@ -1,6 +1,6 @@
 /** Checkpoints: positions in the log, and the state visible there. */
 import { pageOf } from "../lists.ts";
-import type { Page } from "../operation-facts.ts";
+import type { CheckpointSorting, Page } from "../operation-facts.ts";
 import type { Freshness } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, pagesByTwo } from "../store/walk.ts";
@@ -48,12 +48,35 @@ export async function findCheckpoint(reader: Reader, id: string): Promise<Checkp
   return row === undefined ? undefined : toCheckpoint(row);
 }
 
-/** Returns a page of an agent's checkpoints, newest first: those made before the event `after`, or all. */
-export async function listCheckpoints(reader: Reader, agent: number, { after, limit, offset }: Page) {
-  const sql = `${SELECT} WHERE c.agent = ? AND c.event_seq < ? ORDER BY c.event_seq DESC LIMIT ? OFFSET ?`;
-  const rows = await reader.all<Tuple>(sql, [agent, Number(after ?? Number.MAX_SAFE_INTEGER), limit + 1, offset]);
+/** What checkpoints are sorted by, as SQL and as the text of a position. A checkpoint without a label has an empty one. */
+const SORTED_BY = {
+  label: { sql: "coalesce(c.label, '')", of: ({ label }: Checkpoint) => label ?? "" },
+  entry_count: { sql: "c.entry_count", of: ({ entryCount }: Checkpoint) => String(entryCount) },
+};
+
+type Sorted = CheckpointSorting & { page: Page };
+
+/** Returns the position of a checkpoint in a list: its event, behind which stands what the list is sorted by. */
+export const positionOf = (checkpoint: Checkpoint, { sort }: CheckpointSorting): number | string =>
+  sort === undefined ? checkpoint.eventSeq : `${checkpoint.eventSeq} ${SORTED_BY[sort].of(checkpoint)}`;
+
+/** Returns a page of an agent's checkpoints: those behind the position of the page, or all. */
+export async function listCheckpoints(reader: Reader, agent: number, { sort, order, page }: Sorted) {
+  const { after, limit, offset } = page;
+  const [end, behind] = order === "asc" ? ["ASC", ">"] : ["DESC", "<"];
+  const by = sort === undefined ? [] : [SORTED_BY[sort].sql];
+  const columns = [...by, "c.event_seq"];
+  const [, seq, value] = /^(\d+) ?(.*)$/s.exec(String(after ?? "")) ?? [];
+  const position = seq === undefined ? [] : [...(sort === undefined ? [] : [typed(sort, value ?? "")]), Number(seq)];
+  const rest = position.length === 0 ? "" : `AND (${columns}) ${behind} (${columns.map(() => "?")})`;
+  const ordered = columns.map((column) => `${column} ${end}`);
+  const sql = `${SELECT} WHERE c.agent = ? ${rest} ORDER BY ${ordered} LIMIT ? OFFSET ?`;
+  const rows = await reader.all<Tuple>(sql, [agent, ...position, limit + 1, offset]);
   return pageOf(rows.map(toCheckpoint), limit);
 }
+
+const typed = (sort: keyof typeof SORTED_BY, value: string): string | number =>
+  sort === "label" ? value : Number(value);
 
 /**
  * Deletes a checkpoint and the history that only it saw. Returns the highest position that a remaining checkpoint of

@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.ts";
 import { pageOf } from "../lists.ts";
 import type { EffectFacts } from "../log/effects.ts";
 import { sha256Hex } from "../log/hash.ts";
-import type { Page } from "../operation-facts.ts";
+import type { OldestFirst, Page } from "../operation-facts.ts";
 import { type Floor, floorOf, NO_FLOOR } from "../policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../policy/policies.ts";
 import { RETENTION } from "../policy/retention.ts";
@@ -57,10 +57,12 @@ export async function readConfigVersion(reader: Reader, agent: number, version: 
   return toConfigVersion(row);
 }
 
-/** Returns a page of an agent's versions, newest first: those before the version `after`, or all. */
-export async function listConfigs(reader: Reader, agent: number, { after, limit, offset }: Page) {
-  const sql = `${SELECT} WHERE c.agent = ? AND c.version < ? ORDER BY c.version DESC LIMIT ? OFFSET ?`;
-  const rows = await reader.all<ConfigRow>(sql, [agent, Number(after ?? Number.MAX_SAFE_INTEGER), limit + 1, offset]);
+/** Returns a page of an agent's versions: those behind the version of its position, or all. */
+export async function listConfigs(reader: Reader, agent: number, { order, page }: OldestFirst & { page: Page }) {
+  const { after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER, limit, offset } = page;
+  const [end, behind] = order === "asc" ? ["ASC", ">"] : ["DESC", "<"];
+  const sql = `${SELECT} WHERE c.agent = ? AND c.version ${behind} ? ORDER BY c.version ${end} LIMIT ? OFFSET ?`;
+  const rows = await reader.all<ConfigRow>(sql, [agent, Number(after), limit + 1, offset]);
   return pageOf(rows.map(toConfigVersion), limit);
 }
 

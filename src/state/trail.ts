@@ -1,5 +1,5 @@
 /**
- * Pages of the trail, newest first, of one chain or of the whole log. What an index answers is asked of it; for the rest
+ * Pages of the trail, the newest or the oldest events first, of one chain or of the whole log. What an index answers is asked of it; for the rest
  * the events are looked through part by part. A query that takes too long returns what it found so far, and where it
  * stands: no index is made for filters that few people use, since every write would pay for it.
  */
@@ -31,13 +31,27 @@ type Row = [...EventRow, number: number];
 /** Conditions as SQL with their parameters. */
 type Conditions = readonly (readonly [sql: string, ...parameters: SqlValue[]])[];
 
+/**
+ * Which end of the trail comes first. Events are ordered by numbers that fall from row to row: their positions, and where
+ * the oldest comes first their positions below zero.
+ */
+interface Direction {
+  sign: 1 | -1;
+  order: "DESC" | "ASC";
+  /** Of a position, how it compares with one of an earlier row. */
+  behind: "<" | ">";
+}
+
+const NEWEST_FIRST: Direction = { sign: 1, order: "DESC", behind: "<" };
+const OLDEST_FIRST: Direction = { sign: -1, order: "ASC", behind: ">" };
+
 /** Where the events of a query are looked for, by a number that orders them. */
 interface Place {
-  /** One more than the number of the newest event. */
+  /** One more than the number of the first event of the list. */
   end: number;
   /**
-   * Returns the events of the next part before a number that may fit, newest first, at most `limit`; and the number
-   * before which the next part is, null when there is none.
+   * Returns the events of the next part before a number that may fit, in the order of the list, at most `limit`; and the
+   * number before which the next part is, null when there is none.
    */
   part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
 }
@@ -50,7 +64,7 @@ interface Pace {
 
 /** Returns a page of events as the API shows them, each as JSON text, and the number before which the next page is. */
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
-  const { page, window, scope, ...filter } = wanted;
+  const { page, window, scope, order: _order, ...filter } = wanted;
   const place = await placeOf(reader, wanted);
   const [from, to] = [showTime(window.startMs ?? 0), window.endMs === undefined ? "~" : showTime(window.endMs)];
   const events: string[] = [];
@@ -84,9 +98,10 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
 /** Results that have an index of their own. */
 const REFUSED: readonly string[] = ["blocked", "denied"];
 
-function placeOf(reader: Reader, { scope, page: _page, window, ...filter }: Wanted): Promise<Place> {
-  if (!("scope" in scope)) return chain(reader, scope.agentId, filter, window);
-  if (scope.scope === "workspace") return chain(reader, null, filter, window);
+function placeOf(reader: Reader, { scope, page: _page, window, order, ...filter }: Wanted): Promise<Place> {
+  const direction = order === "asc" ? OLDEST_FIRST : NEWEST_FIRST;
+  if (!("scope" in scope)) return chain(reader, scope.agentId, filter, window, direction);
+  if (scope.scope === "workspace") return chain(reader, null, filter, window, direction);
   const { agentIds, results } = filter;
   if (results?.every((result) => REFUSED.includes(result)) === true) {
     // The words of the index itself, which SQLite compares with them.
@@ -95,73 +110,94 @@ function placeOf(reader: Reader, { scope, page: _page, window, ...filter }: Want
       ...times(window),
       ...words({ agentIds, results }),
     ];
-    return picked(reader, "events_refused", refused, filter);
+    return picked(reader, "events_refused", refused, filter, direction);
   }
   if (agentIds !== undefined) {
     const { operations } = filter;
     const own: Conditions = [...words({ agentIds, operations, results }), ...times(window)];
-    return picked(reader, "events_by_agent", own, filter);
+    return picked(reader, "events_by_agent", own, filter, direction);
   }
-  return wholeLog(reader, filter, window);
+  return wholeLog(reader, filter, window, direction);
 }
 
 /** One chain, in the order of the index that has its words and times. */
-async function chain(reader: Reader, agentId: string | null, filter: TrailFilter, window: TimeWindow): Promise<Place> {
+async function chain(
+  reader: Reader,
+  agentId: string | null,
+  filter: TrailFilter,
+  window: TimeWindow,
+  direction: Direction,
+): Promise<Place> {
   const conditions = [...words(filter), ...times(window), ...texts(filter)];
   const end = await reader.value<number | null>("SELECT max(agent_seq) + 1 FROM events WHERE agent_id IS ?", [agentId]);
-  return stretch(reader, "agent_seq", end ?? 0, 0, [["agent_id IS ?", agentId], ...conditions]);
+  return stretch(reader, "agent_seq", [0, end ?? 0], [["agent_id IS ?", agentId], ...conditions], direction);
 }
 
 /** The log, or what of it is in a window of time: found by halving, with a margin, since clocks are set back. */
-async function wholeLog(reader: Reader, filter: TrailFilter, window: TimeWindow): Promise<Place> {
+async function wholeLog(reader: Reader, filter: TrailFilter, window: TimeWindow, direction: Direction): Promise<Place> {
   const startMs = Math.max((window.startMs ?? 0) - CLOCK_MARGIN_MS, 0);
   const endMs = Math.min((window.endMs ?? LAST_MS) + CLOCK_MARGIN_MS, LAST_MS);
-  const [first, end] = await eventsIn(reader, { agentId: null, startMs, endMs });
-  return stretch(reader, "seq", end, first, [...words(filter), ...texts(filter)]);
+  const range = await eventsIn(reader, { agentId: null, startMs, endMs });
+  return stretch(reader, "seq", range, [...words(filter), ...texts(filter)], direction);
 }
 
-/** The events with numbers from `first` to before `end`. */
+/** The events with positions from `first` to before `end`. */
 function stretch(
   reader: Reader,
-  number: "seq" | "agent_seq",
-  end: number,
-  first: number,
+  position: "seq" | "agent_seq",
+  [first, end]: readonly [first: number, end: number],
   conditions: Conditions,
+  direction: Direction,
 ): Place {
+  const { sign, behind } = direction;
+  const lowest = sign === 1 ? first : 1 - end;
   return {
-    end,
+    end: sign === 1 ? end : 1 - first,
     async part(before, size, limit) {
-      const low = Math.max(before - size, first);
+      const low = Math.max(before - size, lowest);
       const range: Conditions = [
-        [`${number} < ?`, before],
-        [`${number} >= ?`, low],
+        [`${position} ${behind} ?`, sign * before],
+        [`${position} ${sign === 1 ? ">=" : "<="} ?`, sign * low],
       ];
-      const rows = await select(reader, number, [...range, ...conditions], limit);
-      return { rows, next: rows.length === limit ? (rows.at(-1) as Row)[5] : low > first ? low : null };
+      const rows = await select(reader, position, [...range, ...conditions], limit, direction);
+      return { rows, next: rows.length === limit ? (rows.at(-1) as Row)[5] : low > lowest ? low : null };
     },
   };
 }
 
 /** The events that an index picks out of the whole log. */
-async function picked(reader: Reader, index: string, conditions: Conditions, filter: TrailFilter): Promise<Place> {
-  const end = await reader.value<number | null>("SELECT max(seq) + 1 FROM events");
+async function picked(
+  reader: Reader,
+  index: string,
+  conditions: Conditions,
+  filter: TrailFilter,
+  direction: Direction,
+): Promise<Place> {
+  const { sign, order, behind } = direction;
+  const end = sign === 1 ? await reader.value<number | null>("SELECT max(seq) + 1 FROM events") : 1;
   return {
     end: end ?? 0,
     async part(before, size, limit) {
-      const [where, parameters] = joined([...conditions, ["seq < ?", before]]);
-      const sql = `SELECT seq FROM events INDEXED BY ${index} WHERE ${where} ORDER BY seq DESC LIMIT ?`;
+      const [where, parameters] = joined([...conditions, [`seq ${behind} ?`, sign * before]]);
+      const sql = `SELECT seq FROM events INDEXED BY ${index} WHERE ${where} ORDER BY seq ${order} LIMIT ?`;
       const seqs = (await reader.all<[number]>(sql, [...parameters, size])).map(([seq]) => seq);
       const among = ["seq IN (SELECT value FROM json_each(?))", JSON.stringify(seqs)] as const;
-      const rows = await select(reader, "seq", [among, ...texts(filter)], limit);
+      const rows = await select(reader, "seq", [among, ...texts(filter)], limit, direction);
       if (rows.length === limit) return { rows, next: (rows.at(-1) as Row)[5] };
-      return { rows, next: seqs.length < size ? null : (seqs.at(-1) as number) };
+      return { rows, next: seqs.length < size ? null : sign * (seqs.at(-1) as number) };
     },
   };
 }
 
-function select(reader: Reader, number: "seq" | "agent_seq", conditions: Conditions, limit: number) {
+function select(
+  reader: Reader,
+  position: "seq" | "agent_seq",
+  conditions: Conditions,
+  limit: number,
+  { sign, order }: Direction,
+) {
   const [where, parameters] = joined(conditions);
-  const sql = `${SELECT_EVENT}, ${number} FROM events WHERE ${where} ORDER BY ${number} DESC LIMIT ?`;
+  const sql = `${SELECT_EVENT}, ${sign} * ${position} FROM events WHERE ${where} ORDER BY ${position} ${order} LIMIT ?`;
   return reader.all<Row>(sql, [...parameters, limit]);
 }
 

@@ -87,6 +87,36 @@ const LISTS: List[] = [
     name: (item: { details: { version: string } }) => item.details.version,
     expected: down("v", COUNT),
   },
+  {
+    path: "/v1/config/a/versions",
+    query: { order: "asc" },
+    name: (item: { version: string }) => item.version,
+    expected: down("v", COUNT).toReversed(),
+  },
+  {
+    path: "/v1/checkpoints",
+    query: { agent_id: "a", order: "asc" },
+    name: (item: { label: string }) => item.label,
+    expected: ["0", "1", "2", "3", "4", "5", "6"],
+  },
+  {
+    path: "/v1/checkpoints",
+    query: { agent_id: "a", sort: "label" },
+    name: (item: { label: string }) => item.label,
+    expected: ["6", "5", "4", "3", "2", "1", "0"],
+  },
+  {
+    path: "/v1/checkpoints",
+    query: { agent_id: "a", sort: "entry_count", order: "asc" },
+    name: (item: { entry_count: number }) => String(item.entry_count),
+    expected: ["0", "1", "2", "3", "4", "5", "6"],
+  },
+  {
+    path: "/v1/audit",
+    query: { agent_id: "a", operations: "config.update", order: "asc" },
+    name: (item: { details: { version: string } }) => item.details.version,
+    expected: down("v", COUNT).toReversed(),
+  },
 ];
 
 async function page(list: List, query: Record<string, string | number>) {
@@ -94,7 +124,9 @@ async function page(list: List, query: Record<string, string | number>) {
   return { ...answered, names: answered.json.data?.map(list.name) as string[] };
 }
 
-describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (_path, list) => {
+const named = ({ path, query }: List) => `${path} ${new URLSearchParams(query)}`;
+
+describe.each(LISTS.map((list) => [named(list), list] as const))("%s", (_name, list) => {
   test.each([1, 2, 3, COUNT - 1, COUNT, COUNT + 1, 1000])("by cursor, %d at a time", async (limit) => {
     const seen: string[] = [];
     let cursor: string | null = null;

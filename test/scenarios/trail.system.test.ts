@@ -66,6 +66,8 @@ const FILTERS: readonly (readonly [filter: Record<string, string>, events: reado
 
 test.each(FILTERS)("scope=all with %j", async (filter, events) => {
   expect(shown(await found({ scope: "all", ...filter }))).toEqual([...events]);
+  const oldestFirst = await found({ scope: "all", ...filter, order: "asc", limit: 1 });
+  expect(shown(oldestFirst)).toEqual(events.toReversed());
 });
 
 test("scope=all has every event once, newest first, on pages of any size", async () => {
@@ -86,6 +88,7 @@ test("several agents, and one with filters", async () => {
     "one-bot data.write allowed",
     "one-bot data.write allowed",
   ]);
+  expect(await found({ agent_id: "two-bot,one-bot", ...writes, order: "asc" })).toEqual(both.toReversed());
   expect(shown(await found({ agent_id: "one-bot,two-bot", result: "blocked" }))).toEqual([
     "one-bot data.write blocked",
   ]);
@@ -101,6 +104,8 @@ test("a window of time is one of the whole log, too", async () => {
   const until = await found({ scope: "all", operations: "data.write", end_time: json.timestamp });
   expect([...since, ...until].map(({ id }) => id)).toEqual(writes.map(({ id }) => id));
   expect(since.length).toBeGreaterThanOrEqual(2);
+  const turned = await found({ scope: "all", operations: "data.write", start_time: json.timestamp, order: "asc" });
+  expect(turned).toEqual(since.toReversed());
 });
 
 test("the event of a query says what was asked for, but neither key nor text", async () => {

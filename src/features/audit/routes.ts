@@ -1,6 +1,6 @@
 /** The HTTP routes of the audit trail. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, choice, flag, PAGE_PARAMETERS } from "../../http/fields.ts";
+import { AgentId, choice, flag, NEWEST_FIRST, oldestFirst, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
@@ -150,17 +150,14 @@ export const auditRoutes = [
   route({
     operation: "audit.query",
     at: "GET /v1/audit",
-    query: object({ ...several, ...filters, ...window, ...PAGE_PARAMETERS }),
+    query: object({ ...several, ...filters, ...window, ...NEWEST_FIRST, ...PAGE_PARAMETERS }),
     input: ({ query: asked, principal }) => {
-      return listInput(
-        "audit.query",
-        { scope: trailScopeOf(asked, principal), ...filterOf(asked), window: windowOf(asked) },
-        asked,
-      );
+      const filter = { ...filterOf(asked), window: windowOf(asked), ...oldestFirst(asked) };
+      return listInput("audit.query", { scope: trailScopeOf(asked, principal), ...filter }, asked);
     },
     summary: "Query the audit trail",
     description:
-      "Events of agents, newest first, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and with the session of an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events may return few or none: continue with `next_cursor` while `has_more` is true.",
+      "Events of agents, as the trail was when the query began. `scope=workspace` lists the workspace's own events instead, `scope=all` all events, and for an operator `scope=installation` the log of the installation. All filters must hold. `start_time` is inclusive, `end_time` exclusive. A query that looks through many events may return few or none: continue while `has_more` is true.",
     response: { description: "One page of events.", schema: schema.AuditEventList, compressed: true },
   }),
 

@@ -3,7 +3,7 @@ import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { decideAsItIs } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
-import { type Checkpoint, listCheckpoints } from "../../state/checkpoints.ts";
+import { type Checkpoint, listCheckpoints, positionOf } from "../../state/checkpoints.ts";
 import { findingsIn, reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
@@ -46,10 +46,10 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
 
 const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input.page);
+  const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input);
   const shown = items.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
   const details = naming(agent, input.agentId, { count: items.length });
-  return answered(agent, details, listBody("checkpoint.list", input, shown, last?.eventSeq ?? null));
+  return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
 };
 
 const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {

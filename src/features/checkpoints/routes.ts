@@ -1,6 +1,15 @@
 /** The HTTP routes of checkpoints. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, flag, Label, Metadata, PAGE_PARAMETERS } from "../../http/fields.ts";
+import {
+  AgentId,
+  choice,
+  flag,
+  Label,
+  Metadata,
+  NEWEST_FIRST,
+  oldestFirst,
+  PAGE_PARAMETERS,
+} from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { Deleted, object } from "../../http/shapes.ts";
@@ -23,10 +32,19 @@ export const checkpointRoutes = [
   route({
     operation: "checkpoint.list",
     at: "GET /v1/checkpoints",
-    query: object({ agent_id: AgentId, ...PAGE_PARAMETERS }),
-    input: ({ query }) => listInput("checkpoint.list", { agentId: query.agent_id }, query),
+    query: object({
+      agent_id: AgentId,
+      sort: choice(["created_at", "label", "entry_count"], "What the checkpoints are sorted by", "created_at"),
+      ...NEWEST_FIRST,
+      ...PAGE_PARAMETERS,
+    }),
+    input: ({ query }) => {
+      const { agent_id: agentId, sort } = query;
+      const sorting = sort === undefined || sort === "created_at" ? {} : { sort };
+      return listInput("checkpoint.list", { agentId, ...sorting, ...oldestFirst(query) }, query);
+    },
     summary: "List checkpoints",
-    description: "An agent's checkpoints, newest first, without their state.",
+    description: "An agent's checkpoints without their state.",
     response: { description: "One page of checkpoints.", schema: CheckpointList },
   }),
 

@@ -63,7 +63,7 @@ async function findVersion(context: Context, agentId: string, text: string | nul
 
 const listConfigVersions: Operation<"config.list_versions"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
-  const { items, last } = agent === null ? EMPTY_PAGE : await listConfigs(reader, agent.firstSeq, input.page);
+  const { items, last } = agent === null ? EMPTY_PAGE : await listConfigs(reader, agent.firstSeq, input);
   const shown = items.map((version) => JSON.stringify(showListed(input.agentId, version)));
   const details = naming(agent, input.agentId, { count: items.length });
   return answered(agent, details, listBody("config.list_versions", input, shown, last?.version ?? null));

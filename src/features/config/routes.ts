@@ -3,7 +3,7 @@
 import { Type as t } from "@sinclair/typebox";
 import { isAgentId } from "../../agent-id.ts";
 import { exampleOf } from "../../http/example.ts";
-import { canonicalBytes, MAX_CONFIG_BYTES, PAGE_PARAMETERS } from "../../http/fields.ts";
+import { canonicalBytes, MAX_CONFIG_BYTES, NEWEST_FIRST, oldestFirst, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { object } from "../../http/shapes.ts";
@@ -72,11 +72,12 @@ export const configRoutes = [
   route({
     operation: "config.list_versions",
     at: "GET /v1/config/:agent_id/versions",
-    query: object(PAGE_PARAMETERS),
+    query: object({ ...NEWEST_FIRST, ...PAGE_PARAMETERS }),
     unfindable: "agent_not_found",
-    input: ({ params, query }) => listInput("config.list_versions", { agentId: params.agent_id }, query),
+    input: ({ params, query }) =>
+      listInput("config.list_versions", { agentId: params.agent_id, ...oldestFirst(query) }, query),
     summary: "List config versions",
-    description: "Newest first, without the configs themselves but with each version's policies.",
+    description: "Without the configs themselves but with each version's policies.",
     response: { description: "One page of versions.", schema: ConfigVersionList },
   }),
 

@@ -54,7 +54,7 @@ function showing(version: ConfigVersion) {
 
 export const listFloorVersions: Operation<"policies.list_versions"> = async (reader, context, input) => {
   const { firstSeq } = await workspaceOf(context);
-  const { items, last } = await listConfigs(reader, firstSeq, input.page);
+  const { items, last } = await listConfigs(reader, firstSeq, input);
   const shown = items.map((version) => JSON.stringify(showVersion(version)));
   return answered(
     null,

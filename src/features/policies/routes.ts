@@ -1,6 +1,16 @@
 /** The HTTP routes of policies. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, canonicalBytes, Key, MAX_CONFIG_BYTES, Metadata, PAGE_PARAMETERS, Value } from "../../http/fields.ts";
+import {
+  AgentId,
+  canonicalBytes,
+  Key,
+  MAX_CONFIG_BYTES,
+  Metadata,
+  NEWEST_FIRST,
+  oldestFirst,
+  PAGE_PARAMETERS,
+  Value,
+} from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
@@ -56,10 +66,10 @@ export const policyRoutes = [
   route({
     operation: "policies.list_versions",
     at: "GET /v1/policies/versions",
-    query: object(PAGE_PARAMETERS),
-    input: ({ query }) => listInput("policies.list_versions", {}, query),
+    query: object({ ...NEWEST_FIRST, ...PAGE_PARAMETERS }),
+    input: ({ query }) => listInput("policies.list_versions", oldestFirst(query), query),
     summary: "List versions of the workspace's policies",
-    description: "Newest first.",
+    description: "Every version, with its policies.",
     response: { description: "One page of versions.", schema: FloorVersionList },
   }),
 
