@@ -9,6 +9,7 @@ import { type Tail, useTail } from "../../state/tail.ts";
 import { Button } from "../../ui/button.tsx";
 import { Moment, Select } from "../../ui/field.tsx";
 import { ResultBadge, Time } from "../../ui/inline.tsx";
+import { type SortedColumn, SortLinks, sortedByApi } from "../../ui/lists/sort.tsx";
 import { instant } from "../../ui/local-time.ts";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, policyName, Section, Show, ShowItems } from "../../ui/parts.tsx";
@@ -27,6 +28,10 @@ export const RESULTS = [
 ] as const;
 
 const HOUR_MS = 3_600_000;
+
+/** What a trail is sorted by, and its order until a reader turns it around. */
+export const TIME: SortedColumn = { id: "time", name: "Time", isMostFirst: true };
+export const NEWEST_FIRST = "-time";
 
 /** Windows that end now. */
 const WINDOWS: Record<string, readonly [label: string, ms: number]> = {
@@ -126,18 +131,24 @@ function AuditList({ agentId }: { agentId: string | null }) {
   const { id: workspace, isInstallation } = useRoom();
   const groups = agentId !== null ? AGENT_GROUPS : isInstallation ? INSTALLATION_GROUPS : WORKSPACE_GROUPS;
   const filters = filtersHere(groups);
-  const key = [workspace, agentId ?? "", ...Object.values(filters)].join(" ");
+  const { order } = sortedByApi([TIME], NEWEST_FIRST);
+  const key = [workspace, agentId ?? "", order, ...Object.values(filters)].join(" ");
   // Fixed for the list, so that all its pages are pages of the same query.
   const [openedMs, setOpenedMs] = useState({ key, ms: Date.now() });
   if (openedMs.key !== key) setOpenedMs({ key, ms: Date.now() });
   const whose = agentId === null ? { scope: "workspace" } : { agent_id: agentId };
-  const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(filters, openedMs.ms) });
+  const events = useList<AuditEvent>("/v1/audit", { ...whose, ...filterQuery(filters, openedMs.ms), order });
   const open = place.value.query.get("event");
-  const tail = useTail(events, (event) => event.agent_id === agentId && fits(filters, event), open !== null);
+  const isLive = order === "desc";
+  const belongs = (event: AuditEvent) => isLive && event.agent_id === agentId && fits(filters, event);
+  const tail = useTail(events, belongs, open !== null);
   return (
     <>
       <FilterBar groups={groups} filters={filters} />
-      <TailBar tail={tail} />
+      <div class="row trail-bar">
+        {isLive && <TailBar tail={tail} />}
+        <SortLinks columns={[TIME]} initially={NEWEST_FIRST} />
+      </div>
       <ShowItems of={events} empty={<NoEvents filters={filters} agentId={agentId} />}>
         {(items) => (
           <>

@@ -1,19 +1,26 @@
 /** The checkpoints of an agent, and making one. */
-import type { Checkpoint } from "../../api/types.ts";
-import { useEvents, useList } from "../../state/load.ts";
+import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT } from "../../../policy/checkpoint-schedule.ts";
+import { allPolicies } from "../../../policy/policies.ts";
+import { segment } from "../../api/client.ts";
+import type { Checkpoint, EffectivePolicies } from "../../api/types.ts";
+import { useAsk, useEvents, useList } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { Dialog, DialogButton } from "../../ui/dialog.tsx";
 import { Form, TextField, useFields } from "../../ui/field.tsx";
-import { Actor, shortId, Time } from "../../ui/inline.tsx";
+import { Actor, Badge, shortId, Time } from "../../ui/inline.tsx";
 import { useClose } from "../../ui/leave.ts";
+import { type SortedColumn, SortHead, sortedByApi } from "../../ui/lists/sort.tsx";
 import { say } from "../../ui/notices.tsx";
-import { counted } from "../../ui/numbers.ts";
-import { Empty, ShowItems } from "../../ui/parts.tsx";
+import { count, counted } from "../../ui/numbers.ts";
+import { Empty, ShowItems, Table } from "../../ui/parts.tsx";
 
 export function CheckpointsTab({ agentId }: { agentId: string }) {
   const { id, canRead, canWrite } = useRoom();
-  const checkpoints = useList<Checkpoint>("/v1/checkpoints", { agent_id: agentId });
+  const checkpoints = useList<Checkpoint>("/v1/checkpoints", {
+    agent_id: agentId,
+    ...sortedByApi(COLUMNS, NEWEST_FIRST),
+  });
   useEvents((event) => {
     const changed = /^checkpoint\.(create|restore|delete)$/.test(event.operation);
     if (event.agent_id === agentId && event.result === "ok" && changed) checkpoints.reload();
@@ -36,7 +43,7 @@ export function CheckpointsTab({ agentId }: { agentId: string }) {
       {(items) => (
         <>
           <div class="toolbar">
-            <p class="faint">Newest first. Making one copies nothing.</p>
+            <Schedule agentId={agentId} />
             <div class="row">
               {canRead && (
                 <a class="button" href={paths.compare(id, agentId)}>
@@ -56,35 +63,64 @@ export function CheckpointsTab({ agentId }: { agentId: string }) {
 /** Returns the label of a checkpoint, or a short form of its id. */
 export const checkpointName = ({ label, id }: { label: string | null; id: string }): string => label ?? shortId(id);
 
+/** The columns that the API sorts by, as it calls them. */
+const COLUMNS: readonly SortedColumn[] = [
+  { id: "label", name: "Checkpoint" },
+  { id: "created_at", name: "Made", isMostFirst: true },
+  { id: "entry_count", name: "Entries", isMostFirst: true, isNumber: true },
+];
+const NEWEST_FIRST = "-created_at";
+
 function CheckpointList({ agentId, items }: { agentId: string; items: readonly Checkpoint[] }) {
   const { id, canRead } = useRoom();
+  const heads = COLUMNS.map((column) => <SortHead key={column.id} column={column} initially={NEWEST_FIRST} />);
   return (
-    <ul class="card-list">
-      {items.map((checkpoint) => {
-        const text = (
-          <>
-            <strong>{checkpointName(checkpoint)}</strong>
-            <span class="faint small">
-              <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} /> ·{" "}
-              {counted(checkpoint.entry_count, "entry", "entries")} · {checkpoint.config_version ?? "no configuration"}
-            </span>
-          </>
-        );
-        return (
-          <li key={checkpoint.id}>
+    <Table head={[...heads, "Configuration"]}>
+      {items.map((checkpoint) => (
+        <tr key={checkpoint.id}>
+          <th scope="row">
             {canRead ? (
-              <a class="card card-link" href={paths.checkpoint(id, agentId, checkpoint.id)}>
-                {text}
-              </a>
+              <a href={paths.checkpoint(id, agentId, checkpoint.id)}>{checkpointName(checkpoint)}</a>
             ) : (
-              <div class="card card-link">{text}</div>
-            )}
-          </li>
-        );
-      })}
-    </ul>
+              checkpointName(checkpoint)
+            )}{" "}
+            {checkpoint.created_by === DAEMON && <Badge>scheduled</Badge>}
+          </th>
+          <td data-label="Made">
+            <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} />
+          </td>
+          <td data-label="Entries" class="number">
+            {count(checkpoint.entry_count)}
+          </td>
+          <td data-label="Configuration">{checkpoint.config_version ?? <span class="faint">none</span>}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
+
+/** Who makes those that a policy schedules. */
+const DAEMON = "system";
+
+/** Says how often the daemon makes one by itself, and where that is set. */
+function Schedule({ agentId }: { agentId: string }) {
+  const { id } = useRoom();
+  const effective = useAsk<EffectivePolicies>(`/v1/config/${segment(agentId)}/effective`);
+  const policies = effective.data?.policies;
+  if (policies === undefined) return <p class="faint">&nbsp;</p>;
+  const scheduled = SCHEDULE.flatMap(([name, { display }]) => {
+    const setting = policies[name];
+    return setting === undefined ? [] : [display.badge(setting as never)];
+  });
+  return (
+    <p class="faint">
+      {scheduled.length === 0 ? "Making one copies nothing. " : `The daemon: ${scheduled.join(", ")}. `}
+      <a href={paths.agent(id, agentId)}>{scheduled.length === 0 ? "Have them made by a schedule" : "Change"}</a>
+    </p>
+  );
+}
+
+const SCHEDULE = allPolicies().filter(([name]) => name === CHECKPOINT_EVERY || name === CHECKPOINTS_KEPT);
 
 function MakeCheckpoint({ agentId, onMade }: { agentId: string; onMade(): void }) {
   const close = useClose();

@@ -1,7 +1,7 @@
 /** Every version of the configuration, a comparison of two, and the rollback to one. */
 import { segment } from "../../api/client.ts";
 import type { ConfigVersion, ConfigVersionItem } from "../../api/types.ts";
-import { changesConfig, useEvents, useList } from "../../state/load.ts";
+import { changesConfig } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";
 import { say } from "../../ui/notices.tsx";
 import { VersionList } from "../policies/version-list.tsx";
@@ -9,15 +9,11 @@ import { VersionList } from "../policies/version-list.tsx";
 export function VersionsTab({ agentId }: { agentId: string }) {
   const { api } = useRoom();
   const config = `/v1/config/${segment(agentId)}`;
-  const versions = useList<ConfigVersionItem>(`${config}/versions`, {});
-  useEvents((event) => {
-    if (changesConfig(agentId, event)) versions.reload();
-  }, versions.reload);
   return (
-    <VersionList
-      versions={versions}
+    <VersionList<ConfigVersionItem, ConfigVersion>
       path={`${config}/versions`}
-      contentOf={(version: ConfigVersion) => version.config}
+      changes={(event) => changesConfig(agentId, event)}
+      contentOf={(version) => version.config}
       empty="Save a configuration in the first tab; each save makes a version, which never changes."
       goBack={async ({ version: to }, current) => {
         const headers = { "if-match": `"${current}"` };

@@ -1,7 +1,7 @@
 /** The policies of the workspace, which hold for every agent: as a form, and their versions. */
 import type { ComponentChildren, FunctionComponent } from "preact";
 import type { AuditEvent, JsonObject, WorkspacePolicies, WorkspacePoliciesVersion } from "../../api/types.ts";
-import { useAsk, useEvents, useList } from "../../state/load.ts";
+import { useAsk } from "../../state/load.ts";
 import { paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { type Editable, useEditor } from "../../state/versioned.ts";
@@ -128,14 +128,10 @@ function PoliciesEditor({ current, onSaved }: EditorProps) {
 
 function VersionsTab() {
   const { api } = useRoom();
-  const versions = useList<WorkspacePoliciesVersion>(`${PATH}/versions`, {});
-  useEvents((event) => {
-    if (floorInForceAfter(event) !== null) versions.reload();
-  }, versions.reload);
   return (
-    <VersionList
-      versions={versions}
+    <VersionList<WorkspacePoliciesVersion, WorkspacePoliciesVersion>
       path={`${PATH}/versions`}
+      changes={(event) => floorInForceAfter(event) !== null}
       contentOf={contentOf}
       empty="Save policies in the first tab; each save makes a version, which never changes."
       goBack={async (to, current) => {

@@ -1,13 +1,14 @@
 /** Every version of something, a comparison of two, and the way back to one. */
 import { segment } from "../../api/client.ts";
-import type { Policies } from "../../api/types.ts";
-import { type LoadedList, useLoad } from "../../state/load.ts";
+import type { AuditEvent, Page, Policies } from "../../api/types.ts";
+import { useAsk, useEvents, useList, useLoad } from "../../state/load.ts";
 import { place, setQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Actor, Badge, PolicyBadges, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";
+import { type SortedColumn, SortHead, sortedByApi } from "../../ui/lists/sort.tsx";
 import { ACTIONS, Empty, Section, Show, ShowItems, Table } from "../../ui/parts.tsx";
 
 /** A version in a list. */
@@ -20,9 +21,10 @@ interface VersionItem {
 }
 
 interface Props<Item extends VersionItem, Version> {
-  versions: LoadedList<Item>;
-  /** Of the single versions: this, and the version. */
+  /** Of the list; that of a single version goes on with the version. */
   path: string;
+  /** Reports whether an event may have put another version in force. */
+  changes(event: AuditEvent): boolean;
   /** What is compared. */
   contentOf(version: Version): unknown;
   /** Says how the first version comes about. */
@@ -31,17 +33,31 @@ interface Props<Item extends VersionItem, Version> {
   goBack(to: Item, current: string): Promise<void>;
 }
 
+const VERSION: SortedColumn = { id: "version", name: "Version", isMostFirst: true };
+const NEWEST_FIRST = "-version";
+
 export function VersionList<Item extends VersionItem, Version>(props: Props<Item, Version>) {
-  const { versions, path, contentOf, empty, goBack } = props;
-  const loaded = versions.data ?? [];
-  const current = loaded[0]?.version ?? "";
+  const { path, changes, contentOf, empty, goBack } = props;
+  const { order } = sortedByApi([VERSION], NEWEST_FIRST);
+  const versions = useList<Item>(path, { order });
+  // The one in force, and the one before it, whatever the order of the list is.
+  const newest = useAsk<Page<Item>>(path, { query: { limit: 2 } });
+  const reload = () => {
+    versions.reload();
+    newest.reload();
+  };
+  useEvents((event) => {
+    if (changes(event)) reload();
+  }, reload);
+  const [inForce, before] = newest.data?.data ?? [];
+  const current = inForce?.version ?? "";
   const { query } = place.value;
   const to = query.get("to") ?? current;
-  const from = query.get("from") ?? loaded[1]?.version ?? current;
+  const from = query.get("from") ?? before?.version ?? current;
   const back = async (item: Item) => {
     await goBack(item, current);
     setQuery({ from: null, to: null }, { replace: true });
-    versions.reload();
+    reload();
   };
   return (
     <>
@@ -53,9 +69,9 @@ export function VersionList<Item extends VersionItem, Version>(props: Props<Item
           </Empty>
         }
       >
-        {(items) => <Rows items={items as readonly Item[]} from={from} to={to} onBack={back} />}
+        {(items) => <Rows items={items as readonly Item[]} {...{ current, from, to }} onBack={back} />}
       </ShowItems>
-      {loaded.length > 0 && <Comparison {...{ path, contentOf, from, to }} />}
+      {current !== "" && <Comparison {...{ path, contentOf, from, to }} />}
     </>
   );
 }
@@ -68,16 +84,17 @@ interface Compared {
 
 interface RowsProps<Item> extends Compared {
   items: readonly Item[];
+  /** The version in force. */
+  current: string;
   onBack(item: Item): Promise<void>;
 }
 
-function Rows<Item extends VersionItem>({ items, from, to, onBack }: RowsProps<Item>) {
+function Rows<Item extends VersionItem>({ items, current, from, to, onBack }: RowsProps<Item>) {
   const { canWrite } = useRoom();
-  const current = items[0]?.version ?? "";
   return (
     <Table
       head={[
-        "Version",
+        <SortHead key="version" column={VERSION} initially={NEWEST_FIRST} />,
         "Policies",
         "Saved",
         <th key="compare" scope="col">

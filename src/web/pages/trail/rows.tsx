@@ -3,7 +3,9 @@ import type { AuditEvent } from "../../api/types.ts";
 import { place, withQuery } from "../../state/router.ts";
 import { subject } from "../../ui/event-words.ts";
 import { Actor, ResultBadge, Time } from "../../ui/inline.tsx";
+import { SortHead } from "../../ui/lists/sort.tsx";
 import { policyName } from "../../ui/parts.tsx";
+import { NEWEST_FIRST, TIME } from "../agent/audit.tsx";
 import { EventDetails } from "../agent/event.tsx";
 
 /** How times are shown, as the address calls it. */
@@ -28,11 +30,13 @@ function At({ at, clock }: { at: string; clock: string }) {
 
 interface Props {
   events: readonly AuditEvent[];
+  /** The rows are a list that can be turned around. */
+  isSorted?: boolean;
   fresh?: ReadonlySet<string>;
   clock: string;
 }
 
-export function TrailRows({ events, fresh, clock }: Props) {
+export function TrailRows({ events, fresh, clock, isSorted = false }: Props) {
   const open = place.value.query.get("event");
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
@@ -40,7 +44,8 @@ export function TrailRows({ events, fresh, clock }: Props) {
       <table class="table trail-table">
         <thead>
           <tr>
-            {["Time", "Agent", "Operation", "Subject", "Actor", "Result"].map((name) => (
+            {isSorted ? <SortHead column={TIME} initially={NEWEST_FIRST} /> : <th scope="col">{TIME.name}</th>}
+            {["Agent", "Operation", "Subject", "Actor", "Result"].map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>

@@ -10,11 +10,12 @@ import { useTail } from "../../state/tail.ts";
 import { Button } from "../../ui/button.tsx";
 import { submitForDownload } from "../../ui/download.ts";
 import { Form, Moment, Select, TextField, useFields } from "../../ui/field.tsx";
+import { sortedByApi } from "../../ui/lists/sort.tsx";
 import { instant, localTime } from "../../ui/local-time.ts";
 import { say } from "../../ui/notices.tsx";
 import { count } from "../../ui/numbers.ts";
 import { Empty, Heading, Problem, Section, Show, ShowItems } from "../../ui/parts.tsx";
-import { RESULTS, TailBar } from "../agent/audit.tsx";
+import { NEWEST_FIRST, RESULTS, TailBar, TIME } from "../agent/audit.tsx";
 import { TRAIL_GROUPS } from "../agent/operation-groups.ts";
 import { FILTER_NAMES, fitsHere, here, trailQuery, WINDOWS, WORDS } from "./filters.ts";
 import { CLOCKS, TrailRows } from "./rows.tsx";
@@ -33,7 +34,7 @@ export function WorkspaceTrailPage() {
       <Heading title="Trail">Everything that agents and people do in this workspace, as it happens.</Heading>
       <Views />
       <FilterBar key={filters} />
-      <Events key={`${filters} list`} />
+      <Events key={`${filters} ${here("sort")} list`} />
     </>
   );
 }
@@ -113,9 +114,11 @@ const MODE_CHOICES = [
 function Events() {
   // Fixed for the list, so that all its pages are pages of the same query.
   const [query] = useState(() => trailQuery(Date.now()));
-  const events = useList<AuditEvent>("/v1/audit", { ...query, limit: PAGE_SIZE });
+  const { order } = sortedByApi([TIME], NEWEST_FIRST);
+  const events = useList<AuditEvent>("/v1/audit", { ...query, order, limit: PAGE_SIZE });
   const open = place.value.query.get("event");
-  const tail = useTail(events, fitsHere, open !== null);
+  const isLive = order === "desc";
+  const tail = useTail(events, (event) => isLive && fitsHere(event), open !== null);
   const found = events.data?.length ?? 0;
   const isLooking = events.data !== undefined && events.hasMore && found < ENOUGH && events.problem === null;
   const { more } = events;
@@ -126,7 +129,7 @@ function Events() {
   return (
     <>
       <div class="row trail-bar">
-        <TailBar tail={tail} />
+        {isLive && <TailBar tail={tail} />}
         <Export query={query} />
       </div>
       <p class="faint small" role="status">
@@ -134,7 +137,7 @@ function Events() {
       </p>
       {open !== null && events.data?.every(({ id }) => id !== open) === true && <Linked eventId={open} clock={clock} />}
       <ShowItems of={events} empty={!isLooking && <Nothing />}>
-        {(items) => <TrailRows events={items} fresh={tail.fresh} clock={clock} />}
+        {(items) => <TrailRows events={items} fresh={tail.fresh} clock={clock} isSorted />}
       </ShowItems>
     </>
   );

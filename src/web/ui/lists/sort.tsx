@@ -16,8 +16,9 @@ interface Order {
   isDown: boolean;
 }
 
-function orderHere(): Order {
-  const text = place.value.query.get("sort") ?? "";
+/** Returns the order of the address; without one that of a list that somebody else sorted, such as `-made`. */
+function orderHere(initially = ""): Order {
+  const text = place.value.query.get("sort") ?? initially;
   return { id: text.replace(/^-/, ""), isDown: text.startsWith("-") };
 }
 
@@ -32,9 +33,28 @@ export function sorted<Row>(rows: readonly Row[], columns: readonly SortColumn<R
   return rows.toSorted((a, b) => sign * compared(column.by(a), column.by(b)));
 }
 
+/** A column that the daemon sorts by. */
+export type SortedColumn = Omit<SortColumn<never>, "by">;
+
+/**
+ * Returns the parameters with which the API sorts a list by the column of the address, whose id is its name there.
+ * `initially`: the order without one.
+ */
+export function sortedByApi(columns: readonly SortedColumn[], initially: string): { sort: string; order: string } {
+  const { id, isDown } = orderHere(initially);
+  const known = columns.some((column) => column.id === id) ? { id, isDown } : { id: initially.slice(1), isDown: true };
+  return { sort: known.id, order: known.isDown ? "desc" : "asc" };
+}
+
+interface LinkProps {
+  column: SortedColumn;
+  /** The order without one in the address. */
+  initially?: string | undefined;
+}
+
 /** The link that sorts by a column, and turns the order around when it is sorted by it already. */
-function SortLink<Row>({ column: { id, name, isMostFirst = false } }: { column: SortColumn<Row> }) {
-  const order = orderHere();
+function SortLink({ column: { id, name, isMostFirst = false }, initially }: LinkProps) {
+  const order = orderHere(initially);
   const isHere = order.id === id;
   const isDown = isHere ? !order.isDown : isMostFirst;
   return (
@@ -46,22 +66,22 @@ function SortLink<Row>({ column: { id, name, isMostFirst = false } }: { column: 
 }
 
 /** The head of a column by which a table can be sorted. */
-export function SortHead<Row>({ column }: { column: SortColumn<Row> }) {
-  const { id, isDown } = orderHere();
+export function SortHead({ column, initially }: LinkProps) {
+  const { id, isDown } = orderHere(initially);
   const order = id !== column.id ? undefined : isDown ? "descending" : "ascending";
   return (
     <th scope="col" aria-sort={order} class={column.isNumber ? "number" : undefined}>
-      <SortLink column={column} />
+      <SortLink {...{ column, initially }} />
     </th>
   );
 }
 
 /** The links that sort a list without columns. */
-export function SortLinks<Row>({ columns }: { columns: readonly SortColumn<Row>[] }) {
+export function SortLinks({ columns, initially }: { columns: readonly SortedColumn[]; initially?: string }) {
   return (
     <nav class="row sort-links small" aria-label="Order">
       {columns.map((column) => (
-        <SortLink key={column.id} column={column} />
+        <SortLink key={column.id} {...{ column, initially }} />
       ))}
     </nav>
   );
