@@ -96,7 +96,11 @@ export class ControlDatabase implements Disposable {
         return opened;
       }
       const engine = new ServerEngine(directory.server, onWarning);
-      opened.#shared = await SharedControl.open(engine, opened.connection, CONTROL_MIGRATIONS.length);
+      opened.#shared = await SharedControl.open(engine, opened.connection, {
+        migrations: CONTROL_MIGRATIONS,
+        path: directory.control,
+        encryptionKey: directory.encryptionKey,
+      });
       return opened;
     } catch (error) {
       opened[Symbol.dispose]();

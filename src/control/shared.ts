@@ -5,13 +5,17 @@
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { SealKey } from "../datadir/seal-key.ts";
 import { WorkingCopy } from "../engine/copy.ts";
+import { NewerNamespace } from "../engine/copy-errors.ts";
 import { Leases } from "../engine/leases.ts";
 import type { Namespace } from "../engine/namespace.ts";
 import { FIRST_COMMIT, NamespaceUsed, pushInto } from "../engine/push.ts";
 import { CONTROL_NAMESPACE, type ServerEngine } from "../engine/server-engine.ts";
+import { upgrade } from "../engine/upgrade.ts";
 import { Failure } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import type { Migration } from "../store/migrate.ts";
 import { shareKeys } from "./shared-keys.ts";
 
 /** How long what a node has read of the control database counts, ms. */
@@ -35,8 +39,20 @@ export class SharedControl {
     this.leases = new Leases(namespace);
   }
 
-  /** @throws {Failure} `data_directory_unusable` for a database that is kept in the file alone */
-  static async open(engine: ServerEngine, connection: Connection, format: number): Promise<SharedControl> {
+  /**
+   * @param path of the file of `connection`
+   * @throws {Failure} `data_directory_unusable` for a database that is kept in the file alone, `newer_database`
+   */
+  static async open(
+    engine: ServerEngine,
+    connection: Connection,
+    {
+      migrations,
+      path,
+      encryptionKey,
+    }: { migrations: readonly Migration[]; path: string; encryptionKey: EncryptionKey | null },
+  ): Promise<SharedControl> {
+    const format = migrations.length;
     await engine.ensureNamespace(CONTROL_NAMESPACE);
     const namespace = engine.namespace(CONTROL_NAMESPACE);
     const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
@@ -46,8 +62,11 @@ export class SharedControl {
       if (isCopy) throw new Failure("data_directory_unusable", LOST);
       await pushFirst(namespace, connection, format);
     }
-    const copy = new WorkingCopy(connection, namespace, { format, log: null });
-    await copy.refresh();
+    const upgradeIt = () => upgrade({ namespace, migrations, log: null, path, encryptionKey });
+    const copy = new WorkingCopy(connection, namespace, { format, log: null, upgrade: upgradeIt });
+    await copy.refresh().catch((error) => {
+      throw error instanceof NewerNamespace ? newerOnServer(error) : error;
+    });
     const shared = new SharedControl(copy, namespace);
     await shared.leases.create();
     return shared;
@@ -116,6 +135,9 @@ async function pushFirst(namespace: Namespace, connection: Connection, format: n
     if (!(error instanceof NamespaceUsed)) throw error;
   }
 }
+
+const newerOnServer = (error: NewerNamespace): Failure =>
+  new Failure("newer_database", `On the libSQL server, ${error.message}. Nothing was changed.`, { cause: error });
 
 function requireEmpty(connection: Connection): void {
   if (connection.value("SELECT 1 FROM workspaces UNION SELECT 1 FROM accounts") === undefined) return;

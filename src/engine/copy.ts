@@ -5,27 +5,21 @@
  * behind, lost or destroyed at any time: what was computed from it is not told to anybody before the guard has held.
  */
 import type { Connection } from "../store/connection.ts";
-import { NewerDatabase } from "../store/migrate.ts";
 import { transact } from "../store/transaction.ts";
+import { ChangeCapture, type Taken } from "./capture.ts";
+import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace, OutcomeUnknown } from "./copy-errors.ts";
 import type { Statement } from "./hrana.ts";
 import {
   COMMITS_TABLE,
   type CommitState,
+  EVERYTHING,
   type Namespace,
   type Outcome,
   query,
   ServerUnavailable,
 } from "./namespace.ts";
 import { pages, rowsWith } from "./rows.ts";
-import {
-  ChangeCapture,
-  isNoTableOfCopies,
-  type Key,
-  type ReplicatedTable,
-  readTables,
-  statementsOf,
-  type Taken,
-} from "./tables.ts";
+import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
 /** Of the number of its newest commit, a copy keeps as much as fits into the header of its file. */
 const NUMBERS = 2 ** 31 - 1;
@@ -46,25 +40,8 @@ export interface CopyOptions {
   format: number;
   /** The table to which rows are appended by position; null when there is none. */
   log: string | null;
-}
-
-/** Nobody knows yet whether a change was committed. */
-class OutcomeUnknown extends Error {
-  override readonly name = "OutcomeUnknown";
-}
-
-/** There is nothing on the server. */
-export class NamespaceMissing extends Error {
-  override readonly name = "NamespaceMissing";
-}
-
-/** The server has a commit, and the copy could not take it: it is refreshed before it is used again. */
-class CopyFailed extends Error {
-  override readonly name = "CopyFailed";
-
-  constructor(cause: unknown) {
-    super("what was committed on the libSQL server could not be written here", { cause });
-  }
+  /** Brings the namespace to the schema of `format` when it has an older one. */
+  upgrade?(): Promise<void>;
 }
 
 export class WorkingCopy {
@@ -238,19 +215,30 @@ export class WorkingCopy {
     const state = await this.namespace.state();
     if (state === null)
       throw new NamespaceMissing(`the namespace ${this.namespace.name} on the libSQL server is empty`);
-    if (state.format > this.options.format) throw new NewerDatabase(state.format, this.options.format);
-    return state;
+    const { format, upgrade } = this.options;
+    if (state.format < format && upgrade !== undefined) {
+      await upgrade();
+      return this.#state();
+    }
+    if (state.format <= format) return state;
+    const newer = new NewerNamespace(this.namespace.name, state.format, format);
+    this.namespace.warn(newer.message);
+    throw newer;
   }
 
   /** Makes the copy anew. Returns the number of the commit that it has then. */
   async #pullAll(state: CommitState): Promise<number> {
+    await this.#fill();
+    // What was committed meanwhile is partly in it.
+    return this.#follow(state.number, await this.#state());
+  }
+
+  async #fill(): Promise<void> {
     const tables = await this.#matchTables();
     for (const table of tables.values()) this.connection.run(`DELETE FROM ${table.name}`);
     for (const table of tables.values()) {
       for await (const rows of pages(this.namespace, table)) this.#apply(table, { rows, gone: [] });
     }
-    // What was committed meanwhile is partly in it.
-    return this.#follow(state.number, await this.#state());
   }
 
   /** Applies what was committed after commit `number`. Returns the number of the commit that the copy has then. */
@@ -266,6 +254,7 @@ export class WorkingCopy {
 
   async #applyCommits(from: number, to: CommitState): Promise<void> {
     const changed = await this.#changedKeys(from, to.number);
+    if (changed === null) return await this.#fill();
     const tables = await this.#matchTables();
     const { log: logName } = this.options;
     for (const [name, keys] of changed) {
@@ -279,13 +268,15 @@ export class WorkingCopy {
     for await (const rows of pages(this.namespace, log, end)) this.#apply(log, { rows, gone: [] });
   }
 
-  async #changedKeys(from: number, to: number): Promise<Map<string, Set<Key>>> {
+  /** Returns the keys of the rows that commits changed, by table; null when everything may have changed. */
+  async #changedKeys(from: number, to: number): Promise<Map<string, Set<Key>> | null> {
     const changed = new Map<string, Set<Key>>();
     const sql = `SELECT number, changed FROM ${COMMITS_TABLE} WHERE number > ? AND number <= ? ORDER BY number LIMIT ?`;
     for (let at = from; at < to; ) {
       const [rows = []] = await this.namespace.read([query(sql, at, to, COMMITS_AT_ONCE)], PAGE_DEADLINE_MS);
       for (const [number, text] of rows as [number, string][]) {
         if (number !== ++at) throw new Error("a commit is missing on the server");
+        if (text === EVERYTHING) return null;
         for (const [name, keys] of Object.entries(JSON.parse(text) as Record<string, Key[]>)) {
           const known = changed.get(name) ?? new Set();
           changed.set(name, known);
@@ -323,6 +314,3 @@ export class WorkingCopy {
 }
 
 const modulo = (value: number, by: number): number => ((value % by) + by) % by;
-
-/** Another process changed the file of the copy. */
-class CopyMoved extends Error {}

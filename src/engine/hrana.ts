@@ -105,10 +105,16 @@ export function bodyOf(statements: readonly Statement[]): string {
 
 /**
  * Returns the body of a request that runs statements in one transaction: all of them, or none. Of its results,
- * {@link BatchResult} has one more before those of the statements and two behind them.
+ * {@link BatchResult} has one more before those of the statements, also one for each statement of `before`, and two behind
+ * them.
+ * @param before what is run before the transaction
  */
-export function transactionBody(statements: readonly Statement[], begin = "BEGIN IMMEDIATE"): string {
-  const all = [{ sql: begin }, ...statements, { sql: "COMMIT" }];
+export function transactionBody(
+  statements: readonly Statement[],
+  begin = "BEGIN IMMEDIATE",
+  before: readonly Statement[] = [],
+): string {
+  const all = [...before, { sql: begin }, ...statements, { sql: "COMMIT" }];
   const steps = all.map((each, index) => step(each, index === 0 ? undefined : { type: "ok", step: index - 1 }));
   const commit = all.length - 1;
   steps.push(step({ sql: "ROLLBACK" }, { type: "not", cond: { type: "ok", step: commit } }));

@@ -28,6 +28,9 @@ export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
   changed  TEXT    NOT NULL
 ) STRICT`;
 
+/** Of a commit, in place of the keys that changed: copies are made anew. */
+export const EVERYTHING = "null";
+
 /** Commits whose changed keys are kept. A copy that is further behind is made anew. */
 const COMMITS_KEPT = 10_000;
 
@@ -79,6 +82,11 @@ export class Namespace {
     private readonly options: NamespaceOptions,
   ) {}
 
+  /** Tells the operator, in words without data. */
+  warn(warning: string): void {
+    this.options.onWarning(warning);
+  }
+
   /** The address of the server. */
   get url(): string {
     return this.options.server.url;
@@ -110,6 +118,7 @@ export class Namespace {
       guards,
     }: { number: number; format: number; changed: string; guards: readonly Statement[] },
     statements: readonly Statement[],
+    before: readonly Statement[] = [],
   ): Promise<Outcome> {
     const token = this.#random.take(12).toHex();
     const row = {
@@ -117,10 +126,11 @@ export class Namespace {
       args: [number, token, format, changed],
     };
     const oldest = { sql: `DELETE FROM ${COMMITS_TABLE} WHERE number <= ?`, args: [number - COMMITS_KEPT] };
-    const body = transactionBody([...guards, row, ...statements, oldest]);
+    const body = transactionBody([...guards, row, ...statements, oldest], undefined, before);
+    const begunAt = before.length;
     const guardSteps = guards.length + 1;
     const sent: Sent = { mayHaveArrived: false };
-    const settling = this.#settle({ body, number, token, guardSteps }, sent);
+    const settling = this.#settle({ body, number, token, begunAt, guardSteps }, sent);
     settling.catch(() => {});
     const outcome = await Promise.race([settling, Bun.sleep(DEADLINE_MS).then(() => "unknown" as const)]);
     if (outcome === "unknown") {
@@ -155,13 +165,13 @@ export class Namespace {
   }
 
   async #attempt(commit: SentCommit, sent: Sent, attempt: number): Promise<"committed" | "stale" | Failed> {
-    const { body, guardSteps } = commit;
+    const { body, begunAt, guardSteps } = commit;
     try {
       const result = await this.options.server.send(this.name, body, attemptMs(attempt, body.length));
       const failed = result.errors.findIndex((error) => error !== null);
       if (failed === -1) return "committed";
       const error = result.errors[failed] as StepError;
-      const isGuard = failed > 0 && failed <= guardSteps && isConstraint(error);
+      const isGuard = failed > begunAt && failed <= begunAt + guardSteps && isConstraint(error);
       if (isGuard) return sent.mayHaveArrived ? await this.#whose(commit) : "stale";
       // Of a commit that failed on its way to the disk, nobody knows whether it is there.
       if (failed === result.errors.length - 2) sent.mayHaveArrived = true;
@@ -269,7 +279,9 @@ interface SentCommit {
   body: string;
   number: number;
   token: string;
-  /** Steps behind the first one whose failure means that another node was faster. */
+  /** The step that begins the transaction. */
+  begunAt: number;
+  /** Steps behind that one whose failure means that another node was faster. */
   guardSteps: number;
 }
 

@@ -12,11 +12,14 @@ import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { checkTail, type Head } from "../workspace/head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "../workspace/storage-failure.ts";
 import { ServerAdmin } from "./admin.ts";
-import { NamespaceMissing, WorkingCopy } from "./copy.ts";
+import { WorkingCopy } from "./copy.ts";
+import { NamespaceMissing } from "./copy-errors.ts";
 import { HranaServer, ServerRefused } from "./hrana.ts";
 import { MovingEngine } from "./moving-engine.ts";
 import { Namespace, query } from "./namespace.ts";
+import { pullAsIs } from "./pull.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
+import { upgrade } from "./upgrade.ts";
 
 /** The namespace of the control database. */
 export const CONTROL_NAMESPACE = "governd-control";
@@ -79,6 +82,12 @@ export class ServerEngine {
     }
   }
 
+  /** Makes a file of what the server has of a workspace, as it is there. A token that allows only reading is enough. */
+  async pull(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<void> {
+    const namespace = this.namespace(namespaceOf(workspaceId));
+    await pullAsIs(path, { namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, encryptionKey });
+  }
+
   /** Brings a file with a new workspace to the server. */
   async publish(workspaceId: string, connection: Connection): Promise<void> {
     await this.ensureNamespace(namespaceOf(workspaceId));
@@ -89,28 +98,24 @@ export class ServerEngine {
 
   /**
    * Opens the working copy of a workspace in a file, which is made when it is missing, and brings it up to date.
-   * `onlyRead`: a token that allows no more is enough.
    * @throws {ServerUnavailable}; {MissingWorkspace} when the server has no such workspace; {DamagedWorkspace}
    */
-  async open(
-    workspaceId: string,
-    path: string,
-    encryptionKey: EncryptionKey | null,
-    { onlyRead = false } = {},
-  ): Promise<OpenedCopy> {
+  async open(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<OpenedCopy> {
     const isNew = !existsSync(path);
     const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
     let made: WorkingCopy | null = null;
     // One for each connection: it notes what changes.
     const copy = () => {
-      made ??= new WorkingCopy(connection, this.namespace(namespaceOf(workspaceId)), WORKSPACE_COPY);
+      const namespace = this.namespace(namespaceOf(workspaceId));
+      const upgradeIt = () => upgrade({ namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, path, encryptionKey });
+      made ??= new WorkingCopy(connection, namespace, { ...WORKSPACE_COPY, upgrade: upgradeIt });
       return made;
     };
     const engine = new MovingEngine(connection, () => engineOf(copy()));
     try {
       if (isOfCopy(connection)) {
         await copy().refresh();
-        if (!onlyRead) await copy().requireDurable();
+        await copy().requireDurable();
       }
       checked(connection, (opened) => {
         if (checkTail(opened) !== workspaceId) throw new DamagedWorkspace("the namespace holds another workspace");

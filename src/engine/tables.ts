@@ -2,9 +2,6 @@
  * The tables that a database on a server and its working copy have in common, as their schema states them: which rows a
  * transaction changed, those rows as data, and the statements that bring another database to the same rows. A row travels
  * as a JSON array, many of them as one parameter, which the other side unpacks with `json_each`.
- *
- * Triggers on the working copy note the keys of what changes. They are temporary: only the connection that wants to know
- * pays for them, and no transaction of an embedded workspace does.
  */
 import type { Connection } from "../store/connection.ts";
 import type { Statement } from "./hrana.ts";
@@ -16,7 +13,7 @@ import type { Statement } from "./hrana.ts";
 export const isNoTableOfCopies = (table: string): boolean => /^(search_|sqlite_|governd_)/.test(table);
 
 /** The log: its rows are appended by position, so nobody needs to note their keys. */
-const LOG = { table: "events", key: "seq" } as const;
+export const LOG = { table: "events", key: "seq" } as const;
 
 /** Most text in one parameter, UTF-16 units, unless a single row has more. */
 const MOST_IN_PARAMETER = 4 * 1024 * 1024;
@@ -38,6 +35,8 @@ type Changes = ReadonlyMap<string, Pick<TableChanges, "rows" | "gone">>;
 interface Column {
   name: string;
   isBlob: boolean;
+  /** SQL: what it is in a row that does not name it; null when there must be no such row. */
+  whenAbsent: string | null;
 }
 
 /** One table that is replicated. */
@@ -50,9 +49,12 @@ export class ReplicatedTable {
   constructor(
     readonly name: string,
     readonly definition: string,
-    columns: readonly [name: string, type: string, keyPosition: number][],
+    columns: readonly [name: string, type: string, keyPosition: number, notNull: number, byDefault: string | null][],
   ) {
-    const all = columns.map(([column, type, position]) => ({ name: column, isBlob: type === "BLOB", type, position }));
+    const all = columns.map(([column, type, position, notNull, byDefault]) => ({
+      ...{ name: column, isBlob: type === "BLOB", type, position },
+      whenAbsent: byDefault ?? (notNull === 1 ? null : "NULL"),
+    }));
     this.#columns = all;
     this.#key = all.filter(({ position }) => position > 0).sort((one, other) => one.position - other.position);
     this.isNumbered = this.#key.length === 1 && all.find(({ position }) => position === 1)?.type === "INTEGER";
@@ -79,9 +81,28 @@ export class ReplicatedTable {
     return `${prefix}${(this.#key[0] as Column).name} IS NULL`;
   }
 
-  /** SQL: the condition that rows differ, or the other one is missing in a join by their key. */
-  differsFrom(one: string, other: string): string {
-    return `NOT (${this.#columns.map(({ name }) => `${one}${name} IS ${other}${name}`).join(" AND ")})`;
+  /**
+   * SQL: the condition that rows differ, or the other one is missing in a join by their key. A column that `otherTable`
+   * lacks differs unless it is what it is by default.
+   */
+  differsFrom(one: string, other: string, otherTable: ReplicatedTable = this): string {
+    const common = new Set(this.columnsIn(otherTable));
+    const same = this.#columns.map(({ name, whenAbsent }) =>
+      common.has(name) ? `${one}${name} IS ${other}${name}` : `${one}${name} IS (${whenAbsent})`,
+    );
+    return `${this.isMissing(other)} OR NOT (${same.join(" AND ")})`;
+  }
+
+  /** The names of the columns that another form of the table has, too. */
+  columnsIn(other: ReplicatedTable): string[] {
+    const names = new Set(other.#columns.map(({ name }) => name));
+    return this.#columns.map(({ name }) => name).filter((name) => names.has(name));
+  }
+
+  /** Whether a row may lack the columns that another form of the table lacks. */
+  canLack(other: ReplicatedTable): boolean {
+    const common = new Set(this.columnsIn(other));
+    return this.#columns.every(({ name, whenAbsent }) => common.has(name) || whenAbsent !== null);
   }
 
   /** SQL: the key of a row, whose columns `prefix` qualifies. */
@@ -164,146 +185,18 @@ function* chunks(texts: readonly string[]): Generator<readonly string[]> {
 }
 
 /** Reads the tables that a database has, in the order in which it was given them. */
-export function readTables(connection: Connection): Map<string, ReplicatedTable> {
+export function readTables(connection: Connection, schema: "main" | "base" = "main"): Map<string, ReplicatedTable> {
   const found = connection.all<[string, string]>(
-    "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY rowid",
+    `SELECT name, sql FROM ${schema}.sqlite_schema WHERE type = 'table' ORDER BY rowid`,
   );
   const tables = new Map<string, ReplicatedTable>();
   for (const [name, definition] of found) {
     if (isNoTableOfCopies(name)) continue;
-    const columns = connection.all<[string, string, number]>(
-      "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden = 0",
-      [name],
+    const columns = connection.all<[string, string, number, number, string | null]>(
+      'SELECT name, type, pk, "notnull", dflt_value FROM pragma_table_xinfo(?, ?) WHERE hidden = 0',
+      [name, schema],
     );
     tables.set(name, new ReplicatedTable(name, definition, columns));
   }
   return tables;
-}
-
-/** What a transaction changed. */
-export interface Taken {
-  changes: Map<string, TableChanges>;
-  /** Tables that it made. */
-  made: ReplicatedTable[];
-  tables: ReadonlyMap<string, ReplicatedTable>;
-}
-
-/** Notes what the transactions of a connection change. */
-export class ChangeCapture {
-  tables: ReadonlyMap<string, ReplicatedTable> = new Map();
-  #schemaVersion = -1;
-
-  constructor(private readonly connection: Connection) {
-    // A row that another one replaces is noted as deleted, too.
-    connection.exec("PRAGMA recursive_triggers = ON");
-  }
-
-  /** Notes what changes from now on; to be called before a transaction, whenever the schema may be another one. */
-  watch(): void {
-    const version = this.#currentSchema();
-    if (version === this.#schemaVersion) return;
-    const tables = readTables(this.connection);
-    for (const table of tables.values()) {
-      if (!this.tables.has(table.name)) this.connection.exec(noting(table));
-    }
-    this.tables = tables;
-    this.#schemaVersion = version;
-  }
-
-  /** Returns the position of the newest event, after which {@link take} looks for appended ones; -1 for an empty log. */
-  logEnd(): number {
-    if (!this.tables.has(LOG.table)) return -1;
-    return this.connection.value<number>(`SELECT coalesce(max(${LOG.key}), -1) FROM ${LOG.table}`) as number;
-  }
-
-  /**
-   * Returns what the open transaction changed, `logEnd` being that of before. Of a table that it made, all rows are
-   * returned.
-   */
-  take(logEnd: number): Taken {
-    const changes = new Map<string, TableChanges>();
-    for (const table of this.tables.values()) {
-      const changed = this.#changedIn(table, logEnd);
-      if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(table.name, changed);
-    }
-    if (this.#currentSchema() === this.#schemaVersion) return { changes, made: [], tables: this.tables };
-    const now = readTables(this.connection);
-    const made = [...now.values()].filter(({ name }) => !this.tables.has(name));
-    for (const table of made) changes.set(table.name, this.#all(table));
-    return { changes, made, tables: now };
-  }
-
-  /** Forgets what was noted; to be called before the end of the transaction. */
-  forget(): void {
-    for (const { name } of this.tables.values()) {
-      if (this.#isNoted(name)) this.connection.run(`DELETE FROM ${notes(name)}`);
-    }
-  }
-
-  #all(table: ReplicatedTable): TableChanges {
-    const { connection } = this;
-    const keys = `SELECT ${table.keyOf()} FROM ${table.name} ORDER BY ${table.keyColumns}`;
-    const rows = `SELECT ${table.rowJson} FROM ${table.name} ORDER BY ${table.keyColumns}`;
-    return {
-      rows: connection.all<[string]>(rows).map(([row]) => row),
-      gone: [],
-      keys: connection.all<[Key]>(keys).map(([key]) => key),
-    };
-  }
-
-  #isNoted(name: string): boolean {
-    return this.connection.value(`SELECT 1 FROM ${notes(name)} LIMIT 1`) !== undefined;
-  }
-
-  #changedIn(table: ReplicatedTable, logEnd: number): TableChanges {
-    const changes: TableChanges = { rows: [], gone: [], keys: [] };
-    const isLog = table.name === LOG.table;
-    if (this.#isNoted(table.name)) this.#takeNoted(table, isLog ? logEnd : null, changes);
-    if (isLog) {
-      const sql = `SELECT group_concat(row, ',') FROM
-        (SELECT ${table.rowJson} AS row FROM ${LOG.table} WHERE ${LOG.key} > ? ORDER BY ${LOG.key})`;
-      const rows = this.connection.value<string | null>(sql, [logEnd]);
-      if (typeof rows === "string") changes.rows.push(rows);
-    }
-    return changes;
-  }
-
-  /** Takes the rows whose keys were noted, of a log those up to its end before. SQLite joins them: that is the quickest. */
-  #takeNoted(table: ReplicatedTable, logEnd: number | null, changes: TableChanges): void {
-    const { connection } = this;
-    const most = logEnd === null ? "" : `WHERE noted <= ${logEnd}`;
-    const noted = `(SELECT noted FROM ${notes(table.name)} ${most})`;
-    changes.keys = connection.all<[Key]>(`SELECT noted FROM ${noted}`).map(([key]) => key);
-    const found = connection.get<[string | null, number]>(
-      `SELECT group_concat(${table.rowJson}, ','), count(*) FROM ${noted} CROSS JOIN ${table.name} ON ${table.hasKey("noted")}`,
-    );
-    const [rows, count] = found ?? [null, 0];
-    if (rows !== null) changes.rows.push(rows);
-    if (count === changes.keys.length) return;
-    const gone = `SELECT noted FROM ${noted} WHERE NOT EXISTS (SELECT 1 FROM ${table.name} WHERE ${table.hasKey("noted")})`;
-    changes.gone = connection.all<[Key]>(gone).map(([key]) => key);
-  }
-
-  #currentSchema(): number {
-    return this.connection.value<number>("PRAGMA main.schema_version") as number;
-  }
-}
-
-/** The table that has the keys of rows of `table` that changed. */
-const notes = (table: string): string => `noted_${table}`;
-
-/** SQL that notes the keys of a table's rows that change. What is appended to the log is found by its position. */
-function noting(table: ReplicatedTable): string {
-  const { name } = table;
-  // Without OR IGNORE, in whose place the statement that fires a trigger puts its own.
-  const note = (prefix: string) => {
-    const key = table.keyOf(prefix);
-    return `INSERT INTO ${notes(name)} SELECT ${key} WHERE NOT EXISTS (SELECT 1 FROM ${notes(name)} WHERE noted = ${key});`;
-  };
-  const trigger = (when: string, event: string, what: string) =>
-    `CREATE TEMP TRIGGER ${notes(name)}_${when} AFTER ${event} ON main.${name} BEGIN ${what} END;`;
-  const inserted = name === LOG.table ? "" : trigger("inserted", "INSERT", note("NEW."));
-  const moved = trigger("moved", `UPDATE OF ${table.keyColumns}`, note("OLD."));
-  return `CREATE TEMP TABLE ${notes(name)} (noted ${table.isNumbered ? "INTEGER" : "TEXT"} PRIMARY KEY);
-    ${inserted} ${moved} ${trigger("updated", "UPDATE", note("NEW."))} ${trigger("deleted", "DELETE", note("OLD."))}`;
 }

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { verifyWorkspaceCopy } from "../backup/verify-copy.ts";
 import { type DataDirectory, dataDirectory, foldersOf, workspaceFile } from "../datadir/layout.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
-import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
+import type { CopyOptions } from "../engine/copy.ts";
 import type { Namespace } from "../engine/namespace.ts";
+import { pullAsIs } from "../engine/pull.ts";
 import { openConnection } from "../store/connection.ts";
-import { openMigrated } from "../store/migrate.ts";
-import { CLOSED_FORMAT } from "../store/place.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 
@@ -24,7 +23,10 @@ export async function problemOfSides({ directory, workspaceId, namespace, option
   const [here, there] = ["here", "there"].map((side) => draft(directory, side)) as [DataDirectory, DataDirectory];
   try {
     copyDatabase(workspaceFile(directory, workspaceId), workspaceFile(here, workspaceId), directory.encryptionKey);
-    await pull(workspaceFile(there, workspaceId), there, namespace, options);
+    const { encryptionKey } = there;
+    const { log } = options;
+    const migrations = WORKSPACE_MIGRATIONS;
+    await pullAsIs(workspaceFile(there, workspaceId), { namespace, migrations, log, encryptionKey });
     for (const [side, name] of [
       [here, "in the data directory"],
       [there, "on the server"],
@@ -43,11 +45,6 @@ function draft(directory: DataDirectory, side: string): DataDirectory {
   rmSync(made.root, { recursive: true, force: true });
   for (const folder of foldersOf(made)) makePrivateDirectory(folder);
   return made;
-}
-
-async function pull(path: string, { encryptionKey }: DataDirectory, namespace: Namespace, options: CopyOptions) {
-  using connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
-  await new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT }).refresh();
 }
 
 /** Whether the shorter log is the beginning of the longer one: hashes are chained, so one hash speaks for all before it. */

@@ -1,4 +1,5 @@
 /** What is to be sent to a server so that it has a database: all of its rows, or what differs from what was sent before. */
+import { changesOf, withBase } from "../engine/differences.ts";
 import { type Key, type ReplicatedTable, readTables, type TableChanges } from "../engine/tables.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
@@ -77,29 +78,14 @@ export class Snapshot implements Disposable {
    * @param base the file of the earlier state
    */
   since(base: string): Map<string, TableChanges> {
-    this.#connection.exec(`ATTACH '${base.replaceAll("'", "''")}' AS base`);
-    try {
+    return withBase(this.#connection, base, () => {
       const changes = new Map<string, TableChanges>();
       for (const [name, table] of this.tables) {
-        const changed = this.#changedIn(table);
-        if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(name, changed);
+        const changed = changesOf(this.#connection, table);
+        if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(name, { ...changed, keys: [] });
       }
       return changes;
-    } finally {
-      this.#connection.exec("DETACH base");
-    }
-  }
-
-  #changedIn(table: ReplicatedTable): TableChanges {
-    const [now, before] = [`main.${table.name} AS now`, `base.${table.name} AS before`];
-    const byKey = table.isSameKey("now.", "before.");
-    const changed = `SELECT ${table.rowOf("now.")} FROM ${now} LEFT JOIN ${before} ON ${byKey} WHERE ${table.differsFrom("now.", "before.")}`;
-    const gone = `SELECT ${table.keyOf("before.")} FROM ${before} LEFT JOIN ${now} ON ${byKey} WHERE ${table.isMissing("now.")}`;
-    return {
-      rows: this.#connection.all<[string]>(changed).map(([row]) => row),
-      gone: this.#connection.all<[Key]>(gone).map(([key]) => key),
-      keys: [],
-    };
+    });
   }
 
   [Symbol.dispose](): void {

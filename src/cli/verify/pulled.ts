@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, dataDirectory, workspaceFile } from "../../datadir/layout.ts";
-import { WorkingCopy } from "../../engine/copy.ts";
+import { pullAsIs } from "../../engine/pull.ts";
 import { CONTROL_NAMESPACE, ServerEngine } from "../../engine/server-engine.ts";
 import { Failure, messageOf } from "../../failure.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
@@ -46,15 +46,14 @@ async function pull(directory: DataDirectory, engine: ServerEngine, progress: Pr
   const logs = await pullControl(directory, engine);
   for (const [done, id] of logs.entries()) {
     progress.step(done, logs.length, "pulled workspaces");
-    const { connection } = await engine.open(id, workspaceFile(directory, id), null, { onlyRead: true });
-    connection.close();
+    await engine.pull(id, workspaceFile(directory, id), null);
   }
 }
 
 /** Returns the ids of the workspaces that it names. */
 async function pullControl({ control }: DataDirectory, engine: ServerEngine): Promise<string[]> {
+  const namespace = engine.namespace(CONTROL_NAMESPACE);
+  await pullAsIs(control, { namespace, migrations: CONTROL_MIGRATIONS, log: null, encryptionKey: null });
   using connection = openMigrated(control, CONTROL_MIGRATIONS);
-  const options = { format: CONTROL_MIGRATIONS.length, log: null };
-  await new WorkingCopy(connection, engine.namespace(CONTROL_NAMESPACE), options).refresh();
   return listLogs(connection).map(({ id }) => id);
 }

@@ -1,0 +1,55 @@
+/** Bringing what a namespace has into a file that is not there yet. */
+import { openConnection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { type Migration, migrate, NewerDatabase } from "../store/migrate.ts";
+import { CLOSED_FORMAT } from "../store/place.ts";
+import { removeDatabase } from "../store/remove.ts";
+import { WorkingCopy } from "./copy.ts";
+import { NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
+import type { Namespace } from "./namespace.ts";
+
+interface PullParts {
+  namespace: Namespace;
+  /** Of the database, as far as this program knows them. */
+  migrations: readonly Migration[];
+  /** The table to which rows are appended by position; null when there is none. */
+  log: string | null;
+  encryptionKey: EncryptionKey | null;
+}
+
+/** How far a file is that was pulled. */
+interface Pulled {
+  /** The newest commit in it. */
+  number: number;
+  /** Its schema. */
+  format: number;
+}
+
+/**
+ * Makes a file of what a namespace has, with the schema that it has there; also of one that is closed. Nothing is checked
+ * of what is pulled.
+ * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerDatabase}
+ */
+export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> {
+  for (;;) {
+    try {
+      return await pullOnce(path, parts);
+    } catch (error) {
+      removeDatabase(path);
+      // Another node has upgraded it meanwhile.
+      if (!(error instanceof NewerNamespace)) throw error;
+    }
+  }
+}
+
+async function pullOnce(path: string, { namespace, migrations, log, encryptionKey }: PullParts): Promise<Pulled> {
+  const state = await namespace.state();
+  if (state === null) throw new NamespaceMissing(`the namespace ${namespace.name} on the libSQL server is empty`);
+  const { format } = state;
+  if (format > migrations.length && format !== CLOSED_FORMAT) throw new NewerDatabase(format, migrations.length);
+  using connection = openConnection(path, { encryptionKey });
+  migrate(connection, migrations.slice(0, format));
+  const copy = new WorkingCopy(connection, namespace, { format, log });
+  await copy.refresh();
+  return { number: copy.number, format };
+}

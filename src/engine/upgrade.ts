@@ -1,0 +1,133 @@
+/**
+ * Brings a database on a server from the schema of an older governd to that of this one. The migrations are run on a copy,
+ * and what they changed is sent as one commit: so a node that is killed leaves the namespace as it was or as it should be,
+ * and another node that writes to it meanwhile, or upgrades it too, has this one begin again. A node of an older version
+ * finds a schema that it does not know, and writes nothing any more.
+ */
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { RandomPool } from "../ids.ts";
+import { type Connection, openConnection } from "../store/connection.ts";
+import type { EncryptionKey } from "../store/encryption.ts";
+import { type Migration, migrate } from "../store/migrate.ts";
+import { removeDatabase } from "../store/remove.ts";
+import { copyDatabase } from "../store/snapshot.ts";
+import { changesOf, withBase } from "./differences.ts";
+import type { Statement } from "./hrana.ts";
+import { COMMITS_TABLE, EVERYTHING, type Namespace, ServerUnavailable } from "./namespace.ts";
+import { pullAsIs } from "./pull.ts";
+import { type ReplicatedTable, readTables, statementsOf, type TableChanges } from "./tables.ts";
+
+/** How often an upgrade is begun again at most because others write to the namespace. */
+const MOST_RACES = 20;
+
+interface UpgradeParts {
+  namespace: Namespace;
+  migrations: readonly Migration[];
+  /** The table to which rows are appended by position; null when there is none. */
+  log: string | null;
+  /** The file of the working copy, beside which the upgrade has files of its own meanwhile. */
+  path: string;
+  encryptionKey: EncryptionKey | null;
+}
+
+/** Upgrades a namespace, unless it is up to date, newer or empty. @throws {ServerUnavailable} */
+export async function upgrade(parts: UpgradeParts): Promise<void> {
+  for (let races = 1; ; races++) {
+    const state = await parts.namespace.state();
+    if (state === null || state.format >= parts.migrations.length) return;
+    if ((await upgradeOnce(parts)) === "committed") return;
+    await parts.namespace.settled();
+    if (races === MOST_RACES) throw new ServerUnavailable("other nodes change the same data all the time");
+  }
+}
+
+/** Otherwise a table could not be made anew to which others refer. It holds for one request. */
+const IGNORING_REFERENCES: Statement = { sql: "PRAGMA foreign_keys = OFF" };
+
+async function upgradeOnce(parts: UpgradeParts) {
+  const { namespace, migrations, encryptionKey } = parts;
+  removeLeftovers(parts.path);
+  const before = `${parts.path}${MARK}${process.pid}-${new RandomPool().take(6).toHex()}`;
+  const after = `${before}-after`;
+  try {
+    const { number, format } = await pullAsIs(before, parts);
+    if (format >= migrations.length) return "committed";
+    copyDatabase(before, after, encryptionKey);
+    using connection = openConnection(after, { encryptionKey });
+    migrate(connection, migrations);
+    const statements = withBase(connection, before, () => statementsBetween(connection));
+    const row = { number: number + 1, format: migrations.length, changed: EVERYTHING, guards: [sameFormat(format)] };
+    return await namespace.commit(row, statements, [IGNORING_REFERENCES]);
+  } finally {
+    for (const path of [before, after]) removeDatabase(path);
+  }
+}
+
+/** Between the name of a working copy and the process that upgrades its namespace. */
+const MARK = ".upgrade-";
+
+/** Removes what a process left that was killed. */
+function removeLeftovers(path: string): void {
+  const beginning = `${basename(path)}${MARK}`;
+  for (const name of readdirSync(dirname(path))) {
+    const pid = name.startsWith(beginning) ? Number.parseInt(name.slice(beginning.length), 10) : Number.NaN;
+    if (Number.isSafeInteger(pid) && !isRunning(pid)) removeDatabase(join(dirname(path), name));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Of another user.
+    return (error as { code?: unknown }).code === "EPERM";
+  }
+}
+
+/** Fails unless the newest commit has this schema: `number` allows no NULL. */
+const sameFormat = (format: number): Statement => ({
+  sql: `UPDATE ${COMMITS_TABLE} SET token = NULL WHERE number = (SELECT max(number) FROM ${COMMITS_TABLE}) AND format <> ?`,
+  args: [format],
+});
+
+/** Returns what makes the attached database `base` the one of the connection. */
+function statementsBetween(connection: Connection): Statement[] {
+  const after = readTables(connection);
+  const before = readTables(connection, "base");
+  const statements: Statement[] = [];
+  const changes = new Map<string, Pick<TableChanges, "rows" | "gone">>();
+  for (const name of before.keys()) if (!after.has(name)) statements.push({ sql: `DROP TABLE ${name}` });
+  for (const [name, table] of after) {
+    const old = before.get(name);
+    if (old === undefined) statements.push({ sql: table.definition });
+    else if (old.definition !== table.definition) statements.push(...rebuilt(table, old));
+    changes.set(name, changedRows(connection, table, old));
+  }
+  return [...statements, ...statementsOf(after, changes)];
+}
+
+/** Makes a table anew with the rows that it has (https://www.sqlite.org/lang_altertable.html, section 7). */
+function rebuilt(table: ReplicatedTable, old: ReplicatedTable): Statement[] {
+  const { name } = table;
+  const draft = `governd_new_${name}`;
+  const columns = table.columnsIn(old).join(", ");
+  const moved = `INSERT INTO ${draft} (${columns}) SELECT ${columns} FROM ${name}`;
+  return [
+    `DROP TABLE IF EXISTS ${draft}`,
+    table.definition.replace(/^(CREATE TABLE) \S+/i, `$1 ${draft}`),
+    ...(table.canLack(old) ? [moved] : []),
+    `DROP TABLE ${name}`,
+    `ALTER TABLE ${draft} RENAME TO ${name}`,
+  ].map((sql) => ({ sql }));
+}
+
+/** Returns the rows that the server does not have after {@link rebuilt}, and the keys of those that it should not have. */
+function changedRows(connection: Connection, table: ReplicatedTable, old: ReplicatedTable | undefined) {
+  if (old === undefined || !(old.definition === table.definition || table.canLack(old))) {
+    const rows = connection.all<[string]>(`SELECT ${table.rowJson} FROM main.${table.name}`);
+    return { rows: rows.map(([row]) => row), gone: [] };
+  }
+  return changesOf(connection, table, table.differsFrom("now.", "before.", old));
+}
