@@ -37,6 +37,8 @@ interface Known {
 }
 
 export class Workloads {
+  /** The issuers of the rules, in their order. Every request asks for them. */
+  issuers: readonly string[] = [];
   #rules: readonly WorkloadRule[] = [];
   #issuers = new Map<string, { caFile: string | null; keys: IssuerKeys }>();
   readonly #known = new Map<string, Known>();
@@ -59,16 +61,12 @@ export class Workloads {
         return [issuer, stays];
       }),
     );
+    this.issuers = [...this.#issuers.keys()];
     for (const [name, { issuer, token }] of [...this.#known]) {
       const principals = this.#principals(issuer, token);
       if (principals.length === 0) this.#known.delete(name);
       else this.#keep(name, { issuer, token, principals, untilMs: 0 });
     }
-  }
-
-  /** The issuers of the rules, in their order. */
-  get issuers(): readonly string[] {
-    return [...this.#issuers.keys()];
   }
 
   /**

@@ -8,6 +8,7 @@ import { freshAt, isFresh } from "../policy/retention.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, goOn, inSteps } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
+import type { Versions } from "./events.ts";
 import { BYTES, bytesOf, FRESH, freshBounds, type Sized } from "./expiry.ts";
 
 /** Longest key, in code points; see `endOfPrefix`. */
@@ -79,8 +80,7 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
 
 /** The id of the event that wrote the content of a row of `entries`, as SQL. */
 export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
-const VERSIONED_COLUMNS = `${ENTRY_COLUMNS}, expires_at, ${VERSION}`;
-type VersionedTuple = [...EntryTuple, expiresAt: number | null, version: string | null];
+type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number];
 
 /** A present entry. */
 interface VersionedRow extends EntryRow {
@@ -90,33 +90,40 @@ interface VersionedRow extends EntryRow {
   version: string;
 }
 
-function toVersionedRow(row: VersionedTuple): VersionedRow {
-  const [id, key, value, metadata, createdAt, updatedAt, expiresAt, version] = row;
-  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version: stated(version) };
-}
-
-/** Returns the version that an entry's event has. */
-export function stated(version: string | null): string {
-  if (version === null) throw new Error("an entry names an event that is not there");
-  return version;
+function toVersionedRow(row: FoundTuple, version: string): VersionedRow {
+  const [id, key, value, metadata, createdAt, updatedAt, expiresAt] = row;
+  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version };
 }
 
 // Made once: every read has it, and looks up its statement by it.
-const FIND = `SELECT ${VERSIONED_COLUMNS} FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
+const PRESENT = `FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
+const FIND = `SELECT ${ENTRY_COLUMNS}, expires_at, written_seq ${PRESENT}`;
 
 /** The parameters that name a key's present content, unless it is gone. */
 const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>
   [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
 
+/** What finding an entry depends on. */
+interface Now {
+  nowMs: number;
+  versions: Versions;
+}
+
 /** The present content of a key, unless it is gone. */
 export function findEntry(
   reader: Reader,
+  { nowMs, versions }: Now,
   agent: AgentState,
   key: string,
-  nowMs: number,
 ): MaybePromise<VersionedRow | undefined> {
-  const rowOf = (row: VersionedTuple | undefined) => (row === undefined ? undefined : toVersionedRow(row));
-  const found = reader.get<VersionedTuple>(FIND, named(agent, key, nowMs));
+  const rowOf = (row: FoundTuple | undefined): MaybePromise<VersionedRow | undefined> => {
+    if (row === undefined) return undefined;
+    const version = versions.of(row[7]);
+    return version instanceof Promise
+      ? version.then((known) => toVersionedRow(row, known))
+      : toVersionedRow(row, version);
+  };
+  const found = reader.get<FoundTuple>(FIND, named(agent, key, nowMs));
   return found instanceof Promise ? found.then(rowOf) : rowOf(found);
 }
 
@@ -130,13 +137,12 @@ export const hasEntry = async (reader: Reader, agent: AgentState, key: string, n
 export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: string): Promise<boolean> =>
   (await reader.value(HAS, [firstSeq, key])) !== undefined;
 
-const FIND_VERSION = `SELECT ${VERSION} FROM entries
-  WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
+const FIND_WRITTEN = `SELECT written_seq ${PRESENT}`;
 
 /** The version of a key's present content; null when there is none, or it is gone. */
-export async function entryVersion(reader: Reader, agent: AgentState, key: string, nowMs: number) {
-  const row = await reader.get<[string | null]>(FIND_VERSION, named(agent, key, nowMs));
-  return row === undefined ? null : stated(row[0]);
+export async function entryVersion(reader: Reader, { nowMs, versions }: Now, agent: AgentState, key: string) {
+  const writtenSeq = await reader.value<number>(FIND_WRITTEN, named(agent, key, nowMs));
+  return writtenSeq === undefined ? null : versions.of(writtenSeq);
 }
 
 /** Who wrote an entry's content, and the config version in force then. */

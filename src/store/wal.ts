@@ -23,6 +23,12 @@ const FEWEST_FRAMES = 64;
 /** In place of a descriptor. */
 const NO_FILE = -1;
 
+/**
+ * What all logs of a thread are read into. A buffer for each reading would be most of what the thread allocates, so that
+ * its garbage would be collected more often. Nothing in it is needed behind a `yield`.
+ */
+const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+
 /** The disk did not return what was written to the write-ahead log. */
 export class UnreadableLog extends Error {
   override readonly name = "UnreadableLog";
@@ -143,12 +149,12 @@ export class WriteAheadLog {
     const salts = saltsOf(header, SALTS_AT);
     this.#pageSize = header.readUInt32BE(PAGE_SIZE_AT);
     const size = FRAME_HEADER_BYTES + this.#pageSize;
-    const chunk = Buffer.allocUnsafe(Math.max(1, Math.floor(CHUNK_BYTES / size)) * size);
+    const whole = Math.floor(CHUNK_BYTES / size) * size;
     let at = this.#count;
     for (let chunks = 1; ; chunks++) {
       if (chunks % CHUNKS_AT_ONCE === 0) yield;
-      const bytes = readSync(file, chunk, 0, chunk.length, this.#offsetOf(at));
-      for (let start = 0; start < chunk.length; start += size) {
+      const bytes = readSync(file, chunk, 0, whole, this.#offsetOf(at));
+      for (let start = 0; start < whole; start += size) {
         if (start + size > bytes) return;
         if (saltsOf(chunk, start + FRAME_SALTS_AT) !== salts) return;
         this.#note(at++, chunk.readUInt32BE(start), chunk.subarray(start + FRAME_HEADER_BYTES, start + size));

@@ -21,6 +21,7 @@ import type { ProblemCode } from "../problem.ts";
 import type { AgentDirectory, AgentState } from "../state/agents.ts";
 import { type Effect, NO_EFFECT } from "../state/apply.ts";
 import { findCheckpoint } from "../state/checkpoints.ts";
+import type { Versions } from "../state/events.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
@@ -41,6 +42,7 @@ export interface Context {
   readonly auditId: string;
   readonly ids: IdSource;
   readonly agents: AgentDirectory;
+  readonly versions: Versions;
   /** Writes the heads of the agents that this transaction's earlier events are about, for queries that read them. */
   writeHeads(): Promise<void>;
   /**

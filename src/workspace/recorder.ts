@@ -102,6 +102,7 @@ export class Recorder {
       auditId: auditId ?? this.options.ids.next("aud"),
       ids: this.options.ids,
       agents: this.log.agents,
+      versions: this.log.versions,
       writeHeads: () => this.log.agents.flush(this.connection),
       seal: () => this.#sealBefore(this.log.head.seq + 1),
       pause: () => this.options.slice.pause(),

@@ -5,6 +5,7 @@
 import type { Clock } from "../ids.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import { type AgentChange, AgentDirectory, type AgentState } from "../state/agents.ts";
+import { Versions } from "../state/events.ts";
 import { NewestLeaves, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
@@ -28,6 +29,7 @@ const MOST_RACES = 20;
 
 export class Transactions {
   readonly agents: AgentDirectory;
+  readonly versions: Versions;
   /** The moment of the transaction, and as events show it. Operations share it: what has expired for one has for all. */
   nowMs = 0;
   timestamp = "";
@@ -49,6 +51,7 @@ export class Transactions {
     private readonly options: TransactionOptions,
   ) {
     this.agents = new AgentDirectory(connection);
+    this.versions = new Versions(connection);
     ({ workspaceId: this.workspaceId, ...this.#head } = readHead(connection));
     if (options.engine.begin !== null) this.#refreshedTo = this.#head.seq;
     connection.own?.watch("head", this.#head.hash);
@@ -88,6 +91,7 @@ export class Transactions {
       this.connection.exec("ROLLBACK TO undoable");
       agents.putBack();
       this.#leaves.forget();
+      this.versions.forget();
       this.#head = head;
     });
     this.connection.exec("RELEASE undoable");
@@ -201,6 +205,7 @@ export class Transactions {
     this.#dataVersion = version;
     this.agents.clear();
     this.#leaves.forget();
+    this.versions.forget();
     const { seq, hash } = readHead(this.connection);
     this.#head = { seq, hash };
   }
@@ -221,6 +226,7 @@ export class Transactions {
     this.options.sealer?.abandoned();
     this.agents.clear();
     this.#leaves.forget();
+    this.versions.forget();
     this.#head = before;
     this.#dataVersion = -1;
     if (this.connection.inTransaction) this.connection.exec("ROLLBACK");

@@ -10,7 +10,7 @@ import { writeOperation } from "./write.ts";
 
 const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
+  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
   if (agent === null || entry === undefined) {
     return answering(noEntry(context, agent, agentId, key), `{"found":false,"key":${JSON.stringify(key)}}`);
   }

@@ -16,14 +16,14 @@ const CHANGED_SINCE =
  */
 export async function conflictOver(
   reader: Reader,
-  { nowMs, agents }: Pick<Context, "nowMs" | "agents">,
+  context: Pick<Context, "nowMs" | "agents" | "versions">,
   agent: AgentState | null,
   { agentId, key, condition }: { agentId: string; key: string; condition: VersionCondition },
   { named = true } = {},
 ): Promise<Outcome<ProblemAnswer> | null> {
-  const current = agent === null ? null : await entryVersion(reader, agent, key, nowMs);
+  const current = agent === null ? null : await entryVersion(reader, context, agent, key);
   if (holds(condition, current)) return null;
   // A key that is not stored was never screened: it may be what a policy keeps out of the log.
-  const about = current === null ? recorded("key", key, agents.policiesOf(agent)) : { key };
+  const about = current === null ? recorded("key", key, context.agents.policiesOf(agent)) : { key };
   return conflict(agent, naming(agent, agentId, named ? about : {}), CHANGED_SINCE, current);
 }

@@ -27,7 +27,7 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry has expir
 export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const sought = context.agents.find(agentId);
   const agent = sought instanceof Promise ? await sought : sought;
-  const found = agent === null ? undefined : findEntry(reader, agent, key, context.nowMs);
+  const found = agent === null ? undefined : findEntry(reader, context, agent, key);
   const entry = found instanceof Promise ? await found : found;
   if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
   return answered(
@@ -40,7 +40,7 @@ export const readData: Operation<"data.read"> = async (reader, context, { agentI
 
 const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
-  const entry = agent === null ? undefined : await findEntry(reader, agent, key, context.nowMs);
+  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
   if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
   const origin = await findEntryOrigin(reader, entry.id);
   const rest = JSON.stringify({

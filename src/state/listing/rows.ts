@@ -2,7 +2,8 @@
 import type { JsonObject } from "../../json.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
-import { stated, VERSION, WITH_IDS_OF_AGENT } from "../entries.ts";
+import { VERSION, WITH_IDS_OF_AGENT } from "../entries.ts";
+import { stated } from "../events.ts";
 import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
