@@ -14,7 +14,7 @@ import { goOn } from "../store/walk.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { type FileRange, linesOf, nextLine } from "./events/lines.ts";
 import type { LogPart, LogRange } from "./log-part.ts";
-import type { WorkspaceCheck, WorkspaceVerificationOptions } from "./preparation.ts";
+import type { FileChecker, WorkspaceCheck, WorkspaceVerificationOptions } from "./preparation.ts";
 import { ALL_ENTRIES, type EntryRange } from "./rows/entry-part.ts";
 import type { EntryChunks } from "./rows/present-entries.ts";
 import { checkFile, type FileCheck } from "./rows/schema.ts";
@@ -59,31 +59,49 @@ function dataOf({ file }: Connection, patient: boolean): ThreadData {
 /** Files of fewer events are checked faster than a thread starts. */
 const CHECK_ASIDE_FROM = 50_000;
 
-/**
- * Runs `work` while a thread of its own runs SQLite's check of the file, and gives it a function that returns what was
- * found. A small file, and one for which no threads are wanted, is checked when that function is called.
- *
- * @throws {Failure} `evidence_unreadable` when the thread dies
- */
-export async function checkFileAside<T>(
-  connection: Connection,
-  { threads: { count, patient = false } = { count: 1 } }: Pick<WorkspaceVerificationOptions, "threads">,
-  work: (check: () => Promise<FileCheck>) => Promise<T>,
-): Promise<T> {
-  const data = count < 2 ? null : dataOf(connection, patient);
-  const events = connection.value<number>("SELECT count(*) FROM events") ?? 0;
-  if (data === null || events < CHECK_ASIDE_FROM) return await work(() => checkFile(connection));
-  using threads = new PartThreads(1, data);
-  const checked = threads.askAll("file");
-  checked.catch(() => {}); // it is awaited when the rest is verified
-  try {
-    return await work(async () => {
-      const [found] = await checked;
-      // The caller's connection reports what the thread could not read.
-      return found ?? (await checkFile(connection));
-    });
-  } finally {
-    await threads.end();
+/** SQLite's check of a file, which runs beside the verification of the log where there are threads. */
+export class FileCheckAside implements AsyncDisposable {
+  #checked: Promise<FileCheck | null> | null = null;
+  #own: PartThreads | null = null;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly threads: NonNullable<WorkspaceVerificationOptions["threads"]> = { count: 1 },
+  ) {}
+
+  /** Has one of the threads that verify the log check the file, too, in their snapshot. */
+  by(threads: FileChecker): void {
+    this.#expect(threads.askOne("file"));
+  }
+
+  /** Starts a thread for the check, unless the file is small, no threads are wanted, or one has begun. */
+  begin(): void {
+    const { count, patient = false } = this.threads;
+    const data = count < 2 || this.#checked !== null ? null : dataOf(this.connection, patient);
+    if (data === null) return;
+    if ((this.connection.value<number>("SELECT count(*) FROM events") ?? 0) < CHECK_ASIDE_FROM) return;
+    this.#own = new PartThreads(1, data);
+    this.#expect(this.#own.askOne("file"));
+  }
+
+  /**
+   * What was found; the file is checked now when nobody has. The caller's connection reports what a thread could not
+   * read.
+   *
+   * @throws {Failure} `evidence_unreadable` when the thread died
+   */
+  async result(): Promise<FileCheck> {
+    return (await this.#checked) ?? (await checkFile(this.connection));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#own?.end();
+    this.#own?.[Symbol.dispose]();
+  }
+
+  #expect(checked: Promise<FileCheck | null>): void {
+    checked.catch(() => {}); // it is awaited when the rest is verified
+    this.#checked = checked;
   }
 }
 

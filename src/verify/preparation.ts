@@ -20,12 +20,18 @@ import {
   reportKeptRows,
 } from "./rows/expected/kept-rows.ts";
 import type { Replay } from "./rows/expected/replay.ts";
+import type { FileCheck } from "./rows/schema.ts";
 import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
 import type { Trust } from "./trust.ts";
 
 /** What is verified: everything, or one agent's chain and what is stored for it. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
+
+/** Threads of which one runs SQLite's check of the file; null when it could not read it. */
+export interface FileChecker {
+  askOne(kind: "file"): Promise<FileCheck | null>;
+}
 
 export interface WorkspaceVerificationOptions extends Trust {
   /**
@@ -39,6 +45,8 @@ export interface WorkspaceVerificationOptions extends Trust {
   sealFile?: (() => AsyncIterable<Uint8Array>) | null;
   /** How many threads verify a large log, unless something is wrong with it; one without. */
   threads?: { count: number; patient?: boolean };
+  /** SQLite's check of the file, which runs beside the verification. */
+  file?: { by(threads: FileChecker): void; begin(): void };
   /** The least events that are divided, and how many are a part, a multiple of a tile's. */
   division?: { from: number; events: number };
 }

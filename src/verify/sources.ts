@@ -17,7 +17,7 @@ import type { VerificationReport } from "./events/contract.ts";
 import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
-import { checkFileAside, type PartWish, verifyInParts } from "./parallel.ts";
+import { FileCheckAside, type PartWish, verifyInParts } from "./parallel.ts";
 import type { VerificationScope, WorkspaceVerificationOptions } from "./preparation.ts";
 import type { Problem } from "./problems.ts";
 import { type Obstacle, obstacle, resultOf, type SourceResult, tampered } from "./report.ts";
@@ -113,29 +113,28 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   const { publicKeys = [], anchors = [], witnesses = [] } = wish;
   const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
-  return await checkFileAside(connection, wish, async (check) => {
-    const found = await verifyWorkspace(connection, scope, wish);
-    const file = await check();
-    const damaged = damagedResult(wish, file);
-    if (damaged !== null) return damaged;
-    const all = [...otherWorkspace(found, wish), ...file.problems.map(schemaProblem)];
-    const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
-    if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
-    const report = withProblems(found, all);
-    const controlLog = whole ? await readControlLog(connection) : null;
-    const source = { path: wish.path, kind: "workspace" } as const;
-    const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
-    await nameEvents(connection, result.report.problems);
-    const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
-    if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
-    if (found.prunedBefore > 0) {
-      result.report.prunings = await pruningsOf(connection);
-      if (!whole) open.push(rowsNotCovered(found.prunedBefore));
-    }
-    if (!whole && (await hasFloorRetention(connection))) open.push(FLOOR_NOT_COVERED);
-    if (open.length > 0) result.report.not_covered = open;
-    return result;
-  });
+  await using aside = new FileCheckAside(connection, wish.threads);
+  const found = await verifyWorkspace(connection, scope, { ...wish, file: aside });
+  const file = await aside.result();
+  const damaged = damagedResult(wish, file);
+  if (damaged !== null) return damaged;
+  const all = [...otherWorkspace(found, wish), ...file.problems.map(schemaProblem)];
+  const obstacles = all.length > 0 ? [] : obstaclesOf(found, wish);
+  if (file.unclear !== null && found.valid && all.length === 0) obstacles.push(damageObstacle(file.unclear));
+  const report = withProblems(found, all);
+  const controlLog = whole ? await readControlLog(connection) : null;
+  const source = { path: wish.path, kind: "workspace" } as const;
+  const result = { ...resultOf(source, report, obstacles, logCompleteness(report)), controlLog };
+  await nameEvents(connection, result.report.problems);
+  const open = hasTable(connection, ANSWERS_TABLE) && (await hasAnswers(connection)) ? [ANSWERS_NOT_COVERED] : [];
+  if (hasTable(connection, FULL_TEXT_TABLE) || hasTable(connection, EMBEDDINGS_TABLE)) open.push(SEARCH_NOT_COVERED);
+  if (found.prunedBefore > 0) {
+    result.report.prunings = await pruningsOf(connection);
+    if (!whole) open.push(rowsNotCovered(found.prunedBefore));
+  }
+  if (!whole && (await hasFloorRetention(connection))) open.push(FLOOR_NOT_COVERED);
+  if (open.length > 0) result.report.not_covered = open;
+  return result;
 }
 
 /** The result for a file with damaged pages, which say nothing; null for any other. */
@@ -164,13 +163,12 @@ export async function verifyWorkspaceAndFile(
   if (!(reader instanceof Connection) || "agentId" in scope) {
     return { report: withProblems(await verifyWorkspace(reader, scope, options), before), obstacle: null };
   }
-  return await checkFileAside(reader, options, async (check) => {
-    const report = await verifyWorkspace(reader, scope, options);
-    const { problems, damage, unclear } = await check();
-    const all = [...before, ...[...schemaChangesOf(reader), ...problems].map(schemaProblem)];
-    const unread = damage ?? (report.valid && all.length === 0 ? unclear : null);
-    return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
-  });
+  await using aside = new FileCheckAside(reader, options.threads);
+  const report = await verifyWorkspace(reader, scope, { ...options, file: aside });
+  const { problems, damage, unclear } = await aside.result();
+  const all = [...before, ...[...schemaChangesOf(reader), ...problems].map(schemaProblem)];
+  const unread = damage ?? (report.valid && all.length === 0 ? unclear : null);
+  return { report: withProblems(report, all), obstacle: unread === null ? null : damageObstacle(unread) };
 }
 
 const ANSWERS_TABLE = "answers";

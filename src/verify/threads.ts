@@ -7,12 +7,18 @@ import type { Asked, Found, PartMessage, PartResult, ThreadData, Work } from "./
 /** Parts that one thread has at most at a time: it never waits for the next one, and memory is bounded. */
 const JOBS_OF_THREAD = 2;
 
+/** What a thread was asked and has not answered, and how many parts it is worth. */
+interface Given {
+  given: PromiseWithResolvers<Found<keyof Work>>;
+  load: number;
+}
+
 export class PartThreads implements Disposable {
   readonly #workers: Worker[];
   /** How many parts each of them has. */
   readonly #load: number[];
   readonly #ends: Promise<void>[];
-  readonly #waiting = new Map<number, PromiseWithResolvers<Found<keyof Work>>>();
+  readonly #waiting = new Map<number, Given>();
   #failure: Failure | null = null;
   #ending = false;
   #lastId = 0;
@@ -22,9 +28,10 @@ export class PartThreads implements Disposable {
     this.#workers = Array.from({ length: count }, (_, index) => {
       const worker = new Worker(workerEntry("verify/worker.ts"), { workerData: data });
       worker.on("message", ({ id, result }: PartResult) => {
-        this.#load[index] = (this.#load[index] as number) - 1;
-        this.#waiting.get(id)?.resolve(result);
+        const { given, load } = this.#waiting.get(id) as Given;
+        this.#load[index] = (this.#load[index] as number) - load;
         this.#waiting.delete(id);
+        given.resolve(result);
       });
       worker.on("error", (error) => this.#fail(error));
       worker.on("exit", () => this.#fail(null));
@@ -43,18 +50,21 @@ export class PartThreads implements Disposable {
     parts: AsyncIterable<Asked<K>> | Iterable<Asked<K>>,
   ): AsyncGenerator<Found<K>> {
     const given: Promise<Found<K>>[] = [];
-    const ahead = this.#workers.length * JOBS_OF_THREAD;
     for await (const asked of parts) {
-      // To the least busy one: parts differ, and so do the threads' shares of the cores.
-      given.push(this.#give(this.#load.indexOf(Math.min(...this.#load)), kind, asked));
-      if (given.length >= ahead) yield await (given.shift() as Promise<Found<K>>);
+      given.push(this.#give(this.#leastBusy(), kind, asked));
+      if (given.length >= this.#ahead) yield await (given.shift() as Promise<Found<K>>);
     }
     for (const result of given) yield await result;
   }
 
-  /** Asks every thread the same. @throws as {@link verify} */
-  askAll<K extends "snapshot" | "file">(kind: K): Promise<Found<K>[]> {
+  /** Asks every thread for a snapshot. @throws as {@link verify} */
+  askAll(kind: "snapshot"): Promise<Found<"snapshot">[]> {
     return Promise.all(this.#workers.map((_, index) => this.#give(index, kind, null)));
+  }
+
+  /** Asks one thread for SQLite's check of the file; the others do the parts meanwhile. @throws as {@link verify} */
+  askOne(kind: "file"): Promise<Found<"file">> {
+    return this.#give(this.#leastBusy(), kind, null, this.#ahead);
   }
 
   /** Ends the threads when they have done their parts, so that they can close their files. */
@@ -70,14 +80,25 @@ export class PartThreads implements Disposable {
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  #give<K extends keyof Work>(index: number, kind: K, asked: Asked<K>): Promise<Found<K>> {
+  /** How many parts are given before the first of them is awaited. */
+  get #ahead(): number {
+    return this.#workers.length * JOBS_OF_THREAD;
+  }
+
+  /** Parts differ, and so do the threads' shares of the cores. */
+  #leastBusy(): number {
+    return this.#load.indexOf(Math.min(...this.#load));
+  }
+
+  /** @param load how many parts it is worth */
+  #give<K extends keyof Work>(index: number, kind: K, asked: Asked<K>, load = 1): Promise<Found<K>> {
     const given = Promise.withResolvers<Found<K>>();
     given.promise.catch(() => {}); // it is awaited in its turn
     if (this.#failure !== null) given.reject(this.#failure);
     else {
       const id = ++this.#lastId;
-      this.#waiting.set(id, given as PromiseWithResolvers<Found<keyof Work>>);
-      this.#load[index] = (this.#load[index] as number) + 1;
+      this.#waiting.set(id, { given: given as Given["given"], load });
+      this.#load[index] = (this.#load[index] as number) + load;
       this.#workers[index]?.postMessage({ id, kind, asked } as PartMessage);
     }
     return given.promise;
@@ -87,7 +108,7 @@ export class PartThreads implements Disposable {
     if (this.#ending && cause === null) return;
     const message = "A thread of the verification died, so nothing is established. Try again with --threads 1.";
     this.#failure ??= new Failure("evidence_unreadable", message, { cause });
-    for (const { reject } of this.#waiting.values()) reject(this.#failure);
+    for (const { given } of this.#waiting.values()) given.reject(this.#failure);
     this.#waiting.clear();
   }
 }

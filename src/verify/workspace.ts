@@ -57,9 +57,10 @@ export async function verifyWorkspace(
   scope: VerificationScope,
   options: WorkspaceVerificationOptions = {},
 ): Promise<WorkspaceReport> {
-  if ("agentId" in scope) return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
-  const divided = await verifyDivided(reader, options);
+  const divided = "agentId" in scope ? null : await verifyDivided(reader, options);
   if (divided !== null) return divided;
+  options.file?.begin();
+  if ("agentId" in scope) return await inOneSnapshot(reader, () => verifyAgent(reader, scope.agentId, options));
   const inTurn = { feedEvents: feedInTurn(reader, options), present: chunksInTurn() };
   const verify = () => verifyEverything(reader, options, inTurn);
   return (await inOneSnapshot(reader, verify)) as WorkspaceReport;
@@ -167,13 +168,14 @@ const feedDivided =
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
 export async function verifyDivided(reader: Reader, options: WorkspaceVerificationOptions) {
-  const { threads, division } = options;
+  const { threads, division, file } = options;
   if (threads === undefined || threads.count < 2) return null;
   if (!(reader instanceof Connection) || reader.inTransaction) return null;
   const head = await readHead(reader);
   if ((head?.seq ?? -1) + 1 < (division?.from ?? DIVIDE_FROM) || (await prunedBefore(reader)) > 0) return null;
   const { count, patient = false } = threads;
   return await withThreads(reader, { count, patient }, async (running) => {
+    file?.by(running);
     const feedEvents = feedDivided(running, count, options);
     const present = chunksAhead(reader, running);
     const report = await verifyEverything(reader, options, { feedEvents, present });

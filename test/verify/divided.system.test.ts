@@ -14,6 +14,7 @@ import type { Reader } from "../../src/store/transaction.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { verifyLogPart } from "../../src/verify/log-part.ts";
 import type { WorkspaceVerificationOptions } from "../../src/verify/preparation.ts";
+import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { PartThreads } from "../../src/verify/threads.ts";
 import { verifyDivided, verifyWorkspace, type WorkspaceReport } from "../../src/verify/workspace.ts";
 import { answered } from "../../src/workspace/operation.ts";
@@ -334,6 +335,39 @@ test("while somebody writes, the report is of one moment", async () => {
   await writing;
   connection.close();
   busy.writer.close();
+});
+
+describe("SQLite's check of the file", () => {
+  test("runs on one of the threads that verify the log, and on one more only when they do not", async () => {
+    const checkedBy = async (wanted: WorkspaceVerificationOptions): Promise<string[]> => {
+      const calls: string[] = [];
+      const file = { by: () => void calls.push("one of them"), begin: () => void calls.push("one more") };
+      using connection = openConnection(made.path, { readOnly: true });
+      await verifyWorkspace(connection, { scope: "workspace" }, { ...wanted, file });
+      return calls;
+    };
+    expect(await checkedBy(options(2))).toEqual(["one of them"]);
+    expect(await checkedBy(options(1))).toEqual(["one more"]);
+  });
+
+  test("finds with several threads what it finds with one", async () => {
+    const path = directory.join("hidden.db");
+    copyFileSync(made.path, path);
+    const damaging = openConnection(path);
+    const text = damaging.value<string>("SELECT sql FROM sqlite_schema WHERE name = 'events_by_id'") as string;
+    damaging.exec("DROP INDEX events_by_id");
+    damaging.exec(`${text} WHERE seq > 3`);
+    damaging.exec("PRAGMA writable_schema = ON");
+    damaging.run("UPDATE sqlite_schema SET sql = ? WHERE name = 'events_by_id'", [text]);
+    damaging.close();
+    const found = [1, 2].map(async (count) => {
+      const wish = { path, division: DIVISION, threads: { count } };
+      return (await verifyDatabaseFile({ path, immutable: true }, wish)).report.problems;
+    });
+    const [one, several] = await Promise.all(found);
+    expect(several).toEqual(one as NonNullable<typeof one>);
+    expect(one).toMatchObject([{ code: "schema_mismatch", table: "events" }]);
+  });
 });
 
 test("a thread that dies is an error, and never a report", async () => {
