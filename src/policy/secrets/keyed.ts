@@ -6,7 +6,7 @@ import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isLogin, isMeant } from "./meant.ts";
 import { ordinaryPassword } from "./ordinary.ts";
-import { doorCode } from "./pin.ts";
+import { passwordNumber } from "./pin.ts";
 import {
   distinct,
   isGibberish,
@@ -76,7 +76,7 @@ export function announcedSecret(word: SecretWord): Check {
     const said =
       (word === "password" ? plainSecret(text, start, nameEnd) : null) ?? saidSecret(text, start, nameEnd, word);
     if (said !== null) return hitOf("generic_credential", said.start, said.end);
-    return inColumn(text, start, nameEnd, word) ?? (word === "password" ? doorCode(text, start, nameEnd) : null);
+    return inColumn(text, start, nameEnd, word) ?? (word === "password" ? passwordNumber(text, start, nameEnd) : null);
   };
 }
 
@@ -226,6 +226,8 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (NAME_OF_ONE.test(value) || (!quoted && /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/.test(value))) return false;
   // `!!passThrough`, `**self.conn_kw`: of a program.
   if (!quoted && /^(?:!{1,2}|\*{1,2}|&)[A-Za-z_$][\w$.]*$/.test(value) && wordShare(value) > 0.5) return false;
+  // `#define BLEND_PASS 0x0B96`: a constant.
+  if (/^0x[0-9a-f]{1,8}$/i.test(value)) return false;
   if (/^\w+:\/\//.test(value) || /^[a-z]{2}_[A-Z]{2}\./.test(value)) return false;
   // The name of a type.
   if (!quoted && /^(?:[A-Z][a-z]+\d?){3,}$/.test(value)) return false;

@@ -12,7 +12,7 @@ const SERVER_NAME = /\b(?:host|hostname|server|database|data source|dsn|smtp\w*|
 const USER_NAME = /\b(?:user|username|user ?id|userid|uid|login)\b\W{0,24}[=:]/i;
 /** The same as the last part of a longer name: `spring.datasource.username`, `POSTGRES_USER`. */
 const USER_MEMBER =
-  /(?:^|[\s.,;{("'_-])(?:user(?:[-_ ]?name|[-_ ]?id)?|login|uid|account|benutzer|usuario|utente)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?[^\s"',;]{1,64}/i;
+  /(?:^|[\s.,;{("'_-])(?:user(?:[-_ ]?name|[-_ ]?id)?|login|uid|account|benutzer(?:name)?|usuario|usuário|utente|utilisateur|gebruiker|użytkownik|uživatel|användare|bruger|bruker|käyttäjä|felhasználó|utilizator|kullanıcı|χρήστης|пользователь|користувач|логин|логін)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?[^\s"',;]{1,64}/i;
 
 /** Whether a password of any kind is near its server and its user: the settings of a connection. */
 export function isLogin(text: string, start: number, value: string, { link, quoted }: Assigned): boolean {

@@ -90,7 +90,7 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
 const isBehindQuote = (before: string): boolean => /["'”“»][\s,;]{1,3}\p{L}+$/u.test(before);
 
 const NUMBER_SAID = new RegExp(
-  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12})(?![\p{L}\d%]|[.,:/-]\d)(?=${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
+  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12})(?![\p{L}\d%]|[.,:/-]\d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
   "uy",
 );
 /** A date, or a time in seconds since 1970. */

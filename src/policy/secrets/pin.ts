@@ -13,8 +13,8 @@ const READING_UNITS = 400;
 const JUDGED_UNITS = 3_000;
 /** How far from its word a number is, and how far what it opens. */
 const REACH = 72;
-const REACH_AROUND = 48;
-const REACH_BEFORE = 32;
+const REACH_AROUND = 72;
+const REACH_BEFORE = 64;
 
 const COPULA = anyOf(SENTENCE_WORDS.copulas);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
@@ -22,7 +22,7 @@ const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt
 const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`[\p{L}\p{M}'’]{0,8}(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  String.raw`[\p{L}\p{M}'’]{0,8}(?:,?[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
@@ -66,26 +66,30 @@ export const pin: Check = (text, start, end) => {
 };
 
 /** `the code of the front door is 4471`: a number is one where a door is named beside it, or a card between. */
-export const doorCode: Check = (text, start, end) => codeBehind(text, start, end, false);
+export const doorCode: Check = (text, start, end) => codeBehind(text, start, end, "code");
 
 /** `the door code is 4471`: the word itself names what it opens. */
-export const namedDoorCode: Check = (text, start, end) => codeBehind(text, start, end, true);
+export const namedDoorCode: Check = (text, start, end) => codeBehind(text, start, end, "door code");
 
-function codeBehind(text: string, start: number, end: number, isNamed: boolean): Hit | null {
+/** `the card has the password 3391`: behind a password's name, what has one may stand before it, too. */
+export const passwordNumber: Check = (text, start, end) => codeBehind(text, start, end, "password");
+
+function codeBehind(text: string, start: number, end: number, name: "code" | "door code" | "password"): Hit | null {
+  const isNamed = name === "door code";
   const found = numberBehind(text, end);
   if (found === null) return null;
-  const isAdjacent = isNamed && found.last - found.number.length - end <= 2;
-  if (!found.tied && !isAdjacent && isYear(found.number)) return null;
+  const isAdjacent = found.last - found.number.length - end <= 2;
+  if (!found.tied && !(isNamed && isAdjacent) && isYear(found.number)) return null;
   if (OTHER.test(aroundOf(text, start, end))) return null;
   // What is named behind the number is something else.
-  const ahead = text.slice(Math.max(0, start - REACH_BEFORE), start);
+  const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_BEFORE), start));
   const before = ahead + text.slice(start, found.last);
-  if (!isNamed && !DOOR.test(before) && !CARD.test(text.slice(start, found.last)) && !saysOpening(lastLineOf(ahead)))
-    return null;
+  const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
+  if (!isNamed && !DOOR.test(before) && !CARD.test(behind) && !saysOpening(ahead)) return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 }
 
-const lastLineOf = (text: string): string => text.slice(text.lastIndexOf("\n") + 1);
+const lastSentenceOf = (text: string): string => /(?:[.!?]\s[^.!?\n]*|[^\n]*)$/.exec(text)?.[0] ?? "";
 
 /** The surroundings of the word, in which lists of words are looked for. */
 function aroundOf(text: string, start: number, end: number): string {

@@ -247,7 +247,7 @@ export const isJoinedWords = (token: string): boolean => JOINED_WORDS.test(token
 
 export const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 
-const LONGEST_JOINT = 8;
+const LONGEST_JOINT = 24;
 
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
   const from = Math.max(0, start - REACH_BEFORE);
