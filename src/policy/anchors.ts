@@ -15,7 +15,7 @@ import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
 import { accountSecret, lockedSecret, mailAndPassword, typedSecret, unlockingSecret } from "./secrets/account.ts";
-import { jsonWebToken, privateKeyBlock, telegramToken } from "./secrets/blocks.ts";
+import { jsonWebToken, privateKeyBlock, puttyKey, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
 import { passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/file.ts";
@@ -110,7 +110,10 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   connection_string: () => [{ word: "://", check: connectionString }],
   webhook_url: webhookAnchors,
   jwt: () => [{ word: "ey", check: jsonWebToken }],
-  private_key: () => [{ word: "-BEGIN", check: privateKeyBlock }],
+  private_key: () => [
+    { word: "-BEGIN", check: privateKeyBlock },
+    { word: "Private-Lines:", check: puttyKey },
+  ],
 };
 
 /** The anchors of a detector. */

@@ -49,6 +49,14 @@ export function privateKeyBlock(text: string, anchor: number): Hit | null {
   return hitOf("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
 }
 
+const PUTTY_LINES = /\s?\d{1,3}(?:\s|\\[nr]){1,4}[A-Za-z0-9+/=]{16}/y;
+
+/** The private part of a key file of PuTTY, whose `Private-Lines:` spans `[start, end)`. */
+export function puttyKey(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
+  return matchEnd(PUTTY_LINES, text, end) < 0 ? null : hitOf("private_key", start, PUTTY_LINES.lastIndex);
+}
+
 const TELEGRAM_SECRET = /:A(?=[A-Za-z_-]{0,32}\d)[A-Za-z0-9_-]{33,35}(?![A-Za-z0-9_-])/y;
 const LONGEST_BOT_ID = 16;
 const SHORTEST_BOT_ID = 5;

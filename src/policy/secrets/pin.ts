@@ -127,7 +127,7 @@ const OPENS = new RegExp(String.raw`(?<!\p{L})(?:${anyOf(SECRET_WORDS["what is d
 export const openingNumber: Check = (text, start, end) => {
   spend(CHECK_UNITS);
   // A name in a program, of a setting or a file.
-  if ("\"=_.[](){}<>/\\".includes(text[end] ?? "\"") || !hasDigit(text, end, end + REACH)) return null;
+  if ('"=_.[](){}<>/\\'.includes(text[end] ?? '"') || !hasDigit(text, end, end + REACH)) return null;
   spend(READING_UNITS);
   const around = text.slice(Math.max(0, start - REACH_BEFORE), end + REACH);
   const given = matchAt(WITH, text, end)?.[1];
