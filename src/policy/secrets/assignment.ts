@@ -45,7 +45,7 @@ const SAID_BEGINS: ReadonlySet<string> = new Set(
 );
 /** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
-  /(?:[A-Za-z_.:]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;
+  /(?:!unsafe\s{1,2})?(?:[A-Za-z_.:]{1,24}\(\s{0,2}(?:["'][\w.-]{1,48}["']\s{0,2},\s{0,2})?)?(?:\[\](?:byte|string|rune)?[({]|[[({]\s{0,2}){0,1}[bfru@$]{0,2}(?=["'`\\])/y;
 const QUOTE = /\\{0,4}["'`]{1,3}/y;
 const EMPTY_VALUE = /^(?:""|''|``)$/;
 const LIST_OPEN = /[[({<]\s{0,2}/y;

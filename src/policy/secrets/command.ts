@@ -6,7 +6,7 @@ import { isAlphanumeric, matchAt } from "../text/ascii.ts";
 import commands from "../words/commands.txt" with { type: "text" };
 import { columnsOf, listsOf } from "../words/lists.ts";
 import { isPlaceholder, looksLikePassword } from "./plausible.ts";
-import { looksChosen } from "./sentence.ts";
+import { looksChosen, mayBeOne } from "./sentence.ts";
 
 /** What a check costs. */
 const COMMAND_UNITS = 200;
@@ -110,12 +110,15 @@ function* textArguments(text: string, from: number): Generator<TextArgument> {
 }
 
 /** The text behind the first argument that looks like a password. */
-function argument(isClear: boolean): Check {
+function argument(isClear: boolean, isLogin: boolean): Check {
   return (text, _start, end) => {
     spend(CALL_UNITS);
     for (const { index, value, at } of textArguments(text, end)) {
       if (index === 0 || isReference(value) || isPlaceholder(value)) continue;
-      const isPlausible = isClear ? looksLikePassword(value) || looksChosen(value) : looksChosen(value);
+      const isPlausible =
+        looksChosen(value) ||
+        (isClear && looksLikePassword(value)) ||
+        (isLogin && /^\p{Lu}/u.test(value) && mayBeOne(value));
       const from = text.indexOf(value, at);
       if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
     }
@@ -152,6 +155,9 @@ export function commandAnchors(): Anchor[] {
       word,
       check: word.startsWith("@") ? inFront(pattern) : asWord(word, inFront(pattern)),
     })),
-    ...sections.calls.map((word) => ({ word, check: argument(/cred|basic|entry|authenticator/.test(word)) })),
+    ...sections.calls.map((word) => ({
+      word,
+      check: argument(/cred|basic|entry|authenticator/.test(word), word === "login("),
+    })),
   ];
 }

@@ -4,7 +4,7 @@ import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
-import { isLogin, isMeant } from "./meant.ts";
+import { isDefined, isLogin, isMeant, isOneWord } from "./meant.ts";
 import { ordinaryPassword } from "./ordinary.ts";
 import { passwordNumber } from "./pin.ts";
 import {
@@ -62,7 +62,10 @@ export function announcedSecret(word: SecretWord): Check {
     if (value !== null && isNothing(text, value)) return null;
     // An option takes its value without an operator.
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
-    const found = value === null ? compared(text, word, start, nameEnd) : tied(text, word, start, end, value);
+    const found =
+      value === null
+        ? (compared(text, word, start, nameEnd) ?? given(text, word, start, nameEnd))
+        : tied(text, word, start, end, value);
     if (found !== null) return found;
     const ordinary = ordinaryPassword(text, start, nameEnd, word);
     if (ordinary !== null) return hitOf("generic_credential", ordinary.start, ordinary.end);
@@ -116,6 +119,20 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
   return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
 }
 
+const GIVEN = /\(\s{0,3}(["'`])([^"'`\n]{4,80})\1\s{0,3}[,)]/y;
+const SETTER = /(?:^|[^A-Za-z])(?:set|with|use|change|update)(?:[A-Z_]\w{0,24})?_?$/;
+
+/** The literal that a call is given: `setPassword("mince.tatties")`; to a function that only compares, what looks the part. */
+function given(text: string, word: SecretWord, start: number, nameEnd: number): Hit | null {
+  if (word !== "password" || text[nameEnd] !== "(") return null;
+  const value = matchAt(GIVEN, text, nameEnd)?.[2];
+  if (value === undefined || isPlaceholder(value) || mentionsPassword(value)) return null;
+  const at = text.indexOf(value, nameEnd);
+  const place: Assigned = { start: at, end: at + value.length, link: "assigned", quoted: true, copula: false };
+  const isSet = SETTER.test(text.slice(Math.max(0, start - LONGEST_NAME_REST), start)) && isOneWord(value);
+  return isSet || isPassword(value, place) ? hitOf("generic_credential", place.start, place.end) : null;
+}
+
 const NAME_SAID = /^\p{Lu}\p{Ll}{4,}$/u;
 const CLAUSE_END = /[ \t]{0,2}(?:[.,;!?)\n"'…]|$)/y;
 
@@ -136,14 +153,15 @@ const isArgument = (value: string, next: string | undefined): boolean =>
 function isInList(text: string, start: number, end: number, { start: at, end: last, link }: Assigned): boolean {
   if (link !== "assigned") return false;
   const sign = /^["'`]?\s{0,4}([,|])\s{0,12}(["'`]?)$/.exec(text.slice(end, at));
-  if (sign === null || !/^[A-Za-z][a-z]*(?:[-_][a-z\d]+)*\d?$/.test(text.slice(at, last))) return false;
+  if (isDefined(text, start) || sign === null || !/^[A-Za-z][a-z]*(?:[-_][a-z\d]+)*\d?$/.test(text.slice(at, last)))
+    return false;
   if (sign[1] === "," && !/["'`]/.test(text[start - 1] ?? "")) return true;
   return !/[({=]\s{0,2}["'`]?$/.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start)) || sign[1] === "|";
 }
 
 /** Names whose value is a secret of one's own making, and of all names of secrets. */
 const OWN_SECRET =
-  /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.-]{0,12}secret|secret[-_ ]?key/i;
+  /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.({ -]{0,12}secret|secret[-_ ]?key/i;
 const SECRET = /secret|geheim|segre[dt]o/i;
 const PHRASE = /^[a-z]{1,12}(?:[ -][a-z\d]{1,12}){2,7}$/;
 
@@ -233,7 +251,10 @@ function isPassword(value: string, { link, quoted, copula }: Assigned): boolean 
   if (!quoted && /^(?:[A-Z][a-z]+\d?){3,}$/.test(value)) return false;
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
-  if (!quoted && /^[a-z_]\w*=/i.test(value)) return false;
+  if (!quoted && /^[a-z_]\w*=/i.test(value) && !/^(?=.*\d)(?=.*[A-Z])\w{12,}=$/.test(value)) return false;
+  // `password=~/.docker/pw`: where it is.
+  if (/^~?\.{0,2}\/[\w.]/.test(value)) return false;
+  if (quoted && /^[a-z]+\.[a-z]+\d+$/.test(value)) return true;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
   if (/\s/.test(value))
     return (

@@ -45,6 +45,14 @@ const WORD = /^\p{L}[\p{L}\d_.-]{4,39}!?$/u;
 const NO_VALUE =
   /^(?:required|optional|invalid|incorrect|wrong|weak|expired|missing|correct|strong|visible|changed|reset|blank|encrypted|hashed|secure|unsafe|plain|plaintext|text|needed|provided|prompt|interactive|enabled|disabled|varchar|bytes|boolean|object|optional|secretstr|credential\w*|value|config\w*|settings|options|params|input|props|data|self|this|request|response|env|environment|keychain|keyring|vault|external|inherit|auto|random|generated?|manual|show|toggle|submit|current|confirm\w*|repeat|enter|type|field|label|name|login|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane|anzeigen|ändern|vergessen|zurücksetzen|modifier|oublié|cambiar|olvidad[ao]|alterar|esquecid[ao]|modifica|dimenticat[ao]|wijzigen|zmień|změnit|ändra|skift|endre|vaihda)$/i;
 
+/** `define('DB_PASSWORD', …)`: the name stands in the definition of a constant of PHP. */
+export const isDefined = (text: string, start: number): boolean =>
+  /\bdefine\s?\(\s{0,2}["']\w{0,40}$/.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
+const LONGEST_DEFINITION = 56;
+
+/** Whether a value is one word that may be a password, and none that programs have in its place. */
+export const isOneWord = (value: string): boolean => WORD.test(value) && !NO_VALUE.test(value);
+
 /** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */
 export function isMeant(text: string, start: number, nameEnd: number, value: Assigned): boolean {
   const said = text.slice(value.start, value.end);
@@ -63,11 +71,17 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (value.link === "assigned" && NETWORK_KEY.test(text.slice(start, nameEnd)) && said.length >= SHORTEST_NETWORK_KEY)
     return value.quoted || isSetting(text, nameEnd, value);
   if (value.link === "beside") return value.quoted && (BEHIND_QUOTED.test(before) || DEFINED.test(before));
-  if (value.link !== "assigned" || !/[:=>]/.test(text.slice(nameEnd, value.start))) return false;
+  if (value.link !== "assigned") return false;
+  const operator = text.slice(nameEnd, value.start);
+  if (value.quoted && isDefined(text, start)) return true;
+  if (!/[:=>]/.test(operator)) return false;
+  if (value.quoted && MEMBER_VALUE.test(operator)) return true;
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
+  if (isSetByCommand(text, before, nameEnd, value)) return true;
   if (!value.quoted && !isSetting(text, nameEnd, value) && !isExported(text, before, nameEnd, value))
     return isInPair(text, before, value);
-  if (SERVICE.test(before)) return true;
+  if (SERVICE.test(before) || isVariable(text, start, nameEnd, operator) || isProperty(text, nameEnd, operator, value))
+    return true;
   if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
   return USER_MEMBER.test(before.slice(-USER_REACH));
 }
@@ -87,11 +101,34 @@ const isInPair = (text: string, before: string, { start, end }: Assigned): boole
 const PAIRED_USER = new RegExp(String.raw`${USER_MEMBER.source}["']?[\s,;/|]{1,3}$`, "i");
 const CLAUSE_END = /[ \t]*(?:[,;]|[.!]?(?:\s|$))/y;
 
+/** `name="password" value="treacle-tart"`, `"type": "password", "value": "dalwhinnie"`. */
+const MEMBER_VALUE = /^["'](?:\s{1,3}|\s{0,3},\s{0,8})["']?value["']?\s{0,3}[:=]\s{0,3}["']$/i;
+
+/** `RESTIC_PASSWORD=cullenskink`: a variable of the environment that is no switch. */
+function isVariable(text: string, start: number, nameEnd: number, operator: string): boolean {
+  if (!/^=["']?$/.test(operator)) return false;
+  const name = /[A-Z\d_]*$/.exec(text.slice(Math.max(0, start - USER_REACH), nameEnd))?.[0] ?? "";
+  return /^[A-Z][A-Z\d_]*_(?:PASSWORD|PASSWD|PASS|PWD|PASSPHRASE)$/.test(name) && !SWITCH.test(name);
+}
+const SWITCH = /^(?:SHOW|RESET|REQUIRE|USE|HAS|ENABLE|CHANGE|FORGOT|ALLOW|MIN|MAX|NO|IS|DISABLE|SKIP|PROMPT)_/;
+
+/** `spring.security.user.password=eccles`: a line of a file of properties. */
+const isProperty = (text: string, nameEnd: number, operator: string, { quoted }: Assigned): boolean =>
+  !quoted &&
+  operator === "=" &&
+  /(?:^|\n|: )[a-z][\w-]*(?:\.[\w-]+){2,}$/.test(text.slice(Math.max(0, nameEnd - USER_REACH), nameEnd));
+
 /** `docker run -e POSTGRES_PASSWORD=tangerine -p …`: a variable that is set for a command. */
 const isExported = (text: string, before: string, nameEnd: number, { start, end }: Assigned): boolean =>
   text.slice(nameEnd, start) === "=" &&
   text[end] === " " &&
   /(?:\s-e|\s--env|^|\n|\$ |\bexport|\benv)[ =](?:\w+_)?$/.test(before);
+
+/** `heroku config:set MAIL_PASSWORD=lochnagar`, `vault kv put secret/app password=strathbogie`: what a command sets. */
+const isSetByCommand = (text: string, before: string, nameEnd: number, { start, end }: Assigned): boolean =>
+  text.slice(nameEnd, start) === "=" && /\s/.test(text[end] ?? "\n") && SET_BY_COMMAND.test(before);
+const SET_BY_COMMAND =
+  /(?:config:set|\s--set(?:-string)?|vault\s(?:write|kv\sput)\s[^\n]{0,80}|(?:secrets?|variables?|vars?|env)\s(?:set|add|put))[ =][\w.-]{0,60}$/;
 
 /** `network "Fuchsbau", password "dreibirken"`: of two names in quotes, the second. */
 const BEHIND_QUOTED = /["'”“»][\s,;]{1,3}(?:(?:and|with|und|et|y|e|i|og|och|en)\s)?(?:the\s)?$/;
