@@ -3,11 +3,17 @@
  * wants to know pays for them, and no transaction of an embedded workspace does.
  */
 import type { Connection } from "../store/connection.ts";
+import { requireText } from "../store/guarded-select.ts";
 import { type Key, LOG, type ReplicatedTable, readTables, type TableChanges } from "./tables.ts";
+
+/** Tables for each of which a number has a bit that JavaScript's operators know. */
+const MOST_TABLES = 31;
 
 /** What a transaction changed. */
 export interface Taken {
   changes: Map<string, TableChanges>;
+  /** The keys of what changed by table, but for those of events that were appended: a JSON array of each. */
+  keys: Map<string, string>;
   /** Tables that it made. */
   made: ReplicatedTable[];
   tables: ReadonlyMap<string, ReplicatedTable>;
@@ -17,6 +23,8 @@ export interface Taken {
 export class ChangeCapture {
   tables: ReadonlyMap<string, ReplicatedTable> = new Map();
   #schemaVersion = -1;
+  /** SQL: one bit for each table, in their order, that says whether keys of it are noted. */
+  #notedBits = "";
 
   constructor(private readonly connection: Connection) {
     // A row that another one replaces is noted as deleted, too.
@@ -33,6 +41,10 @@ export class ChangeCapture {
     }
     this.tables = tables;
     this.#schemaVersion = version;
+    const bits = [...tables.keys()].map((name, at) => `(EXISTS (SELECT 1 FROM ${notes(name)}) << ${at})`);
+    if (bits.length > MOST_TABLES) throw new Error("the bits of so many tables are no number");
+    // An aggregate is computed once, however often the query around it mentions it.
+    this.#notedBits = `SELECT max(${bits.join(" | ")})`;
   }
 
   /** Returns the position of the newest event, after which {@link take} looks for appended ones; -1 for an empty log. */
@@ -46,67 +58,70 @@ export class ChangeCapture {
    * returned.
    */
   take(logEnd: number): Taken {
-    const changes = new Map<string, TableChanges>();
+    const taken: Taken = { changes: new Map(), keys: new Map(), made: [], tables: this.tables };
+    const noted = this.#noted();
     for (const table of this.tables.values()) {
-      const changed = this.#changedIn(table, logEnd);
-      if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(table.name, changed);
+      const packed: Uint8Array[] = [];
+      let gone: Key[] = [];
+      const isLog = table.name === LOG.table;
+      if (noted.includes(table)) {
+        const { keys, ...changed } = this.#changesOfNoted(table, isLog ? logEnd : null);
+        taken.keys.set(table.name, keys);
+        packed.push(...changed.packed);
+        gone = changed.gone;
+      }
+      if (isLog) packed.push(...this.#appended(table, logEnd));
+      if (packed.length > 0 || gone.length > 0) taken.changes.set(table.name, { rows: [], packed, gone });
     }
-    if (this.#currentSchema() === this.#schemaVersion) return { changes, made: [], tables: this.tables };
+    if (this.#currentSchema() === this.#schemaVersion) return taken;
     const now = readTables(this.connection);
     const made = [...now.values()].filter(({ name }) => !this.tables.has(name));
-    for (const table of made) changes.set(table.name, this.#all(table));
-    return { changes, made, tables: now };
+    for (const table of made) this.#takeAll(table, taken);
+    return { ...taken, made, tables: now };
   }
 
   /** Forgets what was noted; to be called before the end of the transaction. */
   forget(): void {
-    for (const { name } of this.tables.values()) {
-      if (this.#isNoted(name)) this.connection.run(`DELETE FROM ${notes(name)}`);
-    }
+    for (const { name } of this.#noted()) this.connection.run(`DELETE FROM ${notes(name)}`);
   }
 
-  #all(table: ReplicatedTable): TableChanges {
+  #takeAll(table: ReplicatedTable, { changes, keys }: Taken): void {
     const { connection } = this;
-    const keys = `SELECT ${table.keyOf()} FROM ${table.name} ORDER BY ${table.keyColumns}`;
-    const rows = `SELECT ${table.rowJson} FROM ${table.name} ORDER BY ${table.keyColumns}`;
-    return {
-      rows: connection.all<[string]>(rows).map(([row]) => row),
-      gone: [],
-      keys: connection.all<[Key]>(keys).map(([key]) => key),
-    };
+    const order = `FROM ${table.name} ORDER BY ${table.keyColumns}`;
+    const rows = connection.all<[string]>(`SELECT ${table.rowJson} ${order}`).map(([row]) => row);
+    changes.set(table.name, { rows, gone: [] });
+    keys.set(table.name, JSON.stringify(connection.all<[Key]>(`SELECT ${table.keyOf()} ${order}`).flat()));
   }
 
-  #isNoted(name: string): boolean {
-    return this.connection.value(`SELECT 1 FROM ${notes(name)} LIMIT 1`) !== undefined;
+  /** The tables with rows whose keys are noted. */
+  #noted(): ReplicatedTable[] {
+    const bits = this.connection.value<number>(this.#notedBits) ?? 0;
+    return [...this.tables.values()].filter((_, at) => (bits & (1 << at)) !== 0);
   }
 
-  #changedIn(table: ReplicatedTable, logEnd: number): TableChanges {
-    const changes: TableChanges = { rows: [], gone: [], keys: [] };
-    const isLog = table.name === LOG.table;
-    if (this.#isNoted(table.name)) this.#takeNoted(table, isLog ? logEnd : null, changes);
-    if (isLog) {
-      const sql = `SELECT group_concat(row, ',') FROM
-        (SELECT ${table.rowJson} AS row FROM ${LOG.table} WHERE ${LOG.key} > ? ORDER BY ${LOG.key})`;
-      const rows = this.connection.value<string | null>(sql, [logEnd]);
-      if (typeof rows === "string") changes.rows.push(rows);
-    }
-    return changes;
+  /** Returns the rows that were appended to the log. */
+  #appended(log: ReplicatedTable, logEnd: number): Uint8Array[] {
+    const rows = `SELECT ${log.rowJson} AS row FROM ${LOG.table} WHERE ${LOG.key} > ? ORDER BY ${LOG.key}`;
+    return this.#packed(`SELECT ${packedRows("row")}, count(*) FROM (${rows})`, [logEnd]).packed;
   }
 
-  /** Takes the rows whose keys were noted, of a log those up to its end before. SQLite joins them: that is the quickest. */
-  #takeNoted(table: ReplicatedTable, logEnd: number | null, changes: TableChanges): void {
+  /** Returns the rows whose keys were noted, of a log those up to its end before, and the keys as a JSON array. */
+  #changesOfNoted(table: ReplicatedTable, logEnd: number | null): { keys: string; packed: Uint8Array[]; gone: Key[] } {
     const { connection } = this;
-    const most = logEnd === null ? "" : `WHERE noted <= ${logEnd}`;
-    const noted = `(SELECT noted FROM ${notes(table.name)} ${most})`;
-    changes.keys = connection.all<[Key]>(`SELECT noted FROM ${noted}`).map(([key]) => key);
-    const found = connection.get<[string | null, number]>(
-      `SELECT group_concat(${table.rowJson}, ','), count(*) FROM ${noted} CROSS JOIN ${table.name} ON ${table.hasKey("noted")}`,
-    );
-    const [rows, count] = found ?? [null, 0];
-    if (rows !== null) changes.rows.push(rows);
-    if (count === changes.keys.length) return;
+    const noted = `(SELECT noted FROM ${notes(table.name)} ${logEnd === null ? "" : "WHERE noted <= ?"})`;
+    const end = logEnd === null ? [] : [logEnd];
+    const sql = `SELECT json_group_array(noted), count(*) FROM ${noted}`;
+    const [keys, notedCount] = connection.get<[string, number]>(sql, end) as [string, number];
+    const found = `${noted} CROSS JOIN ${table.name} ON ${table.hasKey("noted")}`;
+    const { packed, count } = this.#packed(`SELECT ${packedRows(table.rowJson)}, count(*) FROM ${found}`, end);
+    if (count === notedCount) return { keys, packed, gone: [] };
     const gone = `SELECT noted FROM ${noted} WHERE NOT EXISTS (SELECT 1 FROM ${table.name} WHERE ${table.hasKey("noted")})`;
-    changes.gone = connection.all<[Key]>(gone).map(([key]) => key);
+    return { keys, packed, gone: connection.all<[Key]>(gone, end).map(([key]) => key) };
+  }
+
+  #packed(sql: string, parameters: readonly number[]): { packed: Uint8Array[]; count: number } {
+    const [bytes, count] = this.connection.get<[Uint8Array | null, number]>(sql, parameters) ?? [null, 0];
+    return { packed: bytes === null ? [] : [requireText(bytes)], count };
   }
 
   #currentSchema(): number {
@@ -114,17 +129,18 @@ export class ChangeCapture {
   }
 }
 
+/** SQL: rows, each as JSON, as one JSON array in bytes; NULL for none. SQLite joins them: that is the quickest. */
+const packedRows = (row: string): string => `CAST('[' || group_concat(${row}, ',') || ']' AS BLOB)`;
+
 /** The table that has the keys of rows of `table` that changed. */
 const notes = (table: string): string => `noted_${table}`;
 
 /** SQL that notes the keys of a table's rows that change. What is appended to the log is found by its position. */
 function noting(table: ReplicatedTable): string {
   const { name } = table;
-  // Without OR IGNORE, in whose place the statement that fires a trigger puts its own.
-  const note = (prefix: string) => {
-    const key = table.keyOf(prefix);
-    return `INSERT INTO ${notes(name)} SELECT ${key} WHERE NOT EXISTS (SELECT 1 FROM ${notes(name)} WHERE noted = ${key});`;
-  };
+  // Not OR IGNORE, in whose place the statement that fires a trigger puts its own.
+  const note = (prefix: string) =>
+    `INSERT INTO ${notes(name)} VALUES (${table.keyOf(prefix)}) ON CONFLICT (noted) DO NOTHING;`;
   const trigger = (when: string, event: string, what: string) =>
     `CREATE TEMP TRIGGER ${notes(name)}_${when} AFTER ${event} ON main.${name} BEGIN ${what} END;`;
   const inserted = name === LOG.table ? "" : trigger("inserted", "INSERT", note("NEW."));

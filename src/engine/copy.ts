@@ -97,12 +97,11 @@ export class WorkingCopy {
     return outcome === "committed" ? this.#commitHere() : outcome;
   }
 
-  async #send({ changes, made, tables }: Taken, guards: readonly Statement[]): Promise<Outcome> {
+  async #send({ changes, keys, made, tables }: Taken, guards: readonly Statement[]): Promise<Outcome> {
     const number = this.#number + 1;
-    const changed: Record<string, Key[]> = {};
-    for (const [name, { keys }] of changes) if (keys.length > 0) changed[name] = keys;
+    const changed = [...keys].map(([name, json]) => `${JSON.stringify(name)}:${json}`);
     const definitions = made.map(({ definition }) => ({ sql: definition }));
-    const row = { number, format: this.options.format, changed: JSON.stringify(changed), guards };
+    const row = { number, format: this.options.format, changed: `{${changed.join(",")}}`, guards };
     const outcome = await this.namespace.commit(row, [...definitions, ...statementsOf(tables, changes)]);
     if (outcome === "committed") this.#number = number;
     else this.#isStale = true;

@@ -10,7 +10,7 @@ export function changesOf(
   connection: Connection,
   table: ReplicatedTable,
   isOther = table.differsFrom("now.", "before."),
-): Pick<TableChanges, "rows" | "gone"> {
+): TableChanges {
   const [now, before] = [`main.${table.name} AS now`, `base.${table.name} AS before`];
   const byKey = table.isSameKey("now.", "before.");
   const changed = `SELECT ${table.rowOf("now.")} FROM ${now} LEFT JOIN ${before} ON ${byKey} WHERE ${isOther}`;

@@ -5,8 +5,8 @@
  */
 import { isIP } from "node:net";
 
-/** What a parameter of a statement can be. Integers beyond 2^53 and blobs travel as JSON text. */
-export type Argument = string | number | null;
+/** What a parameter of a statement can be. Integers beyond 2^53 travel as JSON text. */
+export type Argument = string | number | Uint8Array | null;
 
 /** A statement. A condition is the number of the step that must have ended well. */
 export interface Statement {
@@ -87,6 +87,7 @@ const REASON_LENGTH = 200;
 
 function argument(value: Argument): object {
   if (value === null) return { type: "null" };
+  if (value instanceof Uint8Array) return { type: "blob", base64: value.toBase64({ omitPadding: true }) };
   return typeof value === "string" ? { type: "text", value } : { type: "integer", value: `${value}` };
 }
 

@@ -4,6 +4,7 @@
  * whatever they wrote. The row also says which keys changed, so that another node can bring its copy up to date.
  */
 import { RandomPool } from "../ids.ts";
+import { atMost } from "../timer.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
 import {
   type Argument,
@@ -95,8 +96,8 @@ export class Namespace {
   /** Waits until it is known how the last commit ended. @throws {ServerUnavailable} when that takes too long */
   async settled(): Promise<void> {
     if (this.#unsettled === null) return;
-    const outcome = await Promise.race([this.#unsettled, Bun.sleep(this.#patienceMs).then(() => null)]);
-    if (outcome === null) throw new ServerUnavailable("an earlier commit has no definite answer yet");
+    const outcome = await atMost(this.#patienceMs, this.#unsettled);
+    if (outcome === undefined) throw new ServerUnavailable("an earlier commit has no definite answer yet");
   }
 
   /** Whether the end of the last commit is not known yet. */
@@ -132,7 +133,7 @@ export class Namespace {
     const sent: Sent = { mayHaveArrived: false };
     const settling = this.#settle({ body, number, token, begunAt, guardSteps }, sent);
     settling.catch(() => {});
-    const outcome = await Promise.race([settling, Bun.sleep(DEADLINE_MS).then(() => "unknown" as const)]);
+    const outcome = (await atMost(DEADLINE_MS, settling)) ?? "unknown";
     if (outcome === "unknown") {
       this.#unsettled = settling.catch(() => "stale" as const);
       void this.#unsettled.then(() => {

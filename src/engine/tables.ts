@@ -24,13 +24,13 @@ export type Key = number | string;
 /** Rows of one table that are to be put, as JSON arrays of their columns, and keys of rows that are gone. */
 export interface TableChanges {
   rows: string[];
+  /** More rows: JSON arrays of rows, in UTF-8. */
+  packed?: readonly Uint8Array[];
   gone: Key[];
-  /** The keys of both, but for those of events that were appended. */
-  keys: Key[];
 }
 
 /** What changed, by table, in the order in which it is applied. */
-type Changes = ReadonlyMap<string, Pick<TableChanges, "rows" | "gone">>;
+type Changes = ReadonlyMap<string, TableChanges>;
 
 interface Column {
   name: string;
@@ -129,11 +129,11 @@ export class ReplicatedTable {
     return `(${this.keyColumns}) > (${values})`;
   }
 
-  /** Puts rows, which are given as a JSON array. */
+  /** Puts rows, which are given as a JSON array: as text, or as its bytes. */
   get putRows(): string {
     const names = this.#columns.map(({ name }) => name).join(", ");
     const values = this.#columns.map((column, index) => fromJson("value", index, column)).join(", ");
-    return `INSERT OR REPLACE INTO ${this.name} (${names}) SELECT ${values} FROM json_each(?)`;
+    return `INSERT OR REPLACE INTO ${this.name} (${names}) SELECT ${values} FROM json_each(CAST(? AS TEXT))`;
   }
 
   /** Deletes the rows with the keys that are given as a JSON array. */
@@ -157,9 +157,10 @@ const fromJson = (json: string, index: number, { isBlob }: Column): string =>
 /** The changes as statements. */
 export function statementsOf(tables: ReadonlyMap<string, ReplicatedTable>, changes: Changes): Statement[] {
   const statements: Statement[] = [];
-  for (const [name, { rows, gone }] of changes) {
+  for (const [name, { rows, packed = [], gone }] of changes) {
     const table = tables.get(name) as ReplicatedTable;
     if (gone.length > 0) statements.push({ sql: table.deleteRows, args: [keysJson(table, gone)] });
+    for (const bytes of packed) statements.push({ sql: table.putRows, args: [bytes] });
     for (const chunk of chunks(rows)) statements.push({ sql: table.putRows, args: [`[${chunk.join(",")}]`] });
   }
   return statements;

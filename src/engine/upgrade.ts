@@ -97,7 +97,7 @@ function statementsBetween(connection: Connection): Statement[] {
   const after = readTables(connection);
   const before = readTables(connection, "base");
   const statements: Statement[] = [];
-  const changes = new Map<string, Pick<TableChanges, "rows" | "gone">>();
+  const changes = new Map<string, TableChanges>();
   for (const name of before.keys()) if (!after.has(name)) statements.push({ sql: `DROP TABLE ${name}` });
   for (const [name, table] of after) {
     const old = before.get(name);

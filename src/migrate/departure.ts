@@ -121,7 +121,7 @@ export class Departure {
     await this.#makeTables(snapshot.tables);
     const after = progress.place === "start" ? null : progress.place;
     for (const { table, rows, last } of snapshot.pieces(after)) {
-      await this.#apply(snapshot.tables, new Map([[table, { rows, gone: [], keys: [] }]]));
+      await this.#apply(snapshot.tables, new Map([[table, { rows, gone: [] }]]));
       this.#journal.write({ ...progress, place: { table, last } });
       this.#sent += rows.length;
       await this.parts.onProgress(this.#sent, total);

@@ -82,7 +82,7 @@ export class Snapshot implements Disposable {
       const changes = new Map<string, TableChanges>();
       for (const [name, table] of this.tables) {
         const changed = changesOf(this.#connection, table);
-        if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(name, { ...changed, keys: [] });
+        if (changed.rows.length > 0 || changed.gone.length > 0) changes.set(name, changed);
       }
       return changes;
     });

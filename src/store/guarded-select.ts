@@ -3,6 +3,7 @@
  * that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may hold such a text. So
  * every text leaves SQLite as bytes, at no measurable cost.
  */
+import { isUtf8 } from "node:buffer";
 
 /** The file holds text that is not UTF-8, or text in a column that cannot have any. */
 class DamagedText extends Error {
@@ -75,6 +76,12 @@ function decodeRow(row: unknown[], rules: readonly Rule[]): unknown[] {
   }
   row.length = rules.length;
   return row;
+}
+
+/** Returns bytes that are UTF-8. @throws {DamagedText} when they are not */
+export function requireText(bytes: Uint8Array): Uint8Array {
+  if (!isUtf8(bytes)) throw new DamagedText();
+  return bytes;
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -44,6 +44,7 @@ import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
+import { PreparedAhead } from "./server/ahead.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
 
 /** How long an idle workspace stays open. */
@@ -78,6 +79,7 @@ export class WorkspaceThread {
   readonly #space: DiskSpace;
   /** Null when the files have the workspaces. */
   readonly #copies: Copies | null;
+  readonly #ahead = new PreparedAhead((message) => this.#jobOf(message));
   readonly #beside = new BesideOneAnother(
     this.#batches,
     (workspaceId, group) => this.#serveBatch(workspaceId, group),
@@ -88,14 +90,13 @@ export class WorkspaceThread {
     private readonly options: ThreadOptions,
     private readonly around: Surroundings,
   ) {
-    const { workspacesDir, encryptionKey, sealing, embeddings } = options;
+    const { workspacesDir, encryptionKey, sealing, embeddings, server } = options;
     const { clock, timer } = around;
     this.#encryptionKey = encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey);
     this.#gauges = new ThreadGauges(options.gauges);
     this.#gauges.begin();
     this.#heads = new KnownHeads(options.heads);
     this.#space = new DiskSpace(options.space);
-    const { server } = options;
     const pathOf = (workspaceId: string) => join(workspacesDir, `${workspaceId}.db`);
     const parts = { encryptionKey: this.#encryptionKey, pathOf, post: (message: FromWriter) => this.#post(message) };
     this.#copies = server && new Copies({ server, ...parts });
@@ -138,7 +139,7 @@ export class WorkspaceThread {
     else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
-      this.#batches.add(this.#parts.complete(message.operations), message.depth);
+      this.#batches.add(this.#ahead.arrived(this.#parts.complete(message.operations)), message.depth);
       if (this.#copies === null) this.#enqueue(message.kind, () => this.#serve());
       else this.#beside.begin();
     }
@@ -289,9 +290,8 @@ export class WorkspaceThread {
   }
 
   async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Recorded[]): Promise<Reply[]> {
-    const jobs = group.map((message) => this.#jobOf(message));
     const beganMs = performance.now();
-    const replies = await open.writer.perform(jobs);
+    const replies = await this.#ahead.perform(workspaceId, open.writer, group);
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
     this.#sealing.note(workspaceId, open);
     this.#gauges.set("openWorkspaces", this.#workspaces.size);

@@ -50,6 +50,8 @@ export class WorkspaceWriter {
   readonly #slice: TimeSlice;
   readonly #log: Transactions;
   readonly #recorder: Recorder;
+  /** What {@link prepareAhead} found, for the next transaction of the job alone. */
+  readonly #ahead = new WeakMap<AnyJob, Preparation>();
 
   constructor(
     private readonly connection: Connection,
@@ -75,6 +77,11 @@ export class WorkspaceWriter {
 
   get workspaceId(): string {
     return this.#log.workspaceId;
+  }
+
+  /** Whether its transactions are committed elsewhere, so that the thread has time meanwhile. */
+  get waitsForServer(): boolean {
+    return this.options.engine !== undefined && this.options.engine.begin !== null;
   }
 
   /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
@@ -117,8 +124,12 @@ export class WorkspaceWriter {
   #performTogether(jobs: readonly AnyJob[]): Promise<Reply[]> {
     return this.#log.run(async () => {
       const preparations: Preparation[] = [];
-      for (const job of jobs)
-        preparations.push("parts" in job ? { prepared: await this.#prepareParts(job) } : this.#prepare(job));
+      for (const job of jobs) {
+        const ahead = this.#ahead.get(job);
+        this.#ahead.delete(job);
+        if (ahead !== undefined) preparations.push(ahead);
+        else preparations.push("parts" in job ? { prepared: await this.#prepareParts(job) } : this.#prepare(job));
+      }
       const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
@@ -126,6 +137,15 @@ export class WorkspaceWriter {
       }
       return replies;
     });
+  }
+
+  /**
+   * Prepares a job for a later {@link perform}, while another transaction is committed. What changes until then does not
+   * matter, since each job checks what it was prepared with.
+   */
+  prepareAhead(job: AnyJob): void {
+    const made = "parts" in job ? { prepared: job.parts.map((part) => this.#prepare(part)) } : this.#prepare(job);
+    this.#ahead.set(job, made);
   }
 
   async #prepareParts({ parts }: CompositeJob): Promise<Preparation[]> {

@@ -135,3 +135,25 @@ test("a job that fails while it is prepared fails alone, and writes nothing", as
   expect(workspace.failures.map(({ operation }) => operation)).toEqual(["data.write"]);
   expect((await workspace.perform("data.read", { agentId: "a", key: "broken" })).answer.kind).toBe("problem");
 });
+
+test("what is prepared while another transaction is open serves once, and only under the policies of its turn", async () => {
+  await workspace.writer.perform([policies("a", { block_pii: true })]);
+  const [blocked, again] = [watched(writing("a", "1")), watched(writing("a", "2"))];
+  const part = { name: "data.write", input: { agentId: "a", key: "3", value: PERSONAL, metadata: {} } } as const;
+  const parts = workspace.job("data.batch", { agentId: "a", atomic: false, parts: [part] });
+  const change = watched(policies("a", { block_pii: false }));
+  const { run } = change;
+  change.run = (...given) => {
+    for (const job of [blocked, again, parts]) workspace.writer.prepareAhead(job);
+    return run(...given);
+  };
+  await workspace.writer.perform([change]);
+  // They were screened under the policies before.
+  expect(allowed(await workspace.writer.perform([blocked, again]))).toEqual([true, true]);
+  expect([blocked.preparations, again.preparations]).toEqual([1, 1]);
+  await workspace.writer.perform([policies("a", { block_pii: true })]);
+  expect(allowed(await workspace.writer.perform([again]))).toEqual([false]);
+  expect(again.preparations).toBe(2);
+  const [batch] = await workspace.writer.perform([parts]);
+  expect(JSON.stringify(batch)).toContain("blocked");
+});

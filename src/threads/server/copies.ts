@@ -41,6 +41,8 @@ export class Copies {
 export class BesideOneAnother<T extends { readonly workspaceId: string }> {
   /** Workspaces that have a batch under way. */
   readonly #busy = new Set<string>();
+  /** Whether the next turn begins a batch. */
+  #isBeginning = false;
 
   constructor(
     private readonly batches: BatchQueue<T>,
@@ -48,9 +50,16 @@ export class BesideOneAnother<T extends { readonly workspaceId: string }> {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** Begins the batches that wait, after other operations of the same moment have joined them. */
+  /** Begins the batches that wait, one in each turn of the event loop, after operations of the same moment have joined them. */
   begin(): void {
-    nextTurn().then(() => this.#beginAll(), this.onFailure);
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    nextTurn()
+      .then(() => {
+        this.#isBeginning = false;
+        this.#beginNext();
+      })
+      .catch(this.onFailure);
   }
 
   /** Resolves when nothing waits and nothing is under way. */
@@ -58,18 +67,18 @@ export class BesideOneAnother<T extends { readonly workspaceId: string }> {
     while (!this.batches.isEmpty || this.#busy.size > 0) await nextTurn();
   }
 
-  #beginAll(): void {
-    for (;;) {
-      const next = this.batches.take((workspaceId) => this.#busy.has(workspaceId));
-      if (next === null) return;
-      const { workspaceId, group } = next;
-      this.#busy.add(workspaceId);
-      void this.serve(workspaceId, group)
-        .catch(this.onFailure)
-        .finally(() => {
-          this.#busy.delete(workspaceId);
-          this.begin();
-        });
-    }
+  /** Begins one batch. The others are not closed before this one waits for the server: operations that arrive join them. */
+  #beginNext(): void {
+    const next = this.batches.take((workspaceId) => this.#busy.has(workspaceId));
+    if (next === null) return;
+    const { workspaceId, group } = next;
+    this.#busy.add(workspaceId);
+    void this.serve(workspaceId, group)
+      .catch(this.onFailure)
+      .finally(() => {
+        this.#busy.delete(workspaceId);
+        this.begin();
+      });
+    this.begin();
   }
 }
