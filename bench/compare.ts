@@ -87,12 +87,14 @@ async function compareStarts(): Promise<void> {
 async function startWithLog(binary: string, root: string, daemons: AsyncDisposableStack) {
   const made = Promise.withResolvers<SampleLog>();
   const daemon = daemons.use(
-    await startDaemon(binary, async ({ id, file, sealKey }) => {
-      const sample = await makeSampleLog(root, events, id, sealKey, []);
-      adoptSchema(sample.database, file);
-      for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
-      copyFileSync(sample.database, file);
-      made.resolve(sample);
+    await startDaemon(binary, {
+      fill: async ({ id, file, sealKey }) => {
+        const sample = await makeSampleLog(root, events, id, sealKey, []);
+        adoptSchema(sample.database, file);
+        for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+        copyFileSync(sample.database, file);
+        made.resolve(sample);
+      },
     }),
   );
   const sample = await made.promise;

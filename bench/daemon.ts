@@ -24,10 +24,21 @@ export const asking =
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
 
+/** How a daemon is started. */
+interface StartOptions {
+  /** Settings, as variables of the environment. */
+  env?: Record<string, string>;
+  /** Told of the data directory before the first start. */
+  prepare?(dataDir: string): void;
+  /** Replaces the workspace's file while no daemon runs; the new one is sealed with the same key (PEM). */
+  fill?(workspace: { id: string; file: string; sealKey: string }): void | Promise<void>;
+}
+
 export interface Daemon extends AsyncDisposable {
   url: string;
   server: Server;
   apiKey: string;
+  workspaceId: string;
   workspaceFile: string;
   dataDir: string;
   /** From the start of the process to its first answer, ms. */
@@ -41,31 +52,30 @@ export interface Daemon extends AsyncDisposable {
   createWorkspace(name: string): string;
 }
 
-/**
- * Starts `binary` on a new data directory and creates a workspace. `fill` may replace the workspace's file while
- * no daemon runs; the new one is sealed with the same key (PEM).
- */
+/** Starts `binary` on a new data directory and creates a workspace. */
 export async function startDaemon(
   binary: string,
-  fill: (workspace: { id: string; file: string; sealKey: string }) => void | Promise<void> = () => {},
+  { env = {}, prepare = () => {}, fill = () => {} }: StartOptions = {},
 ): Promise<Daemon> {
   await using stack = new AsyncDisposableStack();
   const dataDir = mkdtempSync(join(tmpdir(), "governd-bench-"));
   stack.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+  prepare(dataDir);
+  const environment = { ...process.env, ...env };
   const create = (name: string): Record<string, string> => {
     const command = [binary, "workspace", "create", "--name", name, "--json", "--data-dir", dataDir];
-    return JSON.parse(Bun.spawnSync(command).stdout.toString());
+    return JSON.parse(Bun.spawnSync(command, { env: environment, stderr: "inherit" }).stdout.toString());
   };
   const createFirst = async () => {
     // The first start creates keys and certificates, so only later starts are measured.
-    await using _ = await spawnDaemon(binary, dataDir);
+    await using _ = await spawnDaemon(binary, dataDir, environment);
     return create("bench");
   };
   const { workspace_id, api_key } = await createFirst();
   const workspaceFile = join(dataDir, "workspaces", `${workspace_id}.db`);
   const sealKey = readFileSync(join(dataDir, "keys", "seal.key"), "utf8");
   await fill({ id: workspace_id as string, file: workspaceFile, sealKey });
-  const { pid, url, startMs } = stack.use(await spawnDaemon(binary, dataDir));
+  const { pid, url, startMs } = stack.use(await spawnDaemon(binary, dataDir, environment));
   const authority = readFileSync(join(dataDir, "tls", "ca.crt"), "utf8");
   const server = { url, authority };
   const running = stack.move();
@@ -79,16 +89,17 @@ export async function startDaemon(
     residentMiB: () => residentMiB(pid),
     cpuSeconds: () => cpuSeconds(pid),
     call: asking(server, api_key as string),
+    workspaceId: workspace_id as string,
     createWorkspace: (name) => create(name).api_key as string,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-async function spawnDaemon(binary: string, dataDir: string) {
+async function spawnDaemon(binary: string, dataDir: string, env: Record<string, string | undefined>) {
   const started = performance.now();
   const child = Bun.spawn(
     [binary, "serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "warn"],
-    { stdout: "pipe", stderr: "inherit" },
+    { env, stdout: "pipe", stderr: "inherit" },
   );
   try {
     const decoder = new TextDecoder();

@@ -23,10 +23,12 @@ interface Scaled {
 async function start(binary: string, events: number): Promise<Scaled> {
   const root = mkdtempSync(join(tmpdir(), "governd-bench-scale-"));
   try {
-    const daemon = await startDaemon(binary, async ({ id, file, sealKey }) => {
-      const { database } = await makeSampleLog(root, events, id, sealKey, []);
-      for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
-      copyFileSync(database, file);
+    const daemon = await startDaemon(binary, {
+      fill: async ({ id, file, sealKey }) => {
+        const { database } = await makeSampleLog(root, events, id, sealKey, []);
+        for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+        copyFileSync(database, file);
+      },
     });
     const policies = { block_pii: true, block_secrets: true };
     for (let agent = 0; agent < 8; agent++)

@@ -61,10 +61,12 @@ const root = mkdtempSync(join(tmpdir(), "governd-bench-"));
 try {
   if (!existsSync(BINARY)) await $`bun run build`.cwd(ROOT);
   let sample = null as SampleLog | null;
-  await using daemon = await startDaemon(BINARY, async ({ id, file, sealKey }) => {
-    sample = await makeSampleLog(root, events, id, sealKey);
-    for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
-    copyFileSync(sample.database, file);
+  await using daemon = await startDaemon(BINARY, {
+    fill: async ({ id, file, sealKey }) => {
+      sample = await makeSampleLog(root, events, id, sealKey);
+      for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+      copyFileSync(sample.database, file);
+    },
   });
   const { publicKey, ndjson, json, database, dataDir } = sample as unknown as SampleLog;
   const cases: [name: string, bytes: string, words: string[]][] = [

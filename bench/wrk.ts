@@ -14,6 +14,7 @@ export interface Load {
 
 export interface LoadOptions {
   seconds: number;
+  /** One, or several that writes and batches take in turns, separated by commas. */
   apiKey: string;
   /** Connections; 64 unless given. */
   clients?: number;
@@ -39,6 +40,7 @@ export async function load(script: string, url: string, options: LoadOptions): P
       GOVERND_KEY: apiKey,
       LOAD_REPORT: fileOf("report"),
       LOAD_ENTRY: fileOf("entry"),
+      LOAD_KEYS: fileOf("key"),
       ...(path === undefined ? {} : { LOAD_PATH: path }),
       ...(entries === undefined ? {} : { LOAD_ENTRIES: `${entries}` }),
     })

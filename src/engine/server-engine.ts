@@ -33,7 +33,7 @@ const LOG = "events";
 export const WORKSPACE_COPY = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
 
 /** The guard of a commit: the table allows no other value of `one`. */
-const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
+export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
 
 /** A workspace that is open for writing: its working copy. */
 export interface OpenedCopy {
