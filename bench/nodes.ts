@@ -2,7 +2,8 @@
  * Nodes on a libSQL server, in turns beside the embedded engine and beside packed batches of the same rows without governd:
  * what docs/scaling.md states.
  *
- * `bun bench/nodes.ts [--binary FILE] [--only writes|forwarding|spread] [--rounds N] [--seconds N] [--clients N]`
+ * `bun bench/nodes.ts [--binary FILE] [--only writes|forwarding|spread] [--rounds N] [--seconds N] [--warm-up N]
+ * [--clients N]`
  */
 import { copyFileSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,6 +23,9 @@ const AGENTS = 8;
 /** Writes in a packed batch, and in a batch of writes by one client. */
 const PACKED = 256;
 const BATCH = 50;
+
+/** Before the first round: what the runtime compiles meanwhile is not part of the processor time. */
+const WARM_UP_SECONDS = option("warm-up", 6);
 
 /** Figures by name: one for each round. */
 const figures = new Map<string, number[]>();
@@ -60,12 +64,16 @@ async function keysOf(daemon: Daemon, count: number): Promise<string[]> {
 }
 
 /** Writes, single or in batches, with keys of one or more workspaces. Returns writes per second, and their number. */
-async function write(url: string, keys: readonly string[], size: number, amount = clients) {
+async function write(url: string, keys: readonly string[], size: number, amount = clients, lasting = seconds) {
   const script = size === 1 ? "write" : "batch";
-  const done = await load(script, url, { seconds, apiKey: keys.join(","), clients: amount, entries: size });
+  const done = await load(script, url, { seconds: lasting, apiKey: keys.join(","), clients: amount, entries: size });
   if (done.failed > 0) throw new Error(`${done.failed} requests failed`);
   return { ...done, perSecond: done.requestsPerSecond * size, writes: done.requests * size };
 }
+
+/** Fewer clients send batches: each has many writes under way. */
+const clientsOf = (size: number, keys: readonly string[]): number =>
+  size === 1 ? clients : Math.max(16, keys.length * 4);
 
 /** Governed writes on both engines and packed batches, in turns, at one and at many workspaces. */
 async function measureWrites(server: LibsqlServer): Promise<void> {
@@ -74,12 +82,7 @@ async function measureWrites(server: LibsqlServer): Promise<void> {
   const [fileKeys, nodeKeys] = [await keysOf(embedded, many), await keysOf(node, many)];
   const governed = async (name: string, daemon: Daemon, keys: readonly string[], size: number) => {
     const [before, serverBefore] = [daemon.cpuSeconds(), cpuSeconds(server.pid)];
-    const { perSecond, writes } = await write(
-      daemon.url,
-      keys,
-      size,
-      size === 1 ? clients : Math.max(16, keys.length * 4),
-    );
+    const { perSecond, writes } = await write(daemon.url, keys, size, clientsOf(size, keys));
     note(`${name}: writes per second`, perSecond);
     note(`${name}: processor time of the daemon for each, us`, ((daemon.cpuSeconds() - before) / writes) * 1e6);
     if (daemon === node)
@@ -89,7 +92,10 @@ async function measureWrites(server: LibsqlServer): Promise<void> {
       );
     return perSecond;
   };
-  for (const keys of [fileKeys, nodeKeys]) await write(keys === fileKeys ? embedded.url : node.url, keys, 1);
+  for (const size of [1, BATCH]) {
+    await write(embedded.url, fileKeys, size, clientsOf(size, fileKeys), WARM_UP_SECONDS);
+    await write(node.url, nodeKeys, size, clientsOf(size, nodeKeys), WARM_UP_SECONDS);
+  }
   const rows = rowsOf(node.workspaceFile);
   for (let round = 0; round < rounds; round++) {
     for (const workspaces of [one, many]) {
@@ -124,7 +130,7 @@ async function measureForwarding(server: LibsqlServer): Promise<void> {
   const keys = await keysOf(owner, one);
   const paths = { directly: owner.url, "through a node": other.url, "through a bare proxy": hop.url };
   const cpu = () => owner.cpuSeconds() + other.cpuSeconds() + cpuSeconds(hop.pid);
-  for (const url of Object.values(paths)) await write(url, keys, 1, 16);
+  for (const url of Object.values(paths)) await write(url, keys, 1, 64, WARM_UP_SECONDS);
   for (let round = 0; round < rounds; round++) {
     for (const amount of [1, 64]) {
       for (const [name, url] of Object.entries(paths)) {
@@ -153,6 +159,7 @@ async function measureSpread(server: LibsqlServer): Promise<void> {
     const ask = asking((nodes[at % nodes.length] as Daemon).server, key);
     for (let agent = 0; agent < AGENTS; agent++) await succeed(ask("PUT", `/v1/config/bench-${agent}`, { policies }));
   }
+  for (const { url } of nodes) await write(url, keys, 1, clients, WARM_UP_SECONDS);
   for (let round = 0; round < rounds; round++) {
     const alone = await write(first.url, keys.slice(0, 1), 1);
     const spread = await Promise.all(
