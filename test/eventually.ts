@@ -3,6 +3,9 @@
 /** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
+/** An assertion waits this share of the time waited so far: a look into a page costs what it waits for, processor time. */
+const PAUSE_SHARE = 1 / 10;
+const LONGEST_PAUSE_MS = 200;
 
 /**
  * Resolves when the condition holds.
@@ -22,14 +25,15 @@ export async function eventually(what: string, condition: () => boolean | Promis
  * @throws {Error} the assertion's own, when it does not come to hold
  */
 export async function soon(assertion: () => Promise<unknown>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+  const beganMs = performance.now();
   for (;;) {
     try {
       await assertion();
       return;
     } catch (error) {
-      if (performance.now() > end) throw error;
+      const waitedMs = performance.now() - beganMs;
+      if (waitedMs > PATIENCE_MS) throw error;
+      await Bun.sleep(Math.min(LONGEST_PAUSE_MS, Math.max(LOOK_EVERY_MS, waitedMs * PAUSE_SHARE)));
     }
-    await Bun.sleep(LOOK_EVERY_MS);
   }
 }

@@ -71,7 +71,10 @@ export async function startGovernd(
 ): Promise<RunningDaemon> {
   const { program = GOVERND, cwd, env = {} } = options;
   const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  const child = Bun.spawn([...program, "serve", "--data-dir", dataDir, ...listen, "--log-format", "json", ...words], {
+  // As in this process (test/support/daemon.ts), unless the test says more about settings.
+  const threads = words.includes("--threads") || words.includes("--config") ? [] : ["--threads", "1"];
+  const stated = ["--data-dir", dataDir, ...listen, ...threads, "--log-format", "json", ...words];
+  const child = Bun.spawn([...program, "serve", ...stated], {
     ...(cwd ? { cwd } : {}),
     env,
     stdin: "ignore",

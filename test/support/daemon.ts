@@ -218,7 +218,8 @@ function settingsOf(dataDir: string, flags: Partial<Record<SettingName, string>>
     flags: { data_dir: dataDir, listen: "127.0.0.1:0", ...flags },
     environment: {},
     file: null,
-    world: { cwd: dataDir, cores: 2 },
+    // One workspace thread, unless a test asks for more: each costs a seventh of a second of processor time to start.
+    world: { cwd: dataDir, cores: 1 },
   });
   if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));
   return resolution.settings;

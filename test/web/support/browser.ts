@@ -8,8 +8,16 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd-process.ts";
 import { inMemory } from "../../temporary.ts";
 
-/** Where Debian, and others, put it. */
-const CHROMIUM_PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/**
+ * Where Debian, and others, put it. The headless shell is the same engine without the window: it starts in a quarter of the
+ * processor time and half of the memory.
+ */
+const CHROMIUM_PLACES = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 /** It runs as root in a container, and is to speak with nobody but the daemon. */
 const FLAGS = [
