@@ -111,7 +111,13 @@ export type ControlEffect =
   | "uninvite"
   | "join"
   | "change_role"
-  | "remove_member";
+  | "remove_member"
+  | "create_sink"
+  | "change_sink"
+  | "remove_sink"
+  | "add_passkey"
+  | "remove_passkey"
+  | "end_factors";
 
 /** Class and activity in OCSF; `log/export-views.ts` has their numbers. */
 export type OcsfActivity =

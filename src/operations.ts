@@ -108,14 +108,7 @@ const SUSPENSION = {
 const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
 
 /** Changes of sinks. They are in the log of the workspace, and in that of the installation. */
-const SINK_CHANGE = {
-  kind: "act",
-  scopes: ["full"],
-  effect: "none",
-  control: "none",
-  erasedBy: [],
-  group: "workspace",
-} as const;
+const SINK_CHANGE = { kind: "act", scopes: ["full"], effect: "none", erasedBy: [], group: "workspace" } as const;
 
 /** Looks at sinks, which are not recorded. */
 const SINK_READ = { kind: "report", scopes: ["full", "auditor"], effect: "none" } as const;
@@ -476,6 +469,7 @@ export const OPERATIONS = {
   "sink.read": { ...SINK_READ, input: takes<{ sinkId: string }>() },
   "sink.create": {
     ...SINK_CHANGE,
+    control: "create_sink",
     input: takes<SinkWish>(),
     ocsf: "entity.create",
     did: "made a sink",
@@ -483,6 +477,7 @@ export const OPERATIONS = {
   },
   "sink.change": {
     ...SINK_CHANGE,
+    control: "change_sink",
     input: takes<{ sinkId: string; change: Partial<SinkSettings & SinkCredentials> }>(),
     ocsf: "entity.update",
     did: "changed a sink",
@@ -490,6 +485,7 @@ export const OPERATIONS = {
   },
   "sink.rotate": {
     ...SINK_CHANGE,
+    control: "change_sink",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.update",
     did: "gave a sink new signing keys",
@@ -497,6 +493,7 @@ export const OPERATIONS = {
   },
   "sink.remove": {
     ...SINK_CHANGE,
+    control: "remove_sink",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.delete",
     did: "removed a sink",
@@ -504,6 +501,7 @@ export const OPERATIONS = {
   },
   "sink.test": {
     ...SINK_CHANGE,
+    control: "none",
     input: takes<{ sinkId: string }>(),
     ocsf: "entity.other",
     did: "tested a sink",
@@ -615,12 +613,27 @@ export const OPERATIONS = {
   "account.end_sessions": { ...OWN_ACCOUNT, ocsf: "authentication.logoff", group: "sign_ins", did: "ended sessions" },
   "account.change_password": { ...OWN_ACCOUNT, ocsf: "account.change_password", did: "changed the password" },
   "account.rename": { ...OWN_ACCOUNT, ocsf: "account.other", did: "changed the name" },
-  "account.reset_password": { ...OWN_ACCOUNT, ocsf: "account.reset_password", did: "set a password with a link" },
+  "account.reset_password": {
+    ...OWN_ACCOUNT,
+    control: "end_factors",
+    ocsf: "account.reset_password",
+    did: "set a password with a link",
+  },
   "account.begin_totp": { ...OWN_ACCOUNT, ocsf: "account.other", did: "started a second factor" },
   "account.confirm_totp": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "confirmed the second factor" },
   "account.disable_totp": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "ended the second factor" },
-  "account.add_passkey": { ...OWN_ACCOUNT, ocsf: "account.enable_factor", did: "added a passkey" },
-  "account.remove_passkey": { ...OWN_ACCOUNT, ocsf: "account.disable_factor", did: "removed a passkey" },
+  "account.add_passkey": {
+    ...OWN_ACCOUNT,
+    control: "add_passkey",
+    ocsf: "account.enable_factor",
+    did: "added a passkey",
+  },
+  "account.remove_passkey": {
+    ...OWN_ACCOUNT,
+    control: "remove_passkey",
+    ocsf: "account.disable_factor",
+    did: "removed a passkey",
+  },
   "account.renew_codes": { ...OWN_ACCOUNT, ocsf: "account.other", did: "made new recovery codes" },
   "account.create_workspace": {
     ...OWN_ACCOUNT,

@@ -1767,7 +1767,7 @@ def check_indexes(db):
         require(False, "schema_mismatch" if about_rows(message) else "evidence_unreadable", f"table {name}: {message}")
 
 
-OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation)_(added|missing|changed|moved)$|act_changed$")
+OF_ROWS = re.compile("(row|schema)_mismatch$|content_|(workspace|key|member|invitation|sink|passkey)_(added|missing|changed|moved)$|act_changed$")
 
 
 class Findings:
@@ -2623,7 +2623,14 @@ CONTROL_SCHEMAS = {
 }
 KEY_COLUMNS = "workspace_id digest label scope agents networks created_at created_by expires_at revoked_at revoked_by replaced_by"
 LINK_COLUMNS = "kind digest workspace_id role account_id drops_totp label created_at created_by expires_at used_at used_by revoked_at"
+SINK_COLUMNS = "workspace_id type format filter include_details start enabled created_at created_by"
+DIGESTED = {  # columns of which events state one digest
+    "sinks": ("settings_digest", "ca client_certificate secrets url"),
+    "passkeys": ("credential_digest", "credential_id public_key"),
+}
 COVERED = {  # the columns of control.db that events cover
+    "sinks": f"id {SINK_COLUMNS} {DIGESTED['sinks'][1]}",
+    "passkeys": f"id account_id rp_id created_at {DIGESTED['passkeys'][1]}",
     "workspaces": "id name created_by second_factor_since",
     "api_keys": "id " + KEY_COLUMNS,
     "members": "workspace_id account_id role joined_at",
@@ -2640,6 +2647,24 @@ def moment(value):
 def list_text(value):
     """A list as control.db stores it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False) if isinstance(value, list) else value
+
+
+def canonical_text(value):
+    """A JSON text of control.db in canonical form."""
+    try:
+        return jcs(load_json(value)) if isinstance(value, str) else value
+    except (ValueError, RecursionError, Problem):
+        return "\0"
+
+
+def in_form(table, row):
+    """A row as it is compared: JSON of a sink in canonical form, with the digest of what events do not show."""
+    if table == "sinks":
+        row = row | {name: canonical_text(row[name]) for name in ("filter", "start") if name in row}
+    if table in DIGESTED:
+        name, columns = DIGESTED[table]
+        row = row | {name: sha256(jcs({one: row.get(one) for one in columns.split()}).encode())}
+    return row
 
 
 def control_changes(event, said):
@@ -2692,10 +2717,26 @@ def control_changes(event, said):
         yield "members", account, "set", {"role": said.get("role")}, ()
     elif operation == "member.remove":
         yield "members", account, "remove", {}, ()
+    elif operation.startswith("sink.") and "sink_workspace_id" not in said:  # else the log of the workspace states it
+        sink = columns("format settings_digest")
+        sink |= {name: int(said[name]) for name in ("include_details", "enabled") if name in said}
+        sink |= {"filter": jcs(said["filter"])} if "filter" in said else {}
+        if operation == "sink.create":
+            sink |= columns("type created_at", workspace_id=workspace, created_by=actor)
+            sink |= {"start": jcs(said["start"])} if "start" in said else {}
+        kind = {"sink.create": "add", "sink.remove": "remove"}.get(operation, "set")
+        yield "sinks", said.get("sink_id"), kind, {} if kind == "remove" else sink, ()
+    elif operation == "account.add_passkey":
+        yield "passkeys", said.get("passkey_id"), "add", columns("account_id created_at credential_digest") | ({"rp_id": said["host"]} if "host" in said else {}), ()
+    elif operation == "account.remove_passkey":
+        yield "passkeys", said.get("passkey_id"), "remove", {}, ()
+    elif operation == "account.reset_password" and said.get("second_factor_ended") is True:
+        yield "passkeys", account, "clear", {}, ()
 
 
 CONTROL_OPERATIONS = {"workspace.create", "workspace.change", "account.create_workspace", "key.create", "key.rotate", "key.change", "key.revoke", "member.invite", "member.uninvite",
-                      "member.join", "member.change", "member.remove"}
+                      "member.join", "member.change", "member.remove", "sink.create", "sink.change", "sink.rotate", "sink.remove",
+                      "account.add_passkey", "account.remove_passkey", "account.reset_password"}
 
 
 class ControlEvent:
@@ -2781,7 +2822,12 @@ def replay_control(log, optional):
                 ended = [state | at if state and not state.get("used_at") and not state.get("revoked_at") else state for state in rows[name]]
                 rows[name] = distinct(ended if event.restore[1] else rows[name] + ended)
         owned = owners() and not event.restore
-        for table, row, kind, columns, unset in (change for change in event.changes if change[2] != "name"):
+        changes = [change for change in event.changes if change[2] not in ("name", "clear")]
+        for table, account, kind, *_ in event.changes:  # all rows of an account are removed
+            if kind == "clear":
+                own = [name for name, states in rows.items() if name[0] == table and any(state and state.get("account_id") == account for state in states)]
+                changes += [(table, name[1], "remove", {}, ()) for name in own]
+        for table, row, kind, columns, unset in changes:
             name = row_name(table, row, log.workspace)
             states = rows.get(name, unknown)
             if not any(fits(kind, unset, state) for state in states):
@@ -2797,25 +2843,27 @@ def replay_control(log, optional):
 
 def stored_rows(db):
     rows = {}
+    installation = db.execute("SELECT id FROM workspaces WHERE created_by = 'system'").fetchone() or (None,)
     for table, names in COVERED.items():
         present = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
         names = [name for name in names.split() if name in present]
         for values in db.execute(f"SELECT {', '.join(names)} FROM {table}") if names else ():
-            store(rows, table, {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names, values)})
+            row = {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(names, values)}
+            store(rows, table, row | ({"workspace_id": installation[0]} if table == "passkeys" else {}))
     return rows
 
 
 def store(rows, table, row):
     workspace = row["id"] if table == "workspaces" else row["workspace_id"]
-    rows[row_name(table, row["account_id" if table == "members" else "id"], workspace)] = row
+    rows[row_name(table, row["account_id" if table == "members" else "id"], workspace)] = in_form(table, row)
 
 
-def finish_act(rows, changes):
+def finish_act(rows, changes, act_workspace):
     """Changes the rows as the next start of the daemon will, for an act whose event is in the log."""
 
     def update(table, row, workspace=None, **columns):
         if row_name(table, row, workspace) in rows:
-            rows[row_name(table, row, workspace)] = rows[row_name(table, row, workspace)] | columns
+            rows[row_name(table, row, workspace)] = in_form(table, rows[row_name(table, row, workspace)] | columns)
 
     def insert(table, row):
         count = len(rows)
@@ -2853,15 +2901,33 @@ def finish_act(rows, changes):
             update("links", said["id"], used_at=said["at"], used_by=said["by"])
         elif kind == "revokeInvitation":
             update("links", said["id"], revoked_at=said["at"])
+        elif kind == "addSink":
+            sink = {name: said.get(name) for name in ("id " + SINK_COLUMNS + " " + DIGESTED["sinks"][1]).split()}
+            insert("sinks", sink | as_stored(said))
+        elif kind == "changeSink":
+            update("sinks", said["id"], **as_stored(snake(said["set"])))
+        elif kind == "removeSink":
+            rows.pop(row_name("sinks", said["id"], None), None)
+        elif kind == "addPasskey":
+            insert("passkeys", said | {"workspace_id": act_workspace})
+        elif kind == "removePasskey":
+            rows.pop(row_name("passkeys", said["id"], None), None)
+        elif kind == "dropPasskeys":
+            for name in [name for name, row in rows.items() if name[0] == "passkeys" and row["account_id"] == said["id"]]:
+                rows.pop(name)
         else:
             require(kind in UNCOVERED_CHANGES, "act_changed", "pending_acts: a row does not have the form of an act")
 
 
+def as_stored(sink):
+    """Members of a sink as control.db stores them."""
+    text = {name: jcs(sink[name]) for name in ("filter", "start") if name in sink}
+    return sink | text | {name: int(sink[name]) for name in ("include_details", "enabled") if name in sink}
+
+
 # Changes of rows that no event states.
 UNCOVERED_CHANGES = {"addAccount", "setPassword", "beginTotp", "confirmTotp", "dropTotp", "setRecoveryCodes", "endSession",
-                     "renameAccount", "endOtherSessions", "forgetDevices", "addSink", "changeSink", "removeSink", "issueRole",
-                     "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions", "addPasskey",
-                     "removePasskey", "dropPasskeys"}
+                     "renameAccount", "endOtherSessions", "forgetDevices", "issueRole", "addIdentity", "dropIdentity", "chooseIssuerOnly", "endIssuerSessions"}
 
 
 def check_control(db, logs, backup_time, again):
@@ -2925,7 +2991,7 @@ def check_control(db, logs, backup_time, again):
     for time, events in (window for log in logs.values() if log for window in windows(log, backup_time)):
         since[time] = since.get(time, 0) + sum(bool(event.changes) for event in events)
     lag = "".join(f". {acts} acts since {time} may be missing in it" for time, acts in since.items())
-    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, links of the operator{pruned}"
+    return f"{len(rows) - left_out} rows are as the logs say{lag}. Not covered: accounts, sessions, devices, last uses, progress of sinks, links of the operator{pruned}"
 
 
 def check_act(act, logs, rows, backup_time):
@@ -2944,7 +3010,7 @@ def check_act(act, logs, rows, backup_time):
         same = (event["operation"], event["actor"], jcs(event["details"])) == (recorded.operation, recorded.actor, jcs(recorded.said))
         require(same, "act_changed", f"pending_acts: the act is not what seq {recorded.seq} of {workspace} says", recorded.seq)
         before = dict(rows)
-        finish_act(rows, changes)
+        finish_act(rows, changes, workspace)
         touched = [name for name, row in before.items() if rows.get(name) is not row]
         own = all((before[name]["id"] if name[0] == "workspaces" else before[name]["workspace_id"]) == workspace for name in touched)
         require(own, "act_changed", f"pending_acts {workspace}: the act changes rows that it cannot be about")
@@ -2957,7 +3023,7 @@ def check_act(act, logs, rows, backup_time):
         raise (problem if getattr(problem, "code", "event_malformed") != "event_malformed" else Tampered("act_changed", form)) from None
 
 
-PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation"}
+PREFIXES = {"workspaces": "workspace", "api_keys": "key", "members": "member", "links": "invitation", "sinks": "sink", "passkeys": "passkey"}
 
 
 def row_problem(name, said, rows):

@@ -61,16 +61,29 @@ export function planReapplying(
       const state = stateOf(row, current, copiedAt);
       const columns = differences(state, current);
       if (columns?.length === 0) continue;
-      if (current === undefined && !canMake(row, state, accounts)) leftOut.push({ table: row.table, id: row.id });
-      else plan.rows.push({ row, state, columns });
+      if (state !== null && !canBring(row, state, columns, accounts)) {
+        leftOut.push({ table: row.table, id: row.id });
+        if (current !== undefined) plan.rows.push({ row, state: null, columns: null });
+      } else plan.rows.push({ row, state, columns });
     }
     plan.leftOut.set(log.workspaceId, leftOut);
   }
   return plan;
 }
 
+/** Reports whether the log holds all that a row needs to be as it states. Of some columns it has only a digest. */
+function canBring(
+  row: ExpectedRow,
+  state: RowState,
+  columns: readonly string[] | null,
+  accounts: ReadonlySet<string>,
+): boolean {
+  return columns === null ? canMake(row, state, accounts) : !columns.some((column) => column.endsWith("_digest"));
+}
+
 /** Reports whether the log holds all that a new row needs. */
 function canMake({ table, id }: ExpectedRow, state: RowState, accounts: ReadonlySet<string>): boolean {
+  if (table === "sinks" || table === "passkeys") return false;
   if (table === "members") return accounts.has(id);
   return table === "workspaces" || typeof state?.digest === "string";
 }
@@ -101,10 +114,12 @@ function stateOf({ states, events, table }: ExpectedRow, current: StoredRow | un
   const agreeing = states.find((state) => differences(state, current)?.length === 0);
   const seen = events.every(({ event }) => event.timestamp < copiedAt);
   if (agreeing !== undefined && (seen || states.length === 1)) return agreeing;
-  // Only members are ever removed.
-  const possible = current === undefined || table === "members" ? states : states.filter((state) => state !== null);
+  const possible = current === undefined || REMOVED.has(table) ? states : states.filter((state) => state !== null);
   return possible.toSorted((a, b) => rightsOf(a) - rightsOf(b))[0] ?? null;
 }
+
+/** The tables whose rows are ever removed. */
+const REMOVED: ReadonlySet<ControlTable> = new Set<ControlTable>(["members", "sinks", "passkeys"]);
 
 /** Orders the states of one row by how much they allow. */
 function rightsOf(state: RowState): number {
@@ -119,6 +134,8 @@ const KEY_COLUMNS: Readonly<Record<ControlTable, readonly string[]>> = {
   api_keys: ["id"],
   members: ["workspace_id", "account_id"],
   links: ["id"],
+  sinks: ["id"],
+  passkeys: ["id"],
 };
 
 /** Stores a row in a state. `columns` is null for a row that is missing or must be removed. */
@@ -138,7 +155,7 @@ function store(connection: Connection, row: ExpectedRow, state: RowState, column
   }
   // When these rows were made, no event of the founding of a workspace says in its details.
   const now = timeOf(events[0]?.event);
-  const first = { workspaces: { created_at: now }, members: { joined_at: now }, api_keys: {}, links: {} }[table];
+  const first = table === "workspaces" ? { created_at: now } : table === "members" ? { joined_at: now } : {};
   const own = Object.fromEntries(Object.keys(state).map((column) => [column, stated(column)]));
   const keyed = Object.fromEntries(KEY_COLUMNS[table].map((column, at) => [column, key[at] as string]));
   const values: Record<string, SqlValue> = { ...first, ...own, ...keyed };

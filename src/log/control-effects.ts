@@ -1,15 +1,17 @@
 /**
- * What events state of the control database: the rows that must be stored in `workspaces`, `api_keys`, `members` and
- * `links` after them. Which operation has which effect is in `operations.ts`. Events of older versions have fewer
+ * What events state of the control database: the rows that must be stored in the tables of {@link ControlTable}
+ * after them. Which operation has which effect is in `operations.ts`. Events of older versions have fewer
  * details: a column that the details do not state is not stated here either.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { ControlEffect } from "../operation-facts.ts";
 import { controlEffect } from "../operations.ts";
 import type { AuditEventBody } from "./event.ts";
+import { sha256Hex } from "./hash.ts";
+import { canonicalJson } from "./jcs.ts";
 
 /** The tables of the control database that events cover. */
-export type ControlTable = "workspaces" | "api_keys" | "members" | "links";
+export type ControlTable = "workspaces" | "api_keys" | "members" | "links" | "sinks" | "passkeys";
 
 /** What a column must hold: a value (bytes as hex), or anything except NULL (`true`). */
 export type Stated = string | number | null | true;
@@ -23,9 +25,10 @@ export interface RowChange {
   id: string;
   /**
    * `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. `name` changes
-   * nothing: it says that the row was added, which the log of its own workspace states.
+   * nothing: it says that the row was added, which the log of its own workspace states. `clear` removes all rows whose
+   * `account_id` is this id.
    */
-  kind: "add" | "set" | "put" | "remove" | "name";
+  kind: "add" | "set" | "put" | "remove" | "name" | "clear";
   columns: StatedColumns;
   /** Columns that are NULL before the change. */
   unset?: readonly string[];
@@ -98,7 +101,53 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
   ],
   change_role: ({ account_id: account, role }) => [change("members", account, "set", { role })],
   remove_member: ({ account_id: account }) => [change("members", account, "remove", {})],
+  create_sink: (details, event) =>
+    ofSink(details, "add", {
+      ...sinkColumns(details),
+      workspace_id: event.workspace_id,
+      type: details.type,
+      start: details.start === undefined ? undefined : canonicalJson(details.start),
+      created_at: timeOf(details.created_at),
+      created_by: event.actor,
+    }),
+  change_sink: (details) => ofSink(details, "set", sinkColumns(details)),
+  remove_sink: (details) => ofSink(details, "remove", {}),
+  add_passkey: ({ passkey_id: id, ...details }) => [
+    change("passkeys", id, "add", {
+      account_id: details.account_id,
+      rp_id: details.host,
+      created_at: timeOf(details.created_at),
+      credential_digest: details.credential_digest,
+    }),
+  ],
+  remove_passkey: ({ passkey_id: id }) => [change("passkeys", id, "remove", {})],
+  end_factors: ({ account_id: account, second_factor_ended: ended }) =>
+    ended === true ? [change("passkeys", account, "clear", {})] : [],
 };
+
+/** What the log of the installation tells of a sink is stated by the log of its workspace. */
+const ofSink = (details: JsonObject, kind: RowChange["kind"], columns: Record<string, Member>): RowChange[] =>
+  "sink_workspace_id" in details ? [] : [change("sinks", details.sink_id, kind, columns)];
+
+const sinkColumns = ({ format, filter, include_details: withDetails, enabled, settings_digest }: JsonObject) => ({
+  format,
+  filter: filter === undefined ? undefined : canonicalJson(filter),
+  include_details: flagOf(withDetails),
+  enabled: flagOf(enabled),
+  settings_digest,
+});
+
+/** Returns a boolean as the control database stores it. */
+const flagOf = (flag: Member): Member => (typeof flag === "boolean" ? Number(flag) : flag);
+
+/** The columns of a sink of which its events state only this digest. The encryption of `secrets` makes it no guess. */
+export const SINK_DIGESTED = ["ca", "client_certificate", "secrets", "url"] as const;
+/** The columns of a passkey of which its event states only this digest. */
+export const PASSKEY_DIGESTED = ["credential_id", "public_key"] as const;
+
+/** Returns the digest that events state of columns, hex: SHA-256 of them in canonical form. */
+export const columnsDigest = (columns: { readonly [name: string]: JsonValue }): string =>
+  sha256Hex(canonicalJson(columns));
 
 const newKey = (details: JsonObject, { workspace_id, actor }: AuditEventBody): RowChange =>
   change("api_keys", details.key_id, "add", {

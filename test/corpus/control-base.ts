@@ -1,7 +1,7 @@
 /** A data directory whose control database has a row of every kind that events cover. Made by the real functions. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { insertAccount } from "../../src/control/accounts/accounts.ts";
+import { type AccountRecord, findAccount, insertAccount } from "../../src/control/accounts/accounts.ts";
 import { FactorKey } from "../../src/control/accounts/factor-key.ts";
 import { createLink } from "../../src/control/accounts/links.ts";
 import {
@@ -14,15 +14,21 @@ import {
   uninvite,
 } from "../../src/control/accounts/membership.ts";
 import { setOperator } from "../../src/control/accounts/operators.ts";
-import { type AccountParts, administrationOf } from "../../src/control/accounts/parts.ts";
+import { type AccountParts, administrationOf, ownEvent } from "../../src/control/accounts/parts.ts";
+import { addPasskey, beginPasskey, type PasskeyChallenge, removePasskey } from "../../src/control/accounts/passkeys.ts";
+import { Waiting } from "../../src/control/accounts/waiting.ts";
+import { act, INSTALLATION } from "../../src/control/acts.ts";
 import { Administration } from "../../src/control/administration.ts";
 import { ControlDatabase } from "../../src/control/database.ts";
 import { fileJournal, type WorkspaceJournal } from "../../src/control/journal.ts";
+import { changeSink, createSink, removeSink, rotateSink, type SinkActParts } from "../../src/control/sinks/acts.ts";
+import { SinkKey, storeProgress } from "../../src/control/sinks/sinks.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
+import { AuthenticatorByHand } from "../account/authenticator-by-hand.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -65,7 +71,7 @@ export async function withParts<T>(
 
 export async function makeControlBase(root: string): Promise<ControlBase> {
   const directory = ensureDataDirectory(join(root, "data"));
-  const made = await withParts(directory, fillControl);
+  const made = await withParts(directory, (parts) => fillControl(parts, directory));
   const pending = { root: join(root, "pending"), before: join(root, "before.db"), after: join(root, "after.db") };
   const base = { ...made, root: directory.root, directory, pending };
   cpSync(directory.root, pending.root, { recursive: true });
@@ -74,7 +80,7 @@ export async function makeControlBase(root: string): Promise<ControlBase> {
 }
 
 /** Acts that leave a row of every kind. */
-export async function fillControl(parts: AccountParts) {
+export async function fillControl(parts: AccountParts, directory: DataDirectory) {
   const { control, ids } = parts;
   const account = (name: string, totpSince: number | null = null): string => {
     const id = ids.next("usr");
@@ -122,7 +128,8 @@ export async function fillControl(parts: AccountParts) {
   await setOperator(parts, people.member, false, "cli");
   for (const person of [founder, people.member]) signedIn(control.connection, person);
   for (const person of [founder, people.member]) byIssuer(control.connection, person, workspaceId);
-  for (const id of ["snk_1", "snk_2"]) sinkOf(control.connection, id, workspaceId);
+  await makeSinks(parts, directory, founder, workspaceId);
+  await makePasskeys(parts, people);
   return {
     ...{ workspaceId, otherId: other.workspace.id, people },
     keys: {
@@ -133,10 +140,67 @@ export async function fillControl(parts: AccountParts) {
   };
 }
 
-function sinkOf(connection: Connection, id: string, workspaceId: string): void {
-  const values =
-    "?, ?, 'webhook', 'https://siem.example.org', 'governd', '{}', 0, '\"now\"', 1, '', '', '', 1, 'cli', 1, 1, ''";
-  connection.run(`INSERT INTO sinks VALUES (${values})`, [id, workspaceId]);
+/** What acts on sinks need. */
+export const sinkParts = (parts: AccountParts, directory: DataDirectory): SinkActParts => ({
+  ...parts,
+  key: new SinkKey(directory),
+  places: { allow: ["siem.example.org"], directory: null },
+});
+
+/** A webhook as somebody wants it. */
+export const SINK_WISH = {
+  ...({ type: "webhook", url: "https://siem.example.org/t0ken", format: "ocsf", start: "now" } as const),
+  ...{ filter: { results: ["blocked"], agents: ["a"] }, includeDetails: false, enabled: true },
+  ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
+};
+
+/** Two sinks, one of which was changed, and one that was removed. */
+async function makeSinks(
+  parts: AccountParts,
+  directory: DataDirectory,
+  actor: string,
+  workspaceId: string,
+): Promise<void> {
+  const own = sinkParts(parts, directory);
+  const by = { actor, workspaceId };
+  const [first, second, third] = [
+    await createSink(own, by, SINK_WISH),
+    await createSink(own, by, { ...SINK_WISH, start: "beginning" }),
+    await createSink(own, by, SINK_WISH),
+  ];
+  await changeSink(own, by, first.sink.id, { enabled: false, filter: { operations: ["data.write"] } });
+  await changeSink(own, by, second.sink.id, { url: "https://siem.example.org/another", includeDetails: true });
+  await rotateSink(own, by, second.sink.id);
+  await removeSink(own, by, third.sink.id);
+  storeProgress(parts.control.connection, second.sink.id, {
+    position: 1,
+    deliveredAt: 1,
+    lastError: { at: 1, message: "m" },
+  });
+}
+
+/** A passkey of two people each, one that was removed, and one that ended with a new password. */
+async function makePasskeys(parts: AccountParts, people: ControlBase["people"]): Promise<void> {
+  const challenges = new Waiting<PasskeyChallenge>(parts.random, systemClock);
+  const base = "https://governd.example.org";
+  const add = async (accountId: string): Promise<string> => {
+    const account = findAccount(parts.control.connection, accountId) as AccountRecord;
+    const { challenge } = beginPasskey(parts, challenges, account, base);
+    const made = await (await AuthenticatorByHand.make()).register({ challenge, host: new URL(base).hostname });
+    const { credential_id: credentialId, client_data: clientData, attestation } = made;
+    const of = { accountId, base };
+    return (await addPasskey(parts, challenges, of, { name: "phone", credentialId, clientData, attestation })).record
+      .id;
+  };
+  await add(people.founder);
+  await add(people.member);
+  await removePasskey(parts, people.member, await add(people.member));
+  await add(people.stranger);
+  const ended = { link_id: null, second_factor_ended: true };
+  await act(parts, INSTALLATION, () => ({
+    event: ownEvent("account.reset_password", people.stranger, ended),
+    changes: [["dropPasskeys", { id: people.stranger }]],
+  }));
 }
 
 /** What an account has that the issuer let in. */
@@ -148,8 +212,6 @@ function byIssuer(connection: Connection, account: string, workspaceId: string):
 /** What an account has that signed in with a second factor. */
 function signedIn(connection: Connection, account: string): void {
   connection.run("INSERT INTO recovery_codes VALUES (?, randomblob(32))", [account]);
-  const passkey = [`pky_${account.slice(4)}`, account, account];
-  connection.run("INSERT INTO passkeys VALUES (?, ?, 'phone', 'governd.example.org', ?, 'AA', 1, 1, NULL)", passkey);
   connection.run("INSERT INTO devices VALUES (randomblob(32), ?, 1)", [account]);
   connection.run("INSERT INTO sessions VALUES ('ses_' || ?, ?, randomblob(32), 1, 2, 3, '::1', 'Mozilla', NULL)", [
     account,

@@ -24,6 +24,8 @@ const PREFIX: Record<string, string> = {
   api_keys: "key",
   members: "member",
   links: "invitation",
+  sinks: "sink",
+  passkeys: "passkey",
 };
 
 type Values = Record<string, string>;

@@ -150,7 +150,7 @@ export async function makeEverything(root: string): Promise<Everything> {
   const data = ensureDataDirectory(join(root, "first"));
   mkdirSync(join(root, "papers"));
   const made = new Making(root, data);
-  const { workspaceId: main, otherId: pruned } = await withParts(data, fillControl);
+  const { workspaceId: main, otherId: pruned } = await withParts(data, (parts) => fillControl(parts, data));
   made.main = main;
   made.pruned = pruned;
   await made.accounts();

@@ -37,6 +37,18 @@ test("a row has the state that its events leave", () => {
   expect(states({ events: [created, revoked] })).toEqual([{ scope: "agent", revoked_at: true }]);
 });
 
+test("a reset that ends the factors of an account removes its passkeys, and no others", () => {
+  const added = (id: string, account: string) =>
+    event(1, "account.add_passkey", { table: "passkeys", id, kind: "add", columns: { account_id: account } });
+  const clear: RowChange = { table: "passkeys", id: "usr_1", kind: "clear", columns: {} };
+  const events = [added("pky_1", "usr_1"), added("pky_2", "usr_2"), event(2, "account.reset_password", clear)];
+  const rows = expectedRows({ workspaceId: "ws_1", headSeq: 100, isCut: false, events }, NOW);
+  expect([...rows.values()].map(({ id, states: found }) => [id, found])).toEqual([
+    ["pky_1", [null]],
+    ["pky_2", [{ account_id: "usr_2" }]],
+  ]);
+});
+
 test("of a row whose first event was pruned only what later events state is known", () => {
   expect(states({ events: [revoked], isCut: true })).toEqual([{ revoked_at: true }]);
   expect(states({ events: [], isCut: true })).toBeUndefined();

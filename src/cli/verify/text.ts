@@ -64,9 +64,12 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
 }
 
 /** Returns how many rows of the control database agree with the logs. */
-function agreement({ workspaces, api_keys, members, links }: NonNullable<SourceResult["agreeing"]>): string {
+function agreement({ workspaces, api_keys, members, links, ...rare }: NonNullable<SourceResult["agreeing"]>): string {
   const counts = [count(workspaces, "workspace"), count(api_keys, "key"), count(members, "member")];
-  return `as the logs say: ${counts.join(", ")}, ${count(links, "invitation")}`;
+  counts.push(count(links, "invitation"));
+  if (rare.sinks > 0) counts.push(count(rare.sinks, "sink"));
+  if (rare.passkeys > 0) counts.push(count(rare.passkeys, "passkey"));
+  return `as the logs say: ${counts.join(", ")}`;
 }
 
 /** `manifest.json` says when a backup was made, and nobody signs it, so the reader judges the time. */

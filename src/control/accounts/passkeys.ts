@@ -2,6 +2,8 @@
  * Passkeys (W3C Web Authentication): making one, signing in with one, removing one. The authenticator always verifies its
  * user, by a PIN, a finger or a face, so a passkey alone is two factors: it stands for password and code.
  */
+import { showTime } from "../../ids.ts";
+import { columnsDigest } from "../../log/control-effects.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded } from "../acts.ts";
 import type { Change } from "../changes.ts";
@@ -91,13 +93,19 @@ export async function addPasskey(
     createdAt: clock(),
     lastUsedAt: null,
   };
+  const added = {
+    passkey_id: record.id,
+    host: rpId,
+    created_at: showTime(record.createdAt),
+    credential_digest: columnsDigest({ credential_id: record.credentialId, public_key: publicKey }),
+  };
   const { codes, auditId } = await act(parts, INSTALLATION, () => {
     if (findPasskey(control.connection, made.credentialId) !== undefined) throw badPasskey();
     const account = findAccount(control.connection, accountId) as AccountRecord;
     const first = hasSecondFactor(control.connection, account) ? null : firstFactorCodes(parts, accountId);
     const changes: Change[] = [["addPasskey", record], ...(first === null ? [] : [first.change])];
     return {
-      event: ownEvent("account.add_passkey", accountId, { passkey_id: record.id, host: rpId }),
+      event: ownEvent("account.add_passkey", accountId, added),
       changes,
       result: { codes: first?.codes ?? null },
     };

@@ -3,6 +3,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { type RandomPool, showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { columnsDigest } from "../../log/control-effects.ts";
 import { invalid, Problem } from "../../problem.ts";
 import type { SinkCredentials, SinkPlaces, SinkSettings, SinkWish } from "../../sink.ts";
 import { AllowedPlaces } from "../../sinks/allowed.ts";
@@ -63,7 +64,9 @@ export async function createSink(parts: SinkActParts, { actor, workspaceId }: Si
       createdAt: clock(),
       createdBy: actor,
     };
-    const details = { sink_id: id, type: wish.type, start: wish.start, ...settingDetails(sink, Object.keys(sink)) };
+    const { createdAt, start } = sink;
+    const made = { type: wish.type, start, created_at: showTime(createdAt), settings_digest: settingsDigest(sink) };
+    const details = { sink_id: id, ...made, ...settingDetails(sink, Object.keys(sink)) };
     const change: Change = ["addSink", sink];
     return decision(parts, "sink.create", actor, workspaceId, details, [change], done(sink, signing));
   });
@@ -95,7 +98,8 @@ export async function changeSink(parts: SinkActParts, by: SinkActor, id: string,
         ? {}
         : { secrets: usable(() => key.encrypt(control.connection, id, { ...secrets, ...credentials })) };
     const changed = { ...sink, ...set, ...encrypted };
-    const details = { sink_id: id, changed: [...names, ...ofSecrets].map(snake), ...settingDetails(changed, names) };
+    const what = { changed: [...names, ...ofSecrets].map(snake), settings_digest: settingsDigest(changed) };
+    const details = { sink_id: id, ...what, ...settingDetails(changed, names) };
     const change: Change = ["changeSink", { id, set: { ...set, ...encrypted } }];
     return decision(parts, "sink.change", by.actor, by.workspaceId, details, [change], done(changed));
   });
@@ -112,7 +116,8 @@ export async function rotateSink(parts: SinkActParts, by: SinkActor, id: string)
     const secrets = usable(() => key.decrypt(sink));
     const signing = rotated(secrets.signing, newSigningKey(random.take(SECRET_BYTES)), until, now);
     const set = { secrets: usable(() => key.encrypt(control.connection, id, { ...secrets, signing })) };
-    const details = { sink_id: id, old_keys_until: showTime(until) };
+    const settings_digest = settingsDigest({ ...sink, ...set });
+    const details = { sink_id: id, old_keys_until: showTime(until), settings_digest };
     const change: Change = ["changeSink", { id, set }];
     return decision(
       parts,
@@ -190,6 +195,10 @@ function settingDetails(sink: SinkRecord, names: readonly string[]): JsonObject 
   };
   return Object.assign({}, ...names.map((name) => all[name] ?? {})) as JsonObject;
 }
+
+/** Stands for the settings that no event shows, so that a verifier finds a change of them. */
+const settingsDigest = ({ ca, clientCertificate: client_certificate, secrets, url }: SinkRecord): string =>
+  columnsDigest({ ca, client_certificate, secrets, url });
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 

@@ -60,7 +60,11 @@ export const findSink = (connection: Connection, id: string): SinkRecord | undef
   SINKS.find(connection, `WHERE ${OF_ID}`, [id]);
 
 /** Changes a sink. Reports whether it is there. */
-export function changeSink(connection: Connection, { id, set }: { id: string; set: SinkChange }): boolean {
+export const changeSink = (connection: Connection, { id, set }: { id: string; set: SinkChange }): boolean =>
+  SINKS.update(connection, changedColumns(set), OF_ID, [id]);
+
+/** Returns the columns that a change sets. */
+export function changedColumns(set: SinkChange): Record<string, SqlValue> {
   const { filter, includeDetails, enabled, clientCertificate, ...others } = set;
   const columns: Record<string, SqlValue | undefined> = {
     ...others,
@@ -69,8 +73,7 @@ export function changeSink(connection: Connection, { id, set }: { id: string; se
     enabled: enabled === undefined ? undefined : Number(enabled),
     client_certificate: clientCertificate,
   };
-  const stated = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, SqlValue][];
-  return SINKS.update(connection, Object.fromEntries(stated), OF_ID, [id]);
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined) as [string, SqlValue][]);
 }
 
 /** Stores how far a sink has come. A sink that is gone is no error: it was removed meanwhile. */

@@ -4,6 +4,7 @@
  */
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
+import type { ControlTable } from "../../log/control-effects.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -20,10 +21,10 @@ import { differences, finish, isActOf, type PendingAct, pendingActs, type Stored
 
 /** What no event records, so that changes of it cannot be found. */
 const NOT_COVERED = [
-  "accounts: names, mail addresses, passwords, passkeys and other second factors",
+  "accounts: names, mail addresses, passwords and codes; what passkeys are called, and when they were used",
   "sessions, recovery_codes, devices",
   "identities at an issuer, and which roles its groups gave",
-  "sinks: where they deliver, what, and how far each has come",
+  "sinks: how far each has come, and settings that an older version recorded without a digest",
   "links that create an account or set a password, and invitations that the operator made",
   "api_keys.last_used_at, workspaces.created_at, when a founder joined",
   "the text of keys and invitations, and when acts were done, if an older version recorded them",
@@ -48,7 +49,10 @@ interface ControlWish {
   only?: string;
 }
 
-const PREFIXES = { workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const;
+const PREFIXES = {
+  ...({ workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const),
+  ...({ sinks: "sink", passkeys: "passkey" } as const),
+} satisfies Record<ControlTable, string>;
 
 /** The result for the rows of one workspace in the control database. */
 interface OwnRows {
@@ -115,7 +119,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
     for (const name of behind(log, lag, stored)) isBehind.add(name);
     if (wish.only === undefined) problems.push(...(await missingWorkspaces(log, lag, logs, wish)));
   }
-  const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0 };
+  const agreeing = { workspaces: 0, api_keys: 0, members: 0, links: 0, sinks: 0, passkeys: 0 };
   const uncovered = new Map<string, number>();
   for (const [name, row] of expected) {
     const problem = problemOf(row, stored.get(name));

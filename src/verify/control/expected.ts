@@ -110,7 +110,7 @@ function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed 
     if (restore !== null) endOpenLinks(rows.values(), restore.control);
     const changes = event.changes
       .filter(({ kind }) => kind !== "name")
-      .map((change) => ({ change, row: rowOf(change) }));
+      .flatMap((change) => cleared(change, rows.values()) ?? [{ change, row: rowOf(change) }]);
     const owned =
       restore === null &&
       event.changes.some(({ table }) => table === "members") &&
@@ -129,6 +129,14 @@ function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed 
     }
   }
   return { rows, contradicting };
+}
+
+/** What a change that clears the rows of an account does to each of them; null for any other change. */
+function cleared({ table, id, kind }: RowChange, rows: Iterable<ExpectedRow>) {
+  if (kind !== "clear") return null;
+  return [...rows]
+    .filter((row) => row.table === table && row.states.some((state) => state?.account_id === id))
+    .map((row) => ({ change: { table, id: row.id, kind: "remove", columns: {} } as const, row }));
 }
 
 function fits({ kind, unset = [] }: RowChange, state: RowState): boolean {

@@ -4,12 +4,14 @@
  */
 import { LINKS } from "../../control/accounts/links.ts";
 import { MEMBERS } from "../../control/accounts/members.ts";
+import { PASSKEYS } from "../../control/accounts/passkey-records.ts";
 import type { Change } from "../../control/changes.ts";
 import { KEYS } from "../../control/keys.ts";
-import { WORKSPACES } from "../../control/workspaces.ts";
+import { changedColumns, SINKS } from "../../control/sinks/sinks.ts";
+import { INSTALLATION_CREATOR, WORKSPACES } from "../../control/workspaces.ts";
 import { orNull } from "../../failure.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import type { ControlTable } from "../../log/control-effects.ts";
+import { type ControlTable, columnsDigest, PASSKEY_DIGESTED, SINK_DIGESTED } from "../../log/control-effects.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import { JsonTextError, parseStrictJson } from "../../log/json-scan.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -28,8 +30,11 @@ export interface StoredRow {
   columns: Columns;
 }
 
+/** What a column holds. `json` is compared in canonical form. */
+type ColumnType = "text" | "integer" | "bytes" | "json";
+
 /** The columns of each table that events cover, by their types. */
-export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "text" | "integer" | "bytes">>>> = {
+export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, ColumnType>>>> = {
   workspaces: { id: "text", name: "text", created_by: "text", second_factor_since: "integer" },
   api_keys: {
     id: "text",
@@ -63,6 +68,32 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, "tex
     used_by: "text",
     revoked_at: "integer",
   },
+  sinks: {
+    id: "text",
+    workspace_id: "text",
+    type: "text",
+    format: "text",
+    filter: "json",
+    include_details: "integer",
+    start: "json",
+    enabled: "integer",
+    created_at: "integer",
+    created_by: "text",
+    ...(Object.fromEntries(SINK_DIGESTED.map((column) => [column, "text"])) as Record<string, "text">),
+  },
+  passkeys: {
+    id: "text",
+    account_id: "text",
+    rp_id: "text",
+    created_at: "integer",
+    ...(Object.fromEntries(PASSKEY_DIGESTED.map((column) => [column, "text"])) as Record<string, "text">),
+  },
+};
+
+/** Columns of which events state only a digest, and its name there. */
+const DIGESTED: Partial<Record<ControlTable, readonly [name: string, columns: readonly string[]]>> = {
+  sinks: ["settings_digest", SINK_DIGESTED],
+  passkeys: ["credential_digest", PASSKEY_DIGESTED],
 };
 
 /** What cannot be the content of a text column. */
@@ -77,14 +108,16 @@ interface RowsOfOne {
 /** Returns the rows of the covered tables, by name: all of them, or those of one workspace. */
 export function storedRows(connection: Connection, only?: RowsOfOne): Map<string, StoredRow> {
   const rows = new Map<string, StoredRow>();
+  const installation = installationOf(connection);
   for (const [table, covered] of Object.entries(COVERED) as [ControlTable, (typeof COVERED)[ControlTable]][]) {
     const present = new Set(connection.all<[string]>(`SELECT name FROM pragma_table_info('${table}')`).flat());
     const types = Object.entries(covered).filter(([column]) => present.has(column));
     if (types.length === 0) continue;
     const read = types.map(([column, type]) =>
-      type === "integer" ? integer(column) : type === "text" ? textBytes(column) : `CAST(${column} AS BLOB)`,
+      type === "integer" ? integer(column) : type === "bytes" ? `CAST(${column} AS BLOB)` : textBytes(column),
     );
-    const [workspace, id] = [table === "workspaces" ? "id" : "workspace_id", table === "members" ? "account_id" : "id"];
+    const workspace = WORKSPACE_OF[table] ?? "workspace_id";
+    const id = table === "members" ? "account_id" : "id";
     const [where, parameters] = only
       ? [
           `WHERE ${workspace} = ? OR ${id} IN (SELECT value FROM json_each(?))`,
@@ -95,17 +128,32 @@ export function storedRows(connection: Connection, only?: RowsOfOne): Map<string
       const columns = Object.fromEntries(
         types.map(([column, type], at) => [column, shown(values[at] as SqlValue, type)]),
       );
-      add(rows, table, columns);
+      add(rows, table, table === "passkeys" ? { ...columns, workspace_id: installation } : columns);
     }
   }
   return rows;
 }
 
-function shown(value: SqlValue, type: "text" | "integer" | "bytes"): string | number | null {
+/** What names the workspace of a row, where that is not `workspace_id`. Passkeys are in the log of the installation. */
+const INSTALLATION = `(SELECT id FROM workspaces WHERE created_by = '${INSTALLATION_CREATOR}')`;
+const WORKSPACE_OF: Partial<Record<ControlTable, string>> = { workspaces: "id", passkeys: INSTALLATION };
+
+const installationOf = (connection: Connection): string | null => {
+  const [bytes = null] = connection.get<[Buffer | null]>(`SELECT ${textBytes(INSTALLATION)}`) ?? [];
+  return bytes && decodeText(bytes);
+};
+
+function shown(value: SqlValue, type: ColumnType): string | number | null {
   if (value === null || typeof value === "string" || typeof value === "number") return value;
   const bytes = Buffer.from(value as Uint8Array);
-  return type === "text" ? (decodeText(bytes) ?? NO_TEXT) : bytes.toString("hex");
+  if (type === "bytes") return bytes.toString("hex");
+  const text = decodeText(bytes) ?? NO_TEXT;
+  return type === "json" ? (canonicalText(text) ?? NO_TEXT) : text;
 }
+
+/** Returns a JSON text in canonical form; null for what is no JSON. */
+const canonicalText = (text: string): string | null =>
+  orNull(CanonicalJsonError, () => orNull(JsonTextError, () => canonicalJson(parseStrictJson(text))));
 
 /** Returns false when the row is there already. */
 function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): boolean {
@@ -113,13 +161,20 @@ function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns
   const workspaceId = String(table === "workspaces" ? columns.id : columns.workspace_id);
   const name = rowName(table, id, workspaceId);
   if (rows.has(name)) return false;
-  rows.set(name, { table, id, workspaceId, columns: complete(columns) });
+  rows.set(name, { table, id, workspaceId, columns: withDigest(table, complete(columns)) });
   return true;
 }
 
 /** A pending act that was changed may lack values. */
 const complete = (columns: Columns): Columns =>
   Object.fromEntries(Object.entries(columns).map(([column, value]) => [column, value ?? null]));
+
+/** Adds the digest that events state of some columns. */
+function withDigest(table: ControlTable, columns: Columns): Columns {
+  const [name, digested] = DIGESTED[table] ?? [];
+  if (name === undefined || digested === undefined) return columns;
+  return { ...columns, [name]: columnsDigest(Object.fromEntries(digested.map((one) => [one, columns[one] ?? null]))) };
+}
 
 /** Returns the columns of a row that are not in a state. Null when there is a row and must be none, or the other way round. */
 export function differences(state: RowState, row: StoredRow | undefined): string[] | null {
@@ -169,10 +224,14 @@ export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean 
  * Applies what a pending act will change, as `src/control/changes.ts` does. Returns the rows that it changed or removed, as
  * they were; null when it adds a row that is there, which the daemon refuses.
  */
-export function finish(rows: Map<string, StoredRow>, { changes }: PendingAct): Map<string, StoredRow> | null {
+export function finish(
+  rows: Map<string, StoredRow>,
+  { changes, workspaceId }: PendingAct,
+): Map<string, StoredRow> | null {
   const before = new Map(rows);
   for (const [kind, input] of changes) {
-    if ((APPLY[kind] as (rows: Rows, input: Change[1]) => unknown)(rows, input) === false) return null;
+    const apply = APPLY[kind] as (rows: Rows, input: Change[1], workspaceId: string) => unknown;
+    if (apply(rows, input, workspaceId) === false) return null;
   }
   return new Map([...before].filter(([name, row]) => rows.get(name) !== row));
 }
@@ -184,7 +243,16 @@ type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
 /** Changes rows that no event states. */
 function uncovered(): void {}
 
-const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => unknown } = {
+/** The columns of a sink as they are compared: JSON in canonical form. */
+const inForm = (columns: Columns): Columns =>
+  Object.fromEntries(
+    Object.entries(columns).map(([name, value]) => {
+      const isJson = COVERED.sinks[name] === "json" && typeof value === "string";
+      return [name, isJson ? (canonicalText(value) ?? NO_TEXT) : value];
+    }),
+  );
+
+const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>, workspaceId: string) => unknown } = {
   addWorkspace: (rows, workspace) => add(rows, "workspaces", WORKSPACES.columns(workspace) as Columns),
   requireSecondFactor: (rows, { id, since }) => set(rows, "workspaces", id, { second_factor_since: since }),
   addKey: (rows, { digest, ...key }) =>
@@ -199,15 +267,20 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => unknown } = {
   confirmTotp: uncovered,
   dropTotp: uncovered,
   setRecoveryCodes: uncovered,
-  addPasskey: uncovered,
-  removePasskey: uncovered,
-  dropPasskeys: uncovered,
+  addPasskey: (rows, passkey, workspaceId) =>
+    add(rows, "passkeys", { ...(PASSKEYS.columns(passkey) as Columns), workspace_id: workspaceId }),
+  removePasskey: (rows, { id }) => void rows.delete(rowName("passkeys", id, "")),
+  dropPasskeys: (rows, { id }) => {
+    for (const [name, { table, columns }] of rows) {
+      if (table === "passkeys" && columns.account_id === id) rows.delete(name);
+    }
+  },
   endSession: uncovered,
   endOtherSessions: uncovered,
   forgetDevices: uncovered,
-  addSink: uncovered,
-  changeSink: uncovered,
-  removeSink: uncovered,
+  addSink: (rows, sink) => add(rows, "sinks", inForm(SINKS.columns(sink) as Columns)),
+  changeSink: (rows, { id, set: changed }) => set(rows, "sinks", id, inForm(changedColumns(changed) as Columns)),
+  removeSink: (rows, { id }) => void rows.delete(rowName("sinks", id, "")),
   issueRole: uncovered,
   addIdentity: uncovered,
   dropIdentity: uncovered,
@@ -225,5 +298,6 @@ const APPLY: { [K in Change[0]]: (rows: Rows, input: Input<K>) => unknown } = {
 function set(rows: Rows, table: ControlTable, id: string, columns: Columns, workspaceId = ""): void {
   const name = rowName(table, id, workspaceId);
   const row = rows.get(name);
-  if (row !== undefined) rows.set(name, { ...row, columns: { ...row.columns, ...complete(columns) } });
+  if (row === undefined) return;
+  rows.set(name, { ...row, columns: withDigest(table, { ...row.columns, ...complete(columns) }) });
 }
