@@ -1512,6 +1512,9 @@ def copy_once(path, target):
 def copied(path):
     """A copy of a database, opened: the evidence itself is not opened."""
     path = path.resolve()  # the log is beside the file itself, not beside a link to it
+    journal = Path(f"{path}-journal")
+    hot = journal.exists() and journal.read_bytes()[:1] not in (b"", b"\0")
+    require(not hot, "evidence_unreadable", "a rollback journal (-journal) is beside it, so that opening it changes it")
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch, "evidence.db")
         for attempt in range(20):

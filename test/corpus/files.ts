@@ -70,6 +70,12 @@ export function attacksOn(made: Everything): Attack[] {
         truncateSync(database, Math.floor(readFileSync(database).length / 8192) * 4096);
       }),
       attack("emptied", `the file of ${name}`, "refused", (directory) => truncateSync(filesOf(directory, id).database)),
+      attack("a journal added", `beside the file of ${name}`, 2, (directory) => {
+        writeFileSync(`${filesOf(directory, id).database}-journal`, Buffer.from("d9d505f920a163d7", "hex"));
+      }),
+      attack("garbage added", `a journal that is none, beside the file of ${name}`, 0, (directory) => {
+        writeFileSync(`${filesOf(directory, id).database}-journal`, Buffer.alloc(600));
+      }),
       attack("garbage added", `the log of ${name}`, 0, (directory) => {
         writeFileSync(`${filesOf(directory, id).database}-wal`, Buffer.alloc(8192, 7));
       }),

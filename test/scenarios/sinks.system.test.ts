@@ -6,6 +6,7 @@ import { type Scene, scenarios } from "../support/scenario.ts";
 
 const ID = expect.stringMatching(/^snk_[0-9a-z]{26}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+const HASH = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 const TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -74,6 +75,8 @@ scenarios(
         include_details: false,
         enabled: false,
         start: "now",
+        created_at: TIME,
+        settings_digest: HASH,
       }),
     },
     {
@@ -103,7 +106,12 @@ scenarios(
       status: 200,
       appends: ["- sink.change ok"],
       body: { format: "ocsf", filter: {} },
-      details: ({ made }) => ({ sink_id: made.id, changed: ["format", "token"], format: "ocsf" }),
+      details: ({ made }) => ({
+        sink_id: made.id,
+        changed: ["format", "token"],
+        format: "ocsf",
+        settings_digest: HASH,
+      }),
       check: (_, { text }) => expect(text).not.toContain("hec-confidential"),
     },
     {
@@ -120,7 +128,7 @@ scenarios(
       request: (scene) => ({ method: "POST", path: at(scene, "/rotate"), headers: { traceparent: TRACEPARENT } }),
       status: 200,
       appends: ["- sink.rotate ok"],
-      details: ({ made }) => ({ sink_id: made.id, old_keys_until: TIME, trace: TRACEPARENT }),
+      details: ({ made }) => ({ sink_id: made.id, old_keys_until: TIME, settings_digest: HASH, trace: TRACEPARENT }),
       check: ({ made }, { json }) => expect(json.secret).not.toBe(made.secret),
     },
     {

@@ -39,10 +39,26 @@ export interface EvidenceFile extends Disposable {
 export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
   try {
     // The log is beside the file itself, not beside a link to it.
-    return await held(realpathSync(path), path);
+    const file = realpathSync(path);
+    if (hasHotJournal(file)) throw new Failure("evidence_unreadable", `${path} ${IS_ROLLED_BACK}`);
+    return await held(file, path);
   } catch (error) {
     if (systemCode(error) === undefined) throw error;
     throw new Failure("evidence_unreadable", `Cannot read ${path}: ${systemReason(error)}.`, { cause: error });
+  }
+}
+
+const IS_ROLLED_BACK =
+  "has a rollback journal (-journal) beside it, so that opening it changes it: a process ended in the middle of a change, or somebody put the journal there. Open the directory with governd, and verify it then.";
+
+/** Whether SQLite would roll a file back when it opens it: the header of a journal begins with another byte than 0. */
+function hasHotJournal(file: string): boolean {
+  const first = Buffer.alloc(1);
+  try {
+    return withFile(`${file}-journal`, "r", (journal) => readSync(journal, first, 0, 1, 0)) === 1 && first[0] !== 0;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return false;
+    throw error;
   }
 }
 
