@@ -78,7 +78,8 @@ function isTorn(text: string, start: number, end: number): boolean {
   return false;
 }
 
-const isAlphanumeric = (text: string, at: number): boolean => at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string);
+const isAlphanumeric = (text: string, at: number): boolean =>
+  at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string) && !UNSPACED.test(text[at] as string);
 
 /** Whether a lower-case letter after the word makes it a longer word. A plural is still the word. */
 export function continues(text: string, at: number): boolean {
@@ -95,7 +96,8 @@ function beginsWithin(text: string, start: number): boolean {
   if (start === 0) return false;
   const before = text.charCodeAt(start - 1);
   if (before < 0x80 && !isLetter(before)) return false;
-  if (!LETTER.test(text[start - 1] as string)) return false;
+  const char = text[start - 1] as string;
+  if (!LETTER.test(char) || UNSPACED.test(char)) return false;
   // "OTCToken", "driverLicense": a capital begins a part of its own.
   if (!isUpper(text.charCodeAt(start))) return true;
   return isUpper(before) && !isLowerLetter(text, start + 1);
@@ -105,5 +107,5 @@ function isLowerLetter(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code < 0x80) return isLower(code);
   const char = text[at];
-  return char !== undefined && LETTER.test(char) && char === char.toLowerCase();
+  return char !== undefined && LETTER.test(char) && char === char.toLowerCase() && !UNSPACED.test(char);
 }

@@ -9,7 +9,7 @@ const MAIL_UNITS = 40;
 
 /** `creds: mika / Raufaser_19`. */
 const USER_AND_PASSWORD =
-  /(?:\s[\p{L}\d'’.-]{1,20}){0,4}?\s{0,2}(?:[:=–—→-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}(?:[\p{L}\d.:-]{4,64}(?:\s\/\s|,\s))?[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/|\s\|\s)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?])/uy;
+  /(?:\s[\p{L}\d'’.-]{1,20}){0,4}?(?:\s{0,2}(?:[:=–—→-]{1,2}>?|are|is|sind|sont|son|são|sono|to)\s{1,2}|\s\()(?:[\p{L}\d.:-]{4,64}(?:\s\/\s|,\s))?[\p{L}\d._@-]{2,40}(?:\s\/\s|:|\/|\s\|\s)([^\s/|,;:"'<>(){}[\]]{6,64})(?![^\s,.;!?)])/uy;
 
 /** "sunny-side-up", which a network's key may be. */
 const NETWORK_KEY = /^[a-z]+(?:[-_.][a-z\d]+)+$|^[a-z]{8,}\d+$/;

@@ -24,7 +24,7 @@ const END = String.raw`(?=${OTHER_QUOTE}(?:[ \t]{0,2}(?:[.,;!?)\n。，、！？
 /** What ties a value to a name: a colon, a word for "is". */
 const TIE = String.raw`(?:${FILLER}{0,5}?[ \t]{0,2}(?:[:：=][ \t]{0,3}|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?))`;
 const WORD_SAID = new RegExp(
-  String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([A-Za-z][A-Za-z\d]*(?:[_.-][A-Za-z\d]+)*)${END}`,
+  String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([\p{Script=Latin}][\p{Script=Latin}\d]*(?:[_.-][\p{Script=Latin}\d]+)*!?)${END}`,
   "uy",
 );
 const LONGEST_WORD = 40;
@@ -36,7 +36,7 @@ const LONGER_THAN_STATES = 13;
 const NOT_LATIN = /[^\P{L}\p{Script=Latin}]/u;
 const NETWORK =
   /wi-?fi|wlan|wireless|hotspot|network|netzwerk|réseau|\bred\b|\brede\b|\brete\b|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|sít[iě]|rețe|δίκτυο|сет[иь]|мереж|вай-?фа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat/iu;
-const REACH_BEFORE = 48;
+const REACH_BEFORE = 64;
 const REACH = 64;
 /** What is said of a password, and what programs call one. */
 const STATE_ENDING =
@@ -50,8 +50,11 @@ const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECR
 /** Returns what stands for a password behind its name, where a word would say nothing else; for a key, of a network. */
 export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   spend(CHECK_UNITS);
-  if (kind === "key") return NETWORK.test(text.slice(start, end + REACH)) ? wordBehind(text, start, end) : null;
-  return wordBehind(text, start, end) ?? numberBehind(text, start, end) ?? groupsBehind(text, end);
+  if (kind === "key") {
+    const isOfNetwork = NETWORK.test(text.slice(Math.max(0, start - REACH), end + REACH));
+    return isOfNetwork ? wordBehind(text, start, end) : groupsBehind(text, end, SEED_GROUPS);
+  }
+  return wordBehind(text, start, end) ?? numberBehind(text, start, end) ?? groupsBehind(text, end, APP_GROUPS);
 }
 
 function wordBehind(text: string, start: number, end: number): Place | null {
@@ -78,6 +81,8 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
   const isOfWords = /^[a-z]+(?:_[a-z\d]+)+$/.test(word);
   // In a sentence of another script no word is Latin but a name.
   if (NOT_LATIN.test(name)) return /^[a-z]/.test(word) && (!isAdjacent || /[a-z]{8}|[_\d]/.test(word));
+  if (/[a-z][A-Z]|.!$/.test(word) && NETWORK.test(before + tie))
+    return word.length >= SHORTEST_NETWORK_WORD && !isAdjacent;
   if (!/^[a-z]/.test(word)) return false;
   if (!NETWORK.test(before + tie)) return isOfWords && !isAdjacent && !/[=]/.test(tie);
   if (word.length < SHORTEST_NETWORK_WORD) return false;
@@ -106,16 +111,20 @@ function numberBehind(text: string, start: number, end: number): Place | null {
   return { start: last - number.length, end: last };
 }
 
-const GROUPS = new RegExp(
-  String.raw`(?:${TIE}|[ \t]{1,2})["']?([a-z]{4}(?:[ -][a-z]{4}){3})(?![\p{L}\d-]|[ ]\p{L})`,
-  "uy",
-);
-/** A word of four letters without a vowel is none. */
-const NO_WORD = /(?:^|[ -])[^aeiouy -]{4}(?![a-z])/;
+const groups = (group: string, more: string): RegExp =>
+  new RegExp(
+    String.raw`(?:${TIE}|[ \t]{1,2})["']?(${group}(?:[ -]${group}){${more}})(?![\p{L}\d-]|[ ][\p{L}\d])`,
+    "uy",
+  );
+const APP_GROUPS = groups("[a-z]{4}", "3");
+/** Base32, as the secrets of one-time passwords are shown (RFC 4648 section 6). */
+const SEED_GROUPS = groups("[A-Z2-7]{4}", "3,15");
+/** A group of four letters without a vowel, or with a digit, is no word. */
+const NO_WORD = /(?:^|[ -])(?:[^aeiouy -]{4}(?![a-z])|(?=[A-Z]*\d)[A-Z\d]{4})/;
 
-/** `qkzv hwtn xbud pmlo`: the groups of a password that was made for one program. */
-function groupsBehind(text: string, end: number): Place | null {
-  const groups = matchAt(GROUPS, text, end)?.[1];
-  if (groups === undefined || !NO_WORD.test(groups)) return null;
-  return { start: GROUPS.lastIndex - groups.length, end: GROUPS.lastIndex };
+/** `qkzv hwtn xbud pmlo`, `JBSW Y3DP EHPK 3PXP`: the groups of a password that was made for one program. */
+function groupsBehind(text: string, end: number, pattern: RegExp): Place | null {
+  const found = matchAt(pattern, text, end)?.[1];
+  if (found === undefined || !NO_WORD.test(found)) return null;
+  return { start: pattern.lastIndex - found.length, end: pattern.lastIndex };
 }

@@ -16,7 +16,7 @@ const REACH = 72;
 const REACH_AROUND = 72;
 const REACH_BEFORE = 64;
 
-const COPULA = anyOf(SENTENCE_WORDS.copulas);
+const COPULA = anyOf([...SENTENCE_WORDS.copulas, "to", "on"]);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
 const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
 const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
@@ -27,7 +27,7 @@ const TIED = new RegExp(
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|${COPULA}(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
+  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
   "uy",
 );
 
