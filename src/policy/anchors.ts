@@ -18,7 +18,7 @@ import { accountSecret, lockedSecret, mailAndPassword, typedSecret, unlockingSec
 import { jsonWebToken, privateKeyBlock, puttyKey, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
-import { passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/file.ts";
+import { namedSession, passwordHash, pgpassLine, sessionCookie, stringData } from "./secrets/file.ts";
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
 import { recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
@@ -90,6 +90,9 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
         (word) => ({ word, check: passwordHash }),
       ),
       ...["cookie", "cookies"].map((word) => ({ word, check: asWord(word, sessionCookie) })),
+      ...["jsessionid", "phpsessid", "asp.net_sessionid", "connect.sid", "sessionid", "laravel_session", "cfid"].map(
+        (word) => ({ word, check: namedSession }),
+      ),
       { word: "stringdata", check: stringData },
       { word: "key", check: bareKey },
       { word: "kind: secret", check: manifestSecret },

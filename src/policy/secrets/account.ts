@@ -14,6 +14,17 @@ const USER_AND_PASSWORD =
 /** "sunny-side-up", which a network's key may be. */
 const NETWORK_KEY = /^[a-z]+(?:[-_.][a-z\d]+)+$|^[a-z]{8,}\d+$/;
 
+const PAIR_BEHIND = /:?\s{1,2}["'“„«]?[\p{L}\d._@-]{2,40}["'”“»]?\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?=[\s.,;!?)]|$)/uy;
+
+/** "Anmeldung Hannah / Sommer-07": user and password behind the word. */
+function pairBehind(text: string, end: number): Place | null {
+  const written = matchAt(PAIR_BEHIND, text, end)?.[1];
+  const password = written?.replace(/[.?!]$/, "");
+  if (written === undefined || password === undefined || !looksChosen(password)) return null;
+  const at = PAIR_BEHIND.lastIndex - written.length;
+  return { start: at, end: at + password.length };
+}
+
 const LONGEST_PAIR = 88;
 const PAIR_IN_FRONT =
   /(?<![^\s"'(])[\p{L}\d._@-]{2,40}\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?:\s[\p{L}.'’-]{1,20}){0,4}\s$/u;
@@ -37,7 +48,7 @@ export function accountSecret(text: string, start: number, end: number): Hit | n
   const isOfNetwork = /^(?:wi-?fi|wlan|ssid|eduroam)$/i.test(text.slice(start, end));
   if (paired !== undefined && (mayBeOne(paired) || (isOfNetwork && NETWORK_KEY.test(paired))))
     return hitOf("generic_credential", USER_AND_PASSWORD.lastIndex - paired.length, USER_AND_PASSWORD.lastIndex);
-  const said = saidSecret(text, start, end, "account") ?? pairInFront(text, start);
+  const said = saidSecret(text, start, end, "account") ?? pairBehind(text, end) ?? pairInFront(text, start);
   return said && hitOf("generic_credential", said.start, said.end);
 }
 
@@ -75,7 +86,7 @@ const CHECK_UNITS = 10;
 const MOST_TYPED = 72;
 
 const LISTED_MAIL =
-  /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
+  /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t]|[ \t](?:with|mit|avec|con|com|met|med|z|s|с|з|με|és|and|und|et|y|e)[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
 
 /** `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. What is not tied by a colon must look the part. */
 export const mailAndPassword: Check = (text, _start, end) => {
@@ -84,7 +95,7 @@ export const mailAndPassword: Check = (text, _start, end) => {
   if (match === null) return null;
   const [, tie = "", written = ""] = match;
   const password = written.replace(/[.,;)]+$/, "");
-  if (/[;|]/.test(tie) ? !looksChosen(password) : !mayBeOne(password)) return null;
+  if (/[;|]|^\s\p{L}/u.test(tie) ? !looksChosen(password) : !mayBeOne(password)) return null;
   const at = LISTED_MAIL.lastIndex - written.length;
   return hitOf("generic_credential", at, at + password.length);
 };

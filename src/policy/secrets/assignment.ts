@@ -112,6 +112,8 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
       ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\", copula: false }
       : null;
   }
+  const typeset = typesetAt(text, at, link);
+  if (typeset !== null) return typeset;
   // Behind an operator that ends the line stands the next setting.
   if (link === "assigned" && /=\s*\n\s*$/.test(text.slice(Math.max(0, at - 8), at))) return null;
   const start = skip(LIST_OPEN, text, at);
@@ -128,6 +130,32 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   while (end > start && /[.,;:?\\]/.test(text[end - 1] as string)) end--;
   return end > start ? { start, end, link, quoted: false, copula: false } : null;
 }
+
+/** What closes the quotes of print. */
+const CLOSERS: Readonly<Record<string, RegExp>> = {
+  "“": /[”“]/,
+  "„": /[“”]/,
+  "«": /»/,
+  "»": /«/,
+  "‘": /’/,
+  "‚": /[‘’]/,
+  "「": /」/,
+  "『": /』/,
+};
+
+/** The text between quotes of print, within a line. */
+function typesetAt(text: string, at: number, link: Link): Assigned | null {
+  const closer = CLOSERS[text[at] ?? ""];
+  if (closer === undefined) return null;
+  const quoted = text.slice(at + 1, at + 1 + LONGEST_TYPESET);
+  const length = quoted.search(closer);
+  const said = quoted.slice(0, Math.max(0, length));
+  const value = said.trim();
+  if (value === "" || said.includes("\n")) return null;
+  const start = at + 1 + said.indexOf(value);
+  return { start, end: start + value.length, link, quoted: true, copula: false };
+}
+const LONGEST_TYPESET = 80;
 
 /** Between the name and its operator, as in "the password for the staging box is". */
 const MOST_FILLERS = 7;

@@ -49,6 +49,16 @@ export const sessionCookie: Check = (text, _start, end) => {
   return hitOf("generic_credential", COOKIE.lastIndex - value.length, COOKIE.lastIndex);
 };
 
+const SESSION = /=([A-Za-z0-9%._!-]{16,200})/y;
+
+/** `JSESSIONID=…`: the cookie itself, by the name that a server's software gives it. */
+export const namedSession: Check = (text, _start, end) => {
+  spend(CHECK_UNITS);
+  const value = matchAt(SESSION, text, end)?.[1];
+  if (value === undefined || isPlaceholder(value) || !looksRandom(decoded(value).slice(0, LONGEST_JUDGED))) return null;
+  return hitOf("generic_credential", SESSION.lastIndex - value.length, SESSION.lastIndex);
+};
+
 const decoded = (value: string): string => value.replace(/^s%3A/i, "");
 
 const STRING_MEMBER = /\n[ \t]{1,12}["']?([\w.-]{1,64})["']?:[ \t]{1,4}(?:[|>]-?\s{1,16})?["']?([^\s"'#{}]{6,200})/g;

@@ -34,6 +34,9 @@ const NEAR_COPULA = new RegExp(
   `(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.copulas)})(?:\\s[\\p{L}\\p{M}'’-]{1,16}){1,3},?\\s["'\`“”„«»‘’「『]{0,2}$`,
   "iu",
 );
+/** Behind the value, in languages whose verbs stand there: "…に変えました", "… yaptım". */
+const JOINT_BEHIND =
+  /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla)|कर (?:दि|ली)|रख (?:दि|ली))/u;
 /** The first words of an answer: "Try …", "I think it was …". */
 const ANSWER = /[?？؟；]["'”»]?\s{1,2}["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
@@ -186,6 +189,7 @@ export function saidSecret(
       quoted ||
       ANSWER.test(gap) ||
       BLANK.test(gap) ||
+      JOINT_BEHIND.test(text.slice(last, last + LONGEST_JOINT)) ||
       (kind === "key" ? OF_API.test(gap) : looksChosen(token) && NEAR_COPULA.test(gap));
     if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
       continue;
