@@ -1524,19 +1524,20 @@ def copied(path):
         else:
             raise Undetermined("evidence_unreadable", "the file is written to so often that no consistent copy could be made: try again")
         if target.stat().st_size > 0:  # SQLite overlooks the header of a database whose log holds another one
-            with opened(target, "immutable=1") as db:
+            with opened(target, "immutable=1", any_size=log_header(target) is not None) as db:
                 db.execute("PRAGMA schema_version")
         with opened(target) as db:
             yield db
 
 
 @contextlib.contextmanager
-def opened(target, access="mode=ro"):
-    """A private copy, opened so that nothing writes to it."""
+def opened(target, access="mode=ro", any_size=False):
+    """A private copy, opened so that nothing writes to it. `any_size`: its header may count pages that the file lacks."""
     db = sqlite3.connect(f"{Path(target).as_uri()}?{access}", uri=True)
     db.text_factory = lambda text: text.decode(errors="surrogateescape")
     try:
-        db.execute("PRAGMA schema_version")  # fails where the header counts pages that the file lacks, which is let pass below
+        if not any_size:
+            db.execute("PRAGMA schema_version")  # fails where the header counts pages that the file lacks, which is let pass below
         db.execute("PRAGMA writable_schema = ON")  # to read also a schema that SQLite does not accept
         yield db
     except sqlite3.Error as error:
@@ -3107,7 +3108,10 @@ def read_backup_time(manifest):
     """When a backup began to be made; None for a directory that is none."""
     if not manifest.exists():
         return None
-    said = load_json(manifest.read_bytes().decode())
+    try:
+        said = load_json(manifest.read_bytes().decode())
+    except (OSError, ValueError, RecursionError, Problem):
+        said = None
     good = isinstance(said, dict) and said.get("format") == "governd.backup/1" and is_time(said.get("created_at"))
     require(good, "evidence_unreadable", "manifest.json does not say when the backup was made")
     return said["created_at"]

@@ -86,8 +86,10 @@ export class Judge implements AsyncDisposable {
     const { form, kind, to, exit, codes } = tampering;
     this.#seen.set(`${form} ${kind} ${to}`, tampering);
     const [ours, theirs] = await this.exits(path, words, both);
-    const third = await this.#thirdHolds(path, words);
-    const agree = (theirs ?? ours).code === ours.code && (third ?? ours.code === 0) === (ours.code === 0);
+    const third = await this.#thirdCode(path, words);
+    const thirdAgrees =
+      third === null || (form === "receipt" ? third === ours.code : (third === 0) === (ours.code === 0));
+    const agree = (theirs ?? ours).code === ours.code && thirdAgrees;
     const sameCodes = theirs === null || form !== "control" || isSame(codesOf(theirs.codes), codesOf(ours.codes));
     const fits =
       (exit === "refused" ? ours.code !== 0 : ours.code === exit) &&
@@ -106,7 +108,7 @@ export class Judge implements AsyncDisposable {
     const said = ({ code, codes }: { code: number; codes: string[] }) => `${code} ${codesOf(codes)}`;
     const isSame = ALL_SAID ? theirs && said(ours) === said(theirs) : ours.code === theirs?.code;
     const agree = theirs === null || (isSame && theirs.code !== CRASHED);
-    const passes = ours.code === 0 || theirs?.code === 0 || (await this.#thirdHolds(path, words)) === true;
+    const passes = ours.code === 0 || theirs?.code === 0 || (await this.#thirdCode(path, words)) === 0;
     return { passes, wrong: agree ? null : [form, to, said(ours), said(theirs), ours.out, theirs.out] };
   }
 
@@ -122,10 +124,10 @@ export class Judge implements AsyncDisposable {
     return HAS_GO ? await this.#third.run(path, words) : null;
   }
 
-  /** Whether the third program accepts what was tampered with; null when it was not asked. */
-  async #thirdHolds(path: string, words: Words): Promise<boolean | null> {
+  /** The exit code of the third program for what was tampered with; null when it was not asked. */
+  async #thirdCode(path: string, words: Words): Promise<number | null> {
     const said = path === this.#paper ? await this.third(path, words) : null;
-    return said && said.code === 0;
+    return said?.code ?? null;
   }
 
   /** A crash of the second program has a code that no program returns. */

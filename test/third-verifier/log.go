@@ -27,6 +27,15 @@ func must(is bool, form string, words ...any) {
 	}
 }
 
+// What a form that evidence must not have is: of an export it contradicts the evidence, of a receipt nothing is established.
+var formCode = 1
+
+func formed(is bool, form string, words ...any) {
+	if !is {
+		panic(failure{formCode, fmt.Sprintf(form, words...)})
+	}
+}
+
 // An event, as bytes and as what they say.
 type event struct {
 	members   object
@@ -75,23 +84,25 @@ var forms = []struct {
 
 func form(text string) *regexp.Regexp { return regexp.MustCompile(`^` + text + `$`) }
 
+var saltForm = form(`[0-9a-f]{32}`)
+
 var erasable = form(`data\.(write|read|read_full|list|query|search|delete|delete_prefix)`)
 
 // bareEvent reads an event that is shown as its 14 members alone.
 func bareEvent(value any, workspace string) *event {
 	members, _ := value.(object)
-	must(len(members) == len(forms), "an event does not have its 14 members")
+	formed(len(members) == len(forms), "an event does not have its 14 members")
 	separator, text := "{", ""
 	for _, member := range forms {
 		value, has := members[member.name]
 		written, err := canonical(value)
-		must(has && err == nil && member.form.MatchString(written), "%s of an event has another form", member.name)
+		formed(has && err == nil && member.form.MatchString(written), "%s of an event has another form", member.name)
 		text += separator + `"` + member.name + `":` + written
 		separator = ","
 	}
 	text += "}"
 	at, err := time.Parse(timeForm, members["timestamp"].(string))
-	must(err == nil, "an event has no time")
+	formed(err == nil, "an event has no time")
 	must(members["workspace_id"] == workspace, "an event is of another workspace")
 	return &event{
 		members: members, bytes: text, hash: tlog.RecordHash([]byte(text)), time: at, agent: members["agent_id"],
@@ -109,31 +120,41 @@ func shownEvent(value any, workspace string) *event {
 	}
 	for _, name := range []string{"details", "details_salt", "hash"} {
 		_, has := shown[name]
-		must(has, "an event lacks its %s", name)
+		formed(has, "an event lacks its %s", name)
 		delete(members, name)
 	}
 	one := bareEvent(members, workspace)
-	must(shown["hash"] == hex.EncodeToString(one.hash[:]), "event %d has another hash", one.seq)
+	stated, isText := shown["hash"].(string)
+	formed(isText, "the hash of event %d has another form", one.seq)
+	must(stated == hex.EncodeToString(one.hash[:]), "event %d has another hash", one.seq)
 	if shown["details"] == nil {
-		must(shown["details_salt"] == nil, "event %d has a salt without details", one.seq)
+		one.checkNoSalt(shown["details_salt"])
 	} else {
 		text, err := canonical(shown["details"])
-		must(err == nil, "the details of event %d are not canonical: %v", one.seq, err)
+		formed(err == nil, "the details of event %d are not canonical: %v", one.seq, err)
 		one.setDetails(shown["details"], text, shown["details_salt"])
 	}
 	one.checkGenesis()
 	return one
 }
 
+// checkNoSalt checks what stands beside details that were erased.
+func (e *event) checkNoSalt(salt any) {
+	text, _ := salt.(string)
+	formed(salt == nil || saltForm.MatchString(text), "the salt of event %d has another form", e.seq)
+	must(salt == nil, "event %d has a salt without details", e.seq)
+}
+
 func (e *event) setDetails(details any, text string, salt any) {
-	asText, _ := salt.(string)
-	bytes, err := hex.DecodeString(asText)
-	must(err == nil && form(`[0-9a-f]{32}`).MatchString(asText), "event %d has no salt", e.seq)
-	sum := sha256.Sum256(append(bytes, text...))
-	must(hex.EncodeToString(sum[:]) == e.members["details_commitment"], "event %d has other details", e.seq)
 	is := false
 	e.details, is = details.(object)
-	must(is, "the details of event %d are no object", e.seq)
+	formed(is, "the details of event %d are no object", e.seq)
+	must(salt != nil, "event %d has details without a salt", e.seq)
+	asText, _ := salt.(string)
+	bytes, err := hex.DecodeString(asText)
+	formed(err == nil && saltForm.MatchString(asText), "event %d has no salt", e.seq)
+	sum := sha256.Sum256(append(bytes, text...))
+	must(hex.EncodeToString(sum[:]) == e.members["details_commitment"], "event %d has other details", e.seq)
 }
 
 func (e *event) checkGenesis() {
@@ -160,12 +181,12 @@ func (e *event) isAct(operation string) bool {
 
 func numberIn(members object, name string) int64 {
 	text, is := members[name].(json.Number)
-	must(is, "%s is no number", name)
+	formed(is, "%s is no number", name)
 	// 1.0 and 1e0 are the number 1, however they are written.
 	written, err := numberOf(text)
-	must(err == nil && form(integer).MatchString(written), "%s is no integer from 0 on", name)
+	formed(err == nil && form(integer).MatchString(written), "%s is no integer from 0 on", name)
 	number, err := strconv.ParseInt(written, 10, 64)
-	must(err == nil && number <= maxNumber, "%s is too large", name)
+	formed(err == nil && number <= maxNumber, "%s is too large", name)
 	return number
 }
 

@@ -37,7 +37,9 @@ func verify(asked request) (found failure) {
 		undetermined("%v", err)
 	}
 	open := failure{}
+	formCode = 1
 	if bytes.HasPrefix(content, []byte("c2sp.org/tlog-proof@v1\n")) {
+		formCode = 2
 		open = verifyReceipt(string(content), asked)
 	} else {
 		open = verifyExport(content, asked)

@@ -11,25 +11,28 @@ import (
 func verifyReceipt(text string, asked request) failure {
 	proof, note, found := strings.Cut(text, "\n\n")
 	lines := strings.Split(proof, "\n")
-	must(found && len(lines) >= 3, "the receipt has another form")
+	formed(found && len(lines) >= 3, "the receipt has another form")
 	encoded := strings.TrimPrefix(lines[1], "extra ")
 	extra, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	must(encoded != lines[1] && err == nil, "the receipt has no extra data")
+	formed(encoded != lines[1] && err == nil && !strings.Contains(encoded, "\r"), "the receipt has no extra data")
 	value, err := parse(extra)
-	must(err == nil, "extra is not JSON: %v", err)
-	said, _ := value.(object)
-	keysValue, hasKeys := said["keys"]
+	formed(err == nil, "extra is not JSON: %v", err)
+	said, is := value.(object)
+	formed(is, "extra is no object")
+	keysValue := said["keys"]
+	hasKeys := keysValue != nil
 	delete(said, "keys")
 
 	event := eventOf(said)
 	workspace := event.members["workspace_id"].(string)
 	event.checkGenesis()
 	must(event.details != nil || erasable.MatchString(event.operation), "the details of event %d are missing", event.seq)
+	formed(form("index "+integer).MatchString(lines[2]) && len(lines[2]) < 23, "the receipt has no index")
 	must(lines[2] == "index "+string(mustCanonical(event.members["seq"])), "the receipt has the index of another event")
 	path := make([]tlog.Hash, len(lines)-3)
 	for at, line := range lines[3:] {
 		hash, err := tlog.ParseHash(line)
-		must(err == nil && hash.String() == line, "a line of the proof is no hash")
+		formed(err == nil && hash.String() == line, "a line of the proof is no hash")
 		path[at] = hash
 	}
 	by := readSeal(note, workspace)
@@ -45,21 +48,21 @@ func eventOf(said object) *event {
 		workspace, _ := said["workspace_id"].(string)
 		return shownEvent(said, workspace)
 	}
-	must(hasExactly(said, "leaf", "details", "details_salt"), "extra has other members")
+	formed(hasExactly(said, "leaf", "details", "details_salt"), "extra has other members")
 	leaf, _ := said["leaf"].(string)
 	value, err := parse([]byte(leaf))
 	members, _ := value.(object)
-	must(err == nil && members != nil, "the leaf is no event")
+	formed(err == nil && members != nil, "the leaf is no event")
 	workspace, _ := members["workspace_id"].(string)
 	event := bareEvent(members, workspace)
-	must(event.bytes == leaf, "the leaf is not canonical")
+	formed(event.bytes == leaf, "the leaf is not canonical")
 	if said["details"] == nil {
-		must(said["details_salt"] == nil, "there is a salt without details")
+		event.checkNoSalt(said["details_salt"])
 		return event
 	}
 	text, _ := said["details"].(string)
 	details, err := parse([]byte(text))
-	must(err == nil && mustCanonical(details) == text, "the details are not canonical")
+	formed(err == nil && mustCanonical(details) == text, "the details are not canonical")
 	event.setDetails(details, text, said["details_salt"])
 	return event
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -42,15 +43,27 @@ func readOrigin(text any, workspace string) origin {
 	return is
 }
 
+var (
+	control   = regexp.MustCompile(`[\x00-\x1f]`)
+	signature = regexp.MustCompile(`^— [^ ]+ ([A-Za-z0-9+/=]+)$`)
+)
+
 func readSeal(value any, workspace string) *seal {
 	text, _ := value.(string)
 	lines := strings.Split(text, "\n")
-	must(len(lines) > 5 && lines[3] == "" && lines[len(lines)-1] == "", "a seal has another form")
-	must(form(integer).MatchString(lines[1]), "a seal has no size")
+	formed(len(lines) > 5 && lines[3] == "" && lines[len(lines)-1] == "", "a seal has another form")
+	formed(form(integer).MatchString(lines[1]), "a seal has no size")
 	size, err := strconv.ParseInt(lines[1], 10, 64)
-	must(err == nil && size > 0 && size <= maxNumber, "a seal has no size")
+	formed(err == nil && size > 0 && size <= maxNumber, "a seal has no size")
 	root, err := tlog.ParseHash(lines[2])
-	must(err == nil && root.String() == lines[2], "a seal has no root")
+	formed(err == nil && root.String() == lines[2], "a seal has no root")
+	formed(!control.MatchString(strings.ReplaceAll(text, "\n", "")), "a seal has control characters")
+	for _, line := range lines[4 : len(lines)-1] {
+		parts := signature.FindStringSubmatch(line)
+		formed(parts != nil, "a signature of a seal has another form")
+		_, err := base64.StdEncoding.Strict().DecodeString(parts[1])
+		formed(err == nil, "a signature of a seal is not base64")
+	}
 	return &seal{text, readOrigin(lines[0], workspace), size, root}
 }
 
@@ -98,6 +111,8 @@ func fingerprint(key [32]byte) string {
 
 // readKeys follows the way from a log's first key to the present one. Returns all of them.
 func readKeys(value any, workspace string) [][32]byte {
+	defer func(before int) { formCode = before }(formCode)
+	formCode = 1
 	list, _ := value.([]any)
 	must(len(list) > 1, "keys is no list of keys")
 	var keys [][32]byte
