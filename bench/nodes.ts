@@ -159,23 +159,24 @@ async function measureSpread(server: LibsqlServer): Promise<void> {
     const ask = asking((nodes[at % nodes.length] as Daemon).server, key);
     for (let agent = 0; agent < AGENTS; agent++) await succeed(ask("PUT", `/v1/config/bench-${agent}`, { policies }));
   }
-  for (const { url } of nodes) await write(url, keys, 1, clients, WARM_UP_SECONDS);
-  for (let round = 0; round < rounds; round++) {
-    const alone = await write(first.url, keys.slice(0, 1), 1);
-    const spread = await Promise.all(
-      nodes.map(({ url }, at) =>
-        write(
-          url,
-          keys.filter((_, key) => key % nodes.length === at),
-          1,
-          Math.ceil(clients / nodes.length),
-        ),
-      ),
+  const keysOn = (at: number) => keys.filter((_, key) => key % nodes.length === at);
+  const spread = (size: number, lasting?: number) =>
+    Promise.all(
+      nodes.map(({ url }, at) => {
+        const amount = Math.ceil(clientsOf(size, keys) / nodes.length);
+        return write(url, keysOn(at), size, amount, lasting);
+      }),
     );
-    const together = spread.reduce((sum, { perSecond }) => sum + perSecond, 0);
-    note("1 workspace on 1 node: writes per second", alone.perSecond);
-    note(`${many} workspaces on 3 nodes: writes per second`, together);
-    note(`${many} workspaces on 3 nodes / 1 workspace on 1 node`, together / alone.perSecond);
+  for (const size of [1, BATCH]) await spread(size, WARM_UP_SECONDS);
+  for (let round = 0; round < rounds; round++) {
+    for (const size of [1, BATCH]) {
+      const kind = size === 1 ? "single writes" : `batches of ${size}`;
+      const alone = await write(first.url, [first.apiKey], size, clientsOf(size, [first.apiKey]));
+      const together = (await spread(size)).reduce((sum, { perSecond }) => sum + perSecond, 0);
+      note(`1 workspace on 1 node, ${kind}: writes per second`, alone.perSecond);
+      note(`${many} workspaces on 3 nodes, ${kind}: writes per second`, together);
+      note(`${many} workspaces on 3 nodes / 1 workspace on 1 node, ${kind}`, together / alone.perSecond);
+    }
   }
 }
 
