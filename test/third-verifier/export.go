@@ -47,7 +47,8 @@ func verifyExport(content []byte, asked request) failure {
 	if errors.Is(err, errTwice) && bytes.Contains(line, []byte(`"type":"header"`)) {
 		undetermined("the first line cannot be read: %v", err)
 	}
-	if header, is := first.(object); is && header["type"] != nil {
+	header, is := first.(object)
+	if _, hasType := header["type"]; is && hasType {
 		x.readLines(header, rest)
 	} else {
 		x.readObject(content)
