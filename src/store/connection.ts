@@ -8,7 +8,7 @@
 import { statSync } from "node:fs";
 import Database from "libsql";
 import { type Checkpointed, checkpointInSteps, identityOf, proveCopies } from "./checkpoint.ts";
-import { isLogEmpty, keepOpen, noteClosed } from "./closing.ts";
+import { isLogEmpty, letGo } from "./closing.ts";
 import { CannotOpen, isDriverError, sqliteCode } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
@@ -234,24 +234,24 @@ export class Connection implements Transaction, Disposable {
   }
 
   get inTransaction(): boolean {
-    return this.driver.inTransaction;
+    return this.driver.open && this.driver.inTransaction; // Of one that is closed, the driver would abort the process.
   }
 
   /**
    * Closes the file. Its write-ahead log is copied back and emptied first, so that a closed database is one file, unless
    * another process has the right to do this: the driver itself leaves its log behind while statements live, and has no
-   * way to end them.
+   * way to end them. Does nothing when it is closed.
    */
   close(): void {
+    if (!this.driver.open) return;
     let leavesLog = true;
     try {
       leavesLog = this.#leavesLog();
     } finally {
-      if (leavesLog)
-        keepOpen([this.driver, ...this.#statements.values()], this.own?.isDisowned ? null : (this.file?.path ?? null));
+      const closed = { driver: this.driver, statements: Array.from(this.#statements.values(), (one) => one.statement) };
       this.#statements.clear();
       this.driver.close();
-      noteClosed();
+      letGo(closed, leavesLog ? { path: this.own?.isDisowned ? null : (this.file?.path ?? null) } : null);
     }
   }
 
