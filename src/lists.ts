@@ -81,7 +81,7 @@ export function listBody<N extends ListOperation>(
   return textOfItems('{"data":[', items, end);
 }
 
-/** Returns the members of an object as they stand behind others in a JSON text. */
+/** Returns the members of an object as they follow others in a JSON text. */
 function membersOf(members: JsonObject): string {
   const text = JSON.stringify(members).slice(1, -1);
   return text === "" ? "" : `,${text}`;

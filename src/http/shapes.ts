@@ -18,7 +18,7 @@ const NAME = Symbol("component");
 
 const components = new Map<string, TSchema>();
 
-/** Names a schema: wherever it stands, the API's documents refer to a component of this name. */
+/** Names a schema: wherever it is used, the API's documents refer to a component of this name. */
 export function component<S extends TSchema>(name: string, schema: S): S {
   if (components.has(name)) throw new Error(`two API components are called ${name}`);
   components.set(name, schema);

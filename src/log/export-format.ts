@@ -1,6 +1,6 @@
 /**
  * The formats of exports: governd.audit-export/2, and the older governd.audit-export/1, which is still read.
- * docs/audit-format.md specifies both. Events stand in an export as the API shows them (present.ts), with what is needed
+ * docs/audit-format.md specifies both. An export holds events as the API shows them (present.ts), with what is needed
  * to verify them away from the database.
  */
 

@@ -56,7 +56,7 @@ const HeaderSchema = only({
   proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
   keys: Type.Optional(KeyChainSchema),
   restores: Type.Optional(RestoresSchema),
-  // In json it stands beside the header's members.
+  // In json it is beside the header's members.
   erasures: Type.Optional(ErasuresSchema),
 });
 

@@ -6,7 +6,7 @@ export class JsonTextError extends Error {
   override readonly name: string = "JsonTextError";
 }
 
-/** A member name that stands twice in one object. */
+/** A member name that appears twice in one object. */
 export class RepeatedMember extends JsonTextError {
   override readonly name = "RepeatedMember";
 

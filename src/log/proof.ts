@@ -1,6 +1,6 @@
 /**
- * Proofs over the tree (RFC 6962, 2.1.1 and 2.1.2; RFC 9162, 2.1.3 and 2.1.4): that a leaf stands in
- * it, that one tree is the beginning of another, and that a run of leaves stands in it.
+ * Proofs over the tree (RFC 6962, 2.1.1 and 2.1.2; RFC 9162, 2.1.3 and 2.1.4): that a leaf is in
+ * it, that one tree is the beginning of another, and that a run of leaves is in it.
  * Making one reads O(log n) rows of hashes through a {@link TileReader}.
  */
 import {

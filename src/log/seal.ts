@@ -74,7 +74,7 @@ interface Origin {
   epoch: number;
 }
 
-/** Takes an origin apart. Epochs count from 1, and only the later ones stand in the origin. */
+/** Takes an origin apart. Epochs count from 1, and only the later ones are in the origin. */
 export function parseOrigin(origin: string): Origin {
   const parts = /^(.*)\/([2-9]|[1-9][0-9]{1,14})$/.exec(origin);
   const base = parts?.[1] ?? origin;

@@ -6,7 +6,7 @@ import { isInIdentifier } from "./text/identifier.ts";
 export interface Anchor {
   word: string;
   check: Check;
-  /** The anchor is meant letter for letter: a prefix of a token. */
+  /** The text must match letter for letter, not folded: a prefix of a token. */
   exact?: boolean;
 }
 
@@ -43,8 +43,8 @@ export function asName(word: string, whole: boolean, check: Check): Check {
 }
 
 /**
- * Runs `check` except where the word is part of something else. That is never asked of a word that is written without
- * spaces around it. A word that is a piece of a random identifier, which few are, names nothing.
+ * Runs `check` except where the word is part of something else. Words of scripts without spaces are exempt. A word
+ * inside a random identifier names nothing.
  */
 function where(word: string, isPart: (text: string, start: number, end: number) => boolean, check: Check): Check {
   if (UNSPACED.test(word)) return check;

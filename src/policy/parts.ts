@@ -2,7 +2,7 @@
 import type { JsonValue } from "../json.ts";
 
 const FEWEST_PARTS = 3;
-/** So many single characters say something. */
+/** Fewer single characters are not joined: they say nothing. */
 const FEWEST_CHARACTERS = 8;
 /** A longer item is a text of its own. */
 const LONGEST_PART = 8;

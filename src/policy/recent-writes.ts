@@ -2,12 +2,12 @@
 
 /** The time in which writes are counted, ms. */
 export const WINDOW_MS = 60_000;
-/** So many times that are over are dropped at once. */
+/** How many times that are over are dropped together. */
 const DROPPED_AT_ONCE = 1_024;
 
 /**
- * The times of the writes of the last minute, ascending. It never changes: a transaction that is undone goes back to the
- * one before. Each shares its list with those that it was made from, of which only the newest is added to.
+ * The times of the writes of the last minute, ascending. Immutable, so a transaction that is rolled back keeps the
+ * list that it had. A list and those made from it share one array; only the newest appends to it.
  */
 export class RecentWrites {
   /** @param times ascending, at least all of the last minute */
@@ -17,7 +17,7 @@ export class RecentWrites {
     private readonly to = times.length,
   ) {}
 
-  /** Returns these and one more. */
+  /** Returns these times and one more. */
   and(nowMs: number): RecentWrites {
     const { times, to } = this;
     // The clock was set back: times in the future would count until they are over.
@@ -30,7 +30,7 @@ export class RecentWrites {
     return new RecentWrites(times, from, to + 1);
   }
 
-  /** Returns after how many ms there are fewer than `most`; 0 when there are. */
+  /** Returns after how many ms there are fewer than `most`; 0 when there already are. */
   waitMs(most: number, nowMs: number): number {
     const last = this.to - most;
     if (last < this.from || this.#isAhead(nowMs)) return 0;

@@ -56,7 +56,7 @@ const SORTED_BY = {
 
 type Sorted = CheckpointSorting & { page: Page };
 
-/** Returns the position of a checkpoint in a list: its event, behind which stands what the list is sorted by. */
+/** Returns the position of a checkpoint in a list: its event, followed by what the list is sorted by. */
 export const positionOf = (checkpoint: Checkpoint, { sort }: CheckpointSorting): number | string =>
   sort === undefined ? checkpoint.eventSeq : `${checkpoint.eventSeq} ${SORTED_BY[sort].of(checkpoint)}`;
 

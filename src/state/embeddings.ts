@@ -126,7 +126,7 @@ const packed = (vectors: readonly Float32Array[]): Uint8Array =>
   Buffer.concat(vectors.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength)));
 
 function unpacked(bytes: Uint8Array, dimensions: number): Float32Array[] {
-  // Copied, since the driver's bytes may stand anywhere.
+  // Copied, since the driver's bytes may be at any address.
   const { buffer } = Uint8Array.from(bytes);
   const size = dimensions * Float32Array.BYTES_PER_ELEMENT;
   const count = Math.floor(buffer.byteLength / size);

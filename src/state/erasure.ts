@@ -1,6 +1,6 @@
 /**
  * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of them out of the
- * details of its events. The events themselves stand, and so do chains and tree.
+ * details of its events. The events themselves stay, and so do chains and tree.
  */
 import type { SeqRange } from "../log/effects.ts";
 import { EVENT_NAMES, eventFacts } from "../operations.ts";
@@ -80,7 +80,7 @@ export async function erase(tx: Transaction, agent: AgentState, agentId: string,
   return { entries, versions, events };
 }
 
-/** How the key, or the beginning of a key with the prefix, stands in a JSON text. */
+/** How the key, or the beginning of a key with the prefix, is written in a JSON text. */
 const textOf = (target: ErasureTarget): string =>
   "key" in target ? JSON.stringify(target.key) : JSON.stringify(target.prefix).slice(0, -1);
 
@@ -102,7 +102,7 @@ const EVENTS_AT_ONCE = 2_000;
 
 /**
  * Yields conditions, each about the next events of a chain: those whose details name the key, or a key with the prefix;
- * the list of operations says which operations have such details. What was requested before the agent began stands among
+ * the list of operations says which operations have such details. What was requested before the agent began is among
  * the workspace's own events, with the agent in its details.
  */
 async function* eventsAbout(

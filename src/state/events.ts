@@ -40,7 +40,7 @@ export async function seqOfSinkCreation(reader: Reader, id: string): Promise<num
   return await reader.value<number>(sql, [id]);
 }
 
-/** Where an event stands: in the log, and in which chain. */
+/** Where an event is: in the log, and in which chain. */
 export async function findPosition(reader: Reader, id: string) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
   const row = await reader.get<[number, string | null, number]>(sql, [id]);
@@ -134,7 +134,7 @@ const NONE = -1;
  * whenever the file may differ from its memory.
  */
 export class Versions {
-  /** The position of the event whose id stands at the same index of `#ids`. Empty until the first question. */
+  /** The position of the event whose id is at the same index of `#ids`. Empty until the first question. */
   #seqs: number[] = [];
   #ids: string[] = [];
 

@@ -1,6 +1,6 @@
 /**
  * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the tiles of the tree.
- * Kept are the events that something else stands on: each chain's first and last one before the position, every event
+ * Kept are the events that something else rests on: each chain's first and last one before the position, every event
  * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, each agent's
  * newest suspension or resumption, and the declared restores. The event of a pruning binds what is kept.
  */

@@ -1,7 +1,7 @@
 /**
- * Pages of the trail, the newest or the oldest events first, of one chain or of the whole log. What an index answers is asked of it; for the rest
- * the events are looked through part by part. A query that takes too long returns what it found so far, and where it
- * stands: no index is made for filters that few people use, since every write would pay for it.
+ * Pages of the trail, the newest or the oldest events first, of one chain or of the whole log. An index serves the filters
+ * that have one; for the others the events are read part by part. A query that takes too long returns what it found so far,
+ * and where it got to: no index is made for filters that few people use, since every write would pay for it.
  */
 import { showTime } from "../ids.ts";
 import { type PresentedEvent, presentEventJson } from "../log/present.ts";
@@ -222,7 +222,7 @@ function times({ startMs, endMs }: TimeWindow): Conditions {
 }
 
 /**
- * Conditions that every event of a filter meets, and few others: both texts are canonical JSON, so a member stands there
+ * Conditions that every event of a filter meets, and few others: both texts are canonical JSON, so a member appears there
  * in one way only. Looking for that costs much less than reading the JSON.
  */
 function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): Conditions {

@@ -1,5 +1,5 @@
 /**
- * How a group of replies travels between threads: as text. A JSON body stands in it as it will be sent, behind one
+ * How a group of replies travels between threads: as text. It holds a JSON body as it will be sent, behind one
  * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON. The pieces of
  * a long body go ahead, each in a text of its own.
  */

@@ -29,7 +29,7 @@ type Complete = (reply: Reply | Rejection) => void;
 interface Waiting {
   id: number;
   text: string;
-  /** Lists of its parts that do not stand in the text, as JSON. */
+  /** Lists of its parts that are not in the text, as JSON. */
   ahead: readonly string[];
   /** The length of all that, UTF-16 units. */
   characters: number;

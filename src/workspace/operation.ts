@@ -58,7 +58,7 @@ export interface Context {
 
 /** What happened, as the audit trail will hold it, and the answer. */
 export interface Outcome<A extends Answer = WholeAnswer> {
-  /** The agent in whose chain the event stands; null for the workspace's own events. */
+  /** The agent in whose chain the event is; null for the workspace's own events. */
   agent: AgentState | null;
   result: AuditResult;
   details: JsonObject;

@@ -39,7 +39,7 @@ export function filterDetails(filter: TrailFilter): JsonObject {
     ...Object.fromEntries(
       Object.entries(lists).flatMap(([name, list]) => (list === undefined ? [] : [[name, [...list]]])),
     ),
-    // One result stands by itself, as it was always recorded.
+    // A single result is no list, as it was always recorded.
     ...(result === undefined ? {} : { result: more.length === 0 ? result : [result, ...more] }),
     ...(unnamed.length === 0 ? {} : { filtered_by: unnamed }),
   };

@@ -43,7 +43,7 @@ export function strictObject(text: string): JsonObject {
   return value;
 }
 
-/** Returns a JSON value that stands in a body in `depth` arrays and objects. @throws {JsonProblem} */
+/** Returns a JSON value that is in a body in `depth` arrays and objects. @throws {JsonProblem} */
 export function strictValue(text: string, depth: number): JsonValue {
   const value = parse(text);
   requireStrict(text, value, depth);

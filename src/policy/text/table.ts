@@ -9,7 +9,7 @@ const SEPARATORS = ",;|\t";
 const LONGEST_HEADER = 320;
 const LONGEST_LINE = 480;
 const LONGEST_NAME = 40;
-/** So many rows are read, which is enough to know what a column holds. */
+/** The number of rows that are read to know what a column holds. */
 const MOST_ROWS = 3;
 /** The line below the header of a table in Markdown. */
 const RULE = /^[\s|:+=-]+$/;

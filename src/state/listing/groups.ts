@@ -1,4 +1,4 @@
-/** Folders of keys: groups by what stands before the first delimiter after a prefix. */
+/** Folders of keys: groups by what is before the first delimiter after a prefix. */
 import { invalid } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
@@ -15,7 +15,7 @@ interface Group {
 /** The most groups of one list, since every page carries all of them. */
 const MAX_GROUPS = 10_000;
 
-/** Where the first delimiter stands after the prefix; 0 without one. Its parameters: prefix length, delimiter. */
+/** Where the first delimiter is after the prefix; 0 without one. Its parameters: prefix length, delimiter. */
 const PLACE = "instr(substr(key, 1 + ?), ?)";
 
 /** That a key is in no group. A key that ends with its first delimiter is in none. Nothing without a delimiter. */

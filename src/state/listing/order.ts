@@ -2,7 +2,7 @@
 import type { Sorting } from "../../operation-facts.ts";
 import { BEHIND_ALL_KEYS } from "../entries.ts";
 
-/** Where an entry stands in an order: its key, or the time and the position in the log of its last write. */
+/** Where an entry is in an order: its key, or the time and the position in the log of its last write. */
 export type Position = readonly [key: string] | readonly [updatedAt: number, writtenSeq: number];
 
 export interface Order {

@@ -10,7 +10,7 @@ import { rowsByKey } from "./keys.ts";
 import { type Order, orderBy, type Position } from "./order.ts";
 import { type ListMoment, partsOf, type Where } from "./parts.ts";
 
-/** An entry, and where it stands in the order of the list. */
+/** An entry, and where it is in the order of the list. */
 export interface Place {
   id: number;
   position: Position;

@@ -28,7 +28,7 @@ export interface ListedEntry {
   version: string;
 }
 
-/** An entry, or null in place of one that changed while the list was made; and where it stands. */
+/** An entry, or null in place of one that changed while the list was made; and where it is. */
 interface Listed {
   entry: ListedEntry | null;
   position: Position;

@@ -59,7 +59,7 @@ export interface VerifierOptions {
   marks?: readonly number[];
   /** Called with every well-formed event, and its details unless they are erased or not genuine. */
   onEvent?: (event: AuditEventBody, details: string | null) => void;
-  /** Called instead of `onEvent` for events that the fast path accepted, with the text that they stand in. */
+  /** Called instead of `onEvent` for events that the fast path accepted, with the text that they are in. */
   onAccepted?: (accepted: Accepted, text: Bytes) => void;
   /** Called with every full tile of the tree. */
   onTile?: OnTile;

@@ -1,6 +1,6 @@
 /**
  * The epochs of a log: the origin that is in force at each size of its tree, and the seals over lost events that its
- * restores name. Keys and restores are noted in order of seq; of a window, those that it holds.
+ * restores name. Keys and restores are noted in order of seq; of a window, only those inside it.
  */
 import { type DeclaredRestore, epochProblem, isNamedLost } from "../../log/restores.ts";
 import { parseOrigin, type Seal } from "../../log/seal.ts";
@@ -56,7 +56,7 @@ export class Epochs {
     return problem;
   }
 
-  /** Forgets keys and restores, because all restores follow. Kept seals that one of them named stay taken. */
+  /** Forgets keys and restores: the caller notes all restores of the log next. Seals that were taken stay so. */
   forgetRestores(): void {
     this.#epochs = [{ from: 0, origin: null }];
     this.#restores.length = 0;
@@ -74,7 +74,7 @@ export class Epochs {
     return whole || own.base !== expected.base || own.epoch < expected.epoch;
   }
 
-  /** Takes a kept seal of another epoch that a restore names as one over lost events. False when none names it. */
+  /** Takes a kept seal of another epoch that a restore names as one over lost events. Returns false when none does. */
   takeLost(seal: Seal, whole: boolean): boolean {
     const found = this.isForeign(seal, whole) && this.#restores.find(({ restore }) => isNamedLost(restore, seal));
     if (found) this.#lost.push({ seal, seq: found.restore.seq });
@@ -102,8 +102,8 @@ export class Epochs {
 
   /**
    * Returns why a kept seal that the log does not continue may be rolled back: it reaches over a declared restore, which
-   * does not name it. Null when it reaches over none after event `after`. Which restore it was the seal does not tell:
-   * the first that it can have been.
+   * does not name it. Returns null when it reaches over none after event `after`. The seal does not tell which restore it
+   * was, so the message names the first possible one.
    */
   whyRolledBack({ origin, size }: Seal, after: number): string | null {
     const over = this.#restores.find(

@@ -93,7 +93,7 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
 }
 
 /** The digest of what a row holds, hex; null when its key has none. */
-// The hashed text is put together from the columns as they stand, so each byte of them counts.
+// The hashed text is put together from the columns as they are, so each byte of them counts.
 const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
   orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
 

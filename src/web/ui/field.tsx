@@ -18,7 +18,7 @@ interface FormProps {
   /** The text of the button. */
   submit: string;
   kind?: "plain" | "primary" | "danger";
-  /** Where the form stands, which decides where its button does. */
+  /** Where the form is, which decides where its button is. */
   at?: keyof typeof FORM_CLASSES;
   disabled?: boolean;
   /** What went wrong after `onSubmit`. */

@@ -177,7 +177,7 @@ interface SectionProps {
   title: string;
   children: ComponentChildren;
   actions?: ComponentChildren;
-  /** The least height, so that what stands below does not move when this is loaded: a length of CSS. */
+  /** The least height, so that what is below does not move when this is loaded: a length of CSS. */
   height?: string;
 }
 

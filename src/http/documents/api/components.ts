@@ -17,7 +17,7 @@ export interface OperationParts {
   responses: Record<string, JsonObject>;
 }
 
-/** Where something stands that may stand elsewhere as well. */
+/** Where something is that may be elsewhere as well. */
 interface Place {
   /** What a component of it is called. */
   name: string;

@@ -39,7 +39,7 @@ export class Accepted {
   timeMs = 0;
   /** Whether details and salt are erased. */
   erased = false;
-  /** Where its hash, its link, its commitment, its salt in hex, and its details stand. */
+  /** Where its hash, its link, its commitment, its salt in hex, and its details are. */
   hashAt = 0;
   linkAt = 0;
   commitmentAt = 0;
@@ -48,7 +48,7 @@ export class Accepted {
   detailsEnd = 0;
   /** Whether the details have characters beyond ASCII. */
   foreign = false;
-  /** Where its canonical text stands. */
+  /** Where its canonical text is. */
   start = 0;
   end = 0;
 }
@@ -223,7 +223,7 @@ function moveToFront(shapes: Shape[], index: number): void {
 
 const QUOTE = 0x22;
 
-/** The hash of the agent's id that stands at `at`, in quotes; of the workspace itself for anything else. */
+/** The hash of the agent's id that is at `at`, in quotes; of the workspace itself for anything else. */
 export function agentHashAt(text: Uint8Array, at: number, limit: number): number {
   if (text[at] !== QUOTE) return hashOfBytes(text, at, at);
   let end = at + 1;

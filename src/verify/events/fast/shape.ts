@@ -17,7 +17,7 @@ export const TIME_CHARS = 24;
 const SHAPED = ["actor", "agent_id", "blocked_by", "config_version", "operation", "result", "workspace_id"] as const;
 type Shaped = Pick<AuditEventBody, (typeof SHAPED)[number]>;
 
-/** Pieces of text that stand between the parts that differ from event to event. */
+/** Pieces of text between the parts that differ from event to event. */
 class Pieces {
   readonly bytes: Bytes;
   readonly starts: readonly number[];
@@ -119,7 +119,7 @@ const ID_FORM = new Uint8Array(256);
 for (const character of "0123456789abcdefghjkmnpqrstvwxyz") ID_FORM[character.charCodeAt(0)] = 1;
 const SEVEN = 0x37;
 
-/** Whether 26 characters of TypeID's base32 stand at `at`. */
+/** Whether 26 characters of TypeID's base32 are at `at`. */
 export function isTypeId(text: Uint8Array, at: number): boolean {
   let good = (text[at] as number) <= SEVEN ? 1 : 0;
   for (let index = 0; index < ID_CHARS; index++) good &= ID_FORM[text[at + index] as number] as number;
@@ -128,7 +128,7 @@ export function isTypeId(text: Uint8Array, at: number): boolean {
 
 const ZERO = 0x30;
 const COLON = 0x3a;
-/** Where parts of a time stand: 2026-01-02T03:04:05.678Z. */
+/** Where the parts of a time are: 2026-01-02T03:04:05.678Z. */
 const DATE_CHARS = 11;
 
 /** Recognizes times of a day that is known to exist. */
@@ -142,7 +142,7 @@ export class TimeForm {
     this.#dayMs = Date.parse(`${timestamp.slice(0, DATE_CHARS)}00:00:00.000Z`);
   }
 
-  /** The time that stands at `at` and {@link fits}, ms since the Unix epoch. */
+  /** The time that is at `at` and {@link fits}, ms since the Unix epoch. */
   ms({ u8 }: Bytes, at: number): number {
     const two = (place: number): number =>
       ((u8[at + place] as number) - ZERO) * 10 + (u8[at + place + 1] as number) - ZERO;
@@ -150,7 +150,7 @@ export class TimeForm {
     return this.#dayMs + seconds * 1_000 + ((u8[at + 20] as number) - ZERO) * 100 + two(21);
   }
 
-  /** Whether a time of that day stands at `at` in its form. */
+  /** Whether a time of that day is at `at` in its form. */
   fits(text: Bytes, at: number): boolean {
     const { u8 } = text;
     for (let index = 0; index < DATE_CHARS; index++) {
@@ -170,7 +170,7 @@ export class TimeForm {
   }
 }
 
-/** Whether two digits below `limit` stand at `at`. */
+/** Whether two digits below `limit` are at `at`. */
 function isNumber(text: Uint8Array, at: number, limit: number): boolean {
   const [tens, ones] = [text[at] as number, text[at + 1] as number];
   return isDigit(tens) && isDigit(ones) && (tens - ZERO) * 10 + ones - ZERO < limit;

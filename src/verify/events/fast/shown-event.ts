@@ -75,7 +75,7 @@ export function takeShown(
   return false;
 }
 
-/** Notes where details and hashes stand, which follow the time; false when they are not in form. */
+/** Notes where details and hashes are, which follow the time; false when they are not in form. */
 function findRest({ accepted, scan }: KnownChains, text: Bytes, at: number, end: number): boolean {
   const detailsAt = endOf(DETAILS, text, at);
   if (detailsAt === UNSURE) return false;

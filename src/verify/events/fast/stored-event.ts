@@ -56,7 +56,7 @@ export function takeStored(known: KnownChains, text: Bytes, start: number, end: 
   return false;
 }
 
-/** Notes where the parts of an event of a shape stand. Returns the end of its canonical text, or UNSURE. */
+/** Notes where the parts of an event of a shape are. Returns the end of its canonical text, or UNSURE. */
 function findParts(
   { accepted, scan, time }: KnownChains,
   text: Bytes,

@@ -177,7 +177,7 @@ export class PresentVersions {
     this.#numbers[NUMBERS * slot + FOLLOWED] = count;
   }
 
-  /** Keeps the digest that stands at `at` of a text, of the write `seq`. */
+  /** Keeps the digest that is at `at` of a text, of the write `seq`. */
   setDigest(slot: number, seq: number, text: Bytes, at: number): void {
     copy(this.#digests, slot * HASH_CHARS, text, at, HASH_CHARS);
     this.#digestSeqs[slot] = seq;

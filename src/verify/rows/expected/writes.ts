@@ -44,10 +44,10 @@ const KEY_END = Bytes.of('","value_digest":"');
 /** Characters after {@link KEY_END}: the digest and the end of the object. */
 const REST = 66;
 
-/** Whether a piece stands at `at` of a text. */
+/** Whether a piece is at `at` of a text. */
 const has = (text: Bytes, at: number, piece: Bytes): boolean => same(text, at, piece, 0, piece.u8.length);
 
-/** Where the parts of a write's details of the usual form stand: with a key in ASCII, and no member but those that prove. */
+/** Where the parts of a write's details of the usual form are: with a key in ASCII, and no member but those that prove. */
 export class UsualDetails {
   keyAt = 0;
   keyEnd = 0;

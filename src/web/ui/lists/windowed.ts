@@ -2,7 +2,7 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Lists of so many rows are shown whole. */
+/** The most rows of a list that is shown whole. */
 const WHOLE = 60;
 
 /** Rows that are kept above and below those in sight. */
