@@ -9,7 +9,7 @@ import { statSync } from "node:fs";
 import { nextTurn } from "../timer.ts";
 
 /** A closed connection of the driver, and all statements that were prepared on it. */
-export interface Closed {
+interface Closed {
   driver: object;
   statements: readonly object[];
 }
