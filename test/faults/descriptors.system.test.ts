@@ -4,6 +4,7 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
+import { residentMiB } from "../../bench/processes.ts";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
@@ -76,15 +77,20 @@ const LOW = effort({ usual: 500, long: 1_024 });
 const startLow = (root: string, words: readonly string[]): Promise<RunningDaemon> =>
   startGovernd(root, words, { program: ["/bin/sh", "-c", `ulimit -n ${LOW}; exec "$@"`, "sh", ...GOVERND] });
 
-/** Looks often at how many files a process has open, until it is disposed of. */
-function watchDescriptors(pid: number): Disposable & { most: number } {
-  const count = () => readdirSync(`/proc/${pid}/fd`).length;
-  const watch = { most: count(), [Symbol.dispose]: () => clearInterval(timer) };
-  const timer = setInterval(() => {
-    watch.most = Math.max(watch.most, count());
-  }, 10);
+/** Looks often at how many files a process has open, and at its resident memory, until it is disposed of. */
+function watchProcess(pid: number): Disposable & { mostFiles: number; mostMiB: number } {
+  const watch = { mostFiles: 0, mostMiB: 0, [Symbol.dispose]: () => clearInterval(timer) };
+  const look = () => {
+    watch.mostFiles = Math.max(watch.mostFiles, readdirSync(`/proc/${pid}/fd`).length);
+    watch.mostMiB = Math.max(watch.mostMiB, residentMiB(pid));
+  };
+  look();
+  const timer = setInterval(look, 10);
   return watch;
 }
+
+/** Resident memory that a daemon stays below, however many workspaces are used and sealed in turn, MiB. */
+const MOST_MIB = 400;
 
 /** Requests of one workspace: it is written, and read by the thread that writes and by a reader thread. */
 async function useWorkspace(daemon: RunningDaemon, apiKey: string): Promise<number[]> {
@@ -121,7 +127,7 @@ test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
   async (threads) => {
     using from = await FilledDirectory.make(effort({ usual: 24, long: 3_000 }));
     await using daemon = await startLow(from.data.root, ["--seal-interval", "2s", "--threads", threads]);
-    using watch = watchDescriptors(daemon.pid);
+    using watch = watchProcess(daemon.pid);
     const statuses = new Map<number, number>();
     for (let round = 0; round < 2; round++) {
       await byClients(16, from.keys, async (apiKey) => {
@@ -134,11 +140,13 @@ test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
       expect([exported.status, await exported.text()]).toEqual([200, expect.stringContaining("data.write")]);
     }
     await eventually("everything is sealed", () => readdirSync(from.data.seals).length >= from.ids.length);
+    watch[Symbol.dispose](); // a process that has ended has no memory to look at
     await daemon.stop();
     expect([...statuses.keys()]).toEqual([200]);
     expect(daemon.said()).toContain("the limit of open files is low");
     expect(daemon.said()).not.toMatch(/is down|unexpected failure/);
-    expect(watch.most).toBeLessThan(LOW);
+    expect(watch.mostFiles).toBeLessThan(LOW);
+    expect(watch.mostMiB).toBeLessThan(MOST_MIB);
   },
 );
 
