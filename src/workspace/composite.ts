@@ -6,6 +6,7 @@ import { type LongText, wholeText } from "../long-text.ts";
 import type { CompositeName } from "../operations.ts";
 import { Problem, within } from "../problem.ts";
 import type { AgentState } from "../state/agents.ts";
+import { after, type MaybePromise } from "../store/transaction.ts";
 import type { Answer, PartResult, Reply, Retry } from "./contract.ts";
 import type { Job, Preparation } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
@@ -64,7 +65,8 @@ export function performComposite(
           undo();
           return preparation.failure;
         }
-        const problem = await run.perform(index, preparation.prepared);
+        const performed = run.perform(index, preparation.prepared);
+        const problem = performed instanceof Promise ? await performed : performed;
         if (problem === null) continue;
         undo();
         return await run.recordAlone(problem);
@@ -94,17 +96,18 @@ class Run {
   }
 
   /** Performs a part. Returns what was decided when the answer to it is a problem: then nothing is recorded. */
-  async perform(index: number, prepared: unknown): Promise<Decided | null> {
+  perform(index: number, prepared: unknown): MaybePromise<Decided | null> {
     const { recorder } = this.around;
     const job = this.job.parts[index] as Job;
     const context = recorder.contextOf(job);
-    const outcome = await recorder.decide(job, context, prepared);
-    if (outcome === null) return null;
-    const decided = { index, job, context, outcome };
-    if (outcome.answer.kind === "problem") return decided;
-    if (this.job.atomic && isRefusal(outcome)) this.#refused.push(decided);
-    else await this.#record(decided);
-    return null;
+    return after(recorder.decide(job, context, prepared), (outcome) => {
+      if (outcome === null) return null;
+      const decided = { index, job, context, outcome };
+      if (outcome.answer.kind === "problem") return decided;
+      if (!this.job.atomic || !isRefusal(outcome)) return after(this.#record(decided), () => null);
+      this.#refused.push(decided);
+      return null;
+    });
   }
 
   /** Ends the operation. Returns the reply to it. */
@@ -145,11 +148,12 @@ class Run {
     return { ...(this.#replies[index] as Reply), parts: this.#results() };
   }
 
-  async #record({ index, job, context, outcome }: Decided): Promise<void> {
-    const reply = await this.around.recorder.record(job, context, outcome);
-    this.#replies[index] = reply;
-    this.#characters += reply.answer.kind === "json" ? wholeText(reply.answer.body).length : 0;
-    if (this.#characters > MAX_ANSWER) throw new Problem("invalid_request", TOO_LONG);
+  #record({ index, job, context, outcome }: Decided): MaybePromise<void> {
+    return after(this.around.recorder.record(job, context, outcome), (reply) => {
+      this.#replies[index] = reply;
+      this.#characters += reply.answer.kind === "json" ? wholeText(reply.answer.body).length : 0;
+      if (this.#characters > MAX_ANSWER) throw new Problem("invalid_request", TOO_LONG);
+    });
   }
 
   /** What was decided, for the log and the agent as they are now. */

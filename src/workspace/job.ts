@@ -1,7 +1,7 @@
 /** An operation on its way through the writer. */
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
-import type { Reader } from "../store/transaction.ts";
+import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Answer, Principal, Reply, Retry, Via, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
@@ -32,7 +32,7 @@ export interface Job<Prepared = unknown> {
   /** Returns what is done right before it in the same transaction, if it is run. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
   /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
-  run(reader: Reader, context: Context, prepared?: Prepared): Promise<Outcome<Answer> | null>;
+  run(reader: Reader, context: Context, prepared?: Prepared): MaybePromise<Outcome<Answer> | null>;
 }
 
 /** What a job's `prepare` returned, or the job's result when it threw. */

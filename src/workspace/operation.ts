@@ -26,7 +26,7 @@ import type { StoredSeal } from "../state/seals.ts";
 import type { QueryEmbedder } from "../state/search.ts";
 import type { SearchIndexes } from "../state/search-indexes.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Reader } from "../store/transaction.ts";
+import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Answer, Principal } from "./contract.ts";
 
 /** The circumstances of one operation. */
@@ -86,7 +86,7 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
   context: Context,
   input: OperationInputs[N],
   prepared?: Prepared,
-) => Promise<Outcome<AnswerOf<N>>>;
+) => MaybePromise<Outcome<AnswerOf<N>>>;
 
 /** An operation with work that needs no transaction: `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {

@@ -133,7 +133,8 @@ export class WorkspaceWriter {
       const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
-        replies.push(await this.#performOne(job, preparations[i] as Preparation));
+        const reply = this.#performOne(job, preparations[i] as Preparation);
+        replies.push(reply instanceof Promise ? await reply : reply);
       }
       return replies;
     });

@@ -9,11 +9,12 @@ import { VIEW } from "../operations.ts";
 import { showFloorVersion } from "../policy/floor.ts";
 import { Problem } from "../problem.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
-import type { AgentState } from "../state/agents.ts";
+import type { AgentChange, AgentState } from "../state/agents.ts";
 import { applyEffect } from "../state/apply.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import { rootSoFar } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
+import { after, type MaybePromise } from "../store/transaction.ts";
 import { appendEvent } from "./append.ts";
 import { type Answer, problem, type Reply, refusal, unrecorded } from "./contract.ts";
 import { type Job, JobFailed } from "./job.ts";
@@ -50,20 +51,29 @@ export class Recorder {
    * Runs a job and records what it did. `prepared`: what its `prepare` returned.
    * @throws {JobFailed} when it failed after it had written, and whatever a failing disk throws
    */
-  async perform(job: Job, prepared?: unknown): Promise<Reply> {
+  perform(job: Job, prepared?: unknown): MaybePromise<Reply> {
     const context = this.contextOf(job);
-    const writes = this.connection.writes;
+    const { writes } = this.connection;
     try {
-      const outcome = await this.decide(job, context, prepared);
-      if (outcome === null) return NOTHING_DONE;
-      const view = viewOf(job, outcome);
-      return view === null ? await this.record(job, context, outcome) : await this.#look(job, context, outcome, view);
+      const reply = after(this.decide(job, context, prepared), (outcome) => this.#recordWhole(job, context, outcome));
+      return reply instanceof Promise ? reply.catch((error) => this.#replyTo(error, job, writes)) : reply;
     } catch (error) {
-      if (isStorageFailure(error)) throw error;
-      const reply = this.failed(job, error);
-      if (this.connection.writes === writes) return reply;
-      throw new JobFailed(reply);
+      return this.#replyTo(error, job, writes);
     }
+  }
+
+  #recordWhole(job: Job, context: Context, outcome: Outcome<Answer> | null): MaybePromise<Reply> {
+    if (outcome === null) return NOTHING_DONE;
+    const view = viewOf(job, outcome);
+    return view === null ? this.record(job, context, outcome) : this.#look(job, context, outcome, view);
+  }
+
+  /** `writes`: those of the connection before the job. @throws as {@link perform} does */
+  #replyTo(error: unknown, job: Job, writes: number): Reply {
+    if (isStorageFailure(error)) throw error;
+    const reply = this.failed(job, error);
+    if (this.connection.writes === writes) return reply;
+    throw new JobFailed(reply);
   }
 
   /** Records what a person looks at, once for all that belongs to it. */
@@ -77,7 +87,7 @@ export class Recorder {
   }
 
   /** Runs a job, which changes nothing. Returns what is to happen; null for nothing. */
-  decide(job: Job, context: Context, prepared?: unknown): Promise<Outcome<Answer> | null> {
+  decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome<Answer> | null> {
     return job.run(this.connection, context, prepared);
   }
 
@@ -111,18 +121,26 @@ export class Recorder {
   }
 
   /** Applies the effect of a job, and appends its event. */
-  async record(job: Job, context: Context, outcome: Outcome<Answer>): Promise<Reply> {
+  record(job: Job, context: Context, outcome: Outcome<Answer>): MaybePromise<Reply> {
     const { effect } = outcome;
     if (effect.kind !== effectKind(job.operation, outcome.result)) {
       throw new Error(`${job.operation} came with the effect ${effect.kind}`);
     }
-    // What is there at once is not awaited: each turn of the queue of microtasks costs every operation its time.
-    const known = outcome.agent ?? this.log.agents.find(null);
-    const chain = known instanceof Promise ? await known : known;
-    if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
-    const applied = applyEffect(this.connection, chain, effect, context);
-    const change = applied instanceof Promise ? await applied : applied;
-    const appending = appendEvent(this.connection, this.options.random, chain, {
+    return after(outcome.agent ?? this.log.agents.find(null), (chain) => {
+      if (chain === null) throw new DamagedWorkspace("the workspace has no genesis event");
+      const applied = applyEffect(this.connection, chain, effect, context);
+      return after(applied, (change) => this.#append(job, context, outcome, chain, change));
+    });
+  }
+
+  #append(
+    job: Job,
+    context: Context,
+    outcome: Outcome<Answer>,
+    chain: AgentState,
+    change: AgentChange | undefined,
+  ): MaybePromise<Reply> {
+    const event = {
       id: context.auditId,
       seq: context.seq,
       workspace_id: this.log.workspaceId,
@@ -132,16 +150,15 @@ export class Recorder {
       result: outcome.result,
       blocked_by: outcome.blockedBy ?? null,
       details: this.#detailsOf(job, chain, outcome),
+    };
+    return after(appendEvent(this.connection, this.options.random, chain, event), ({ agentSeq, hash }) => {
+      // Only now, when nothing of this operation can fail any more, does memory follow the file.
+      this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
+      const { kind } = outcome.effect;
+      if (kind === "erase" || kind === "prune") this.log.toScrub = true;
+      const reply = replyOf(context, outcome);
+      return outcome.sealed === true ? this.#sealBefore(context.seq + 1).then(() => reply) : reply;
     });
-    const appended = appending instanceof Promise ? await appending : appending;
-    // Only now, when nothing of this operation can fail any more, does memory follow the file.
-    this.log.advance(chain, change, appended.agentSeq, { seq: context.seq, hash: appended.hash });
-    if (outcome.sealed === true) await this.#sealBefore(context.seq + 1);
-    if (effect.kind === "erase" || effect.kind === "prune") this.log.toScrub = true;
-    const { answer, result, blockedBy } = outcome;
-    const reply: Reply = { answer, auditId: context.auditId, result };
-    if (blockedBy !== undefined) reply.blockedBy = blockedBy;
-    return reply;
   }
 
   /** The details of an event. About an agent, also about one that never began, they state the floor that was in force. */
@@ -163,4 +180,10 @@ export class Recorder {
       return null;
     }
   }
+}
+
+function replyOf({ auditId }: Context, { answer, result, blockedBy }: Outcome<Answer>): Reply {
+  const reply: Reply = { answer, auditId, result };
+  if (blockedBy !== undefined) reply.blockedBy = blockedBy;
+  return reply;
 }

@@ -155,6 +155,33 @@ test("a refused batch leaves the counts and chains in memory as they were", asyn
   expect(await problemsIn(workspace)).toEqual([]);
 });
 
+test("a read names the version of what is stored now, where a batch that was undone had the same position", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  await workspace.perform("config.update", { agentId: "a", config: { policies: { block_pii: true } } } as never);
+  const write = (value: string) => workspace.perform("data.write", { agentId: "a", key: "k", value, metadata: {} });
+  const version = async () => {
+    const { answer } = await workspace.perform("data.read", { agentId: "a", key: "k" });
+    return answer.kind === "json" ? answer.etag : answer.kind;
+  };
+  const first = await write("one");
+  expect(await version()).toBe(first.auditId as string);
+  // The second part takes a position, which is read and then used again: the refused part is recorded before it.
+  const undone = await workspace.perform(
+    "data.batch",
+    batch([get("k"), put("k", "two"), get("k"), put("x", PERSONAL)]),
+  );
+  expect(bodyOf(undone).applied).toBe(false);
+  const second = await write("three");
+  expect(await version()).toBe(second.auditId as string);
+  // So it is when a group fails as a whole.
+  const job = (key: string) => workspace.job("data.write", { agentId: "a", key, value: "v", metadata: {} }) as Job;
+  const reading = workspace.job("data.read", { agentId: "a", key: "k" }) as Job;
+  await workspace.writer.perform([job("k"), reading, workspace.failing(job("y"), new Error("late"))]);
+  const sql = "SELECT id FROM events WHERE seq = (SELECT written_seq FROM entries WHERE key = 'k' AND live_to IS NULL)";
+  expect(await version()).toBe(workspace.connection.value<string>(sql) as string);
+});
+
 test("a part that fails after it wrote: nothing of the batch happened, and the others of the group did", async () => {
   using directory = temporaryDirectory();
   using workspace = await OpenWorkspace.make(directory.path);

@@ -4,6 +4,7 @@ import { textOfItems } from "../../long-text.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import { findEntry } from "../../state/entries.ts";
+import { after } from "../../store/transaction.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
 import { deleteData, noEntry } from "./operations.ts";
 import { writeOperation } from "./write.ts";
@@ -27,8 +28,8 @@ const deleteInBatch: Operation<"data.delete"> = async (reader, context, input) =
   return outcome.result === "not_found" ? answering(outcome, none) : showingConflict(outcome);
 };
 
-const writeInBatch: typeof writeOperation.run = async (reader, context, input, prepared) =>
-  showingConflict(await writeOperation.run(reader, context, input, prepared));
+const writeInBatch: typeof writeOperation.run = (reader, context, input, prepared) =>
+  after(writeOperation.run(reader, context, input, prepared), showingConflict);
 
 /** Shows that the condition of an operation did not hold as a result of the batch. */
 function showingConflict(outcome: Outcome): Outcome {

@@ -7,6 +7,7 @@ import type { AgentState } from "../../state/agents.ts";
 import { findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import { countListed } from "../../state/listing/groups.ts";
+import { after } from "../../store/transaction.ts";
 import {
   answered,
   type Context,
@@ -24,19 +25,15 @@ import { writeOperation } from "./write.ts";
 
 const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
 
-export const readData: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
-  const sought = context.agents.find(agentId);
-  const agent = sought instanceof Promise ? await sought : sought;
-  const found = agent === null ? undefined : findEntry(reader, context, agent, key);
-  const entry = found instanceof Promise ? await found : found;
-  if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
-  return answered(
-    agent,
-    recorded("key", key, agent.policies),
-    `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`,
-    { etag: entry.version },
-  );
-};
+export const readData: Operation<"data.read"> = (reader, context, { agentId, key }) =>
+  after(context.agents.find(agentId), (agent) => {
+    if (agent === null) return noEntry(context, agent, agentId, key);
+    return after(findEntry(reader, context, agent, key), (entry) => {
+      if (entry === undefined) return noEntry(context, agent, agentId, key);
+      const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
+      return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+    });
+  });
 
 const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);

@@ -5,14 +5,14 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { decide, type Refused, type Reported } from "../../policy/decide.ts";
+import { type Allowed, decide, type Refused, type Reported } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
-import type { Reader } from "../../store/transaction.ts";
+import { after, type Reader } from "../../store/transaction.ts";
 import { admit, underBar } from "../../workspace/admission.ts";
 import { type Decided, reportedOf, stillHolds } from "../../workspace/decided.ts";
-import { answered, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
+import { answered, type Context, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 
 const STORED = "Stored.";
@@ -64,36 +64,52 @@ function expiryOf({ expiry }: Write, nowMs: number): number | null {
   throw invalid("The time in expires_at is not in the future. Send a later one, or leave it out.", "expires_at");
 }
 
-export const writeData: Operation<"data.write", ScreenedWrite> = async (reader, context, input, ahead) => {
-  const sought = context.agents.find(input.agentId);
-  const known = sought instanceof Promise ? await sought : sought;
-  const { condition } = input;
-  if (condition !== undefined) {
-    const refusal = await conflictOver(reader, context, known, { ...input, condition });
-    if (refusal !== null) return refusal;
-  }
+export const writeData: Operation<"data.write", ScreenedWrite> = (reader, context, input, ahead) =>
+  after(context.agents.find(input.agentId), (known) => {
+    const { condition } = input;
+    if (condition === undefined) return admitted(reader, context, input, known, ahead);
+    return conflictOver(reader, context, known, { ...input, condition }).then(
+      (refusal) => refusal ?? admitted(reader, context, input, known, ahead),
+    );
+  });
+
+/** Writes unless limits or policies refuse it. `known`: null for an agent that begins with this. */
+function admitted(reader: Reader, context: Context, input: Write, known: AgentState | null, ahead?: ScreenedWrite) {
   const expiresAtMs = expiryOf(input, context.nowMs);
-  const admitted = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
-  const { agent, bar } = admitted instanceof Promise ? await admitted : admitted;
-  const screened = stillHolds(ahead, agent.policies)
-    ? ahead
-    : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
-  const decision = underBar(bar, screened.decision);
-  if (!decision.allowed) return blocked(agent, input.key, decision);
-  const { content } = screened;
+  const admission = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
+  return after(admission, ({ agent, bar }) => {
+    const screened = stillHolds(ahead, agent.policies)
+      ? ahead
+      : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
+    const decision = underBar(bar, screened.decision);
+    if (!decision.allowed) return blocked(agent, input.key, decision);
+    return stored(context, agent, input, { ...screened, decision, expiresAtMs });
+  });
+}
+
+function stored(
+  { auditId }: Context,
+  agent: AgentState,
+  { key }: Write,
+  {
+    decision,
+    content,
+    expiresAtMs,
+  }: Pick<ScreenedWrite, "content"> & { decision: Allowed; expiresAtMs: number | null },
+) {
   const { value, metadata, digest } = content as NonNullable<ScreenedWrite["content"]>;
   const { found } = decision;
-  const details: JsonObject = { key: input.key, value_digest: digest };
+  const details: JsonObject = { key, value_digest: digest };
   if (expiresAtMs !== null) details.expires_at = showTime(expiresAtMs);
   if (found !== undefined) Object.assign(details, reportedOf(decision));
   const rest = found === undefined ? `"message":"${STORED}"` : JSON.stringify(answerOf(found)).slice(1, -1);
-  const effect = { kind: "put", key: input.key, digest, value, metadata, expiresAtMs } as const;
-  return answered(agent, details, `{"allowed":true,"audit_id":"${context.auditId}",${rest}}`, {
+  const effect = { kind: "put", key, digest, value, metadata, expiresAtMs } as const;
+  return answered(agent, details, `{"allowed":true,"audit_id":"${auditId}",${rest}}`, {
     result: "allowed",
-    etag: context.auditId,
+    etag: auditId,
     effect,
   });
-};
+}
 
 function blocked(agent: AgentState, key: string, { blockedBy, message, findings: found, ...rest }: Refused) {
   const findings = found as unknown as JsonObject[];
