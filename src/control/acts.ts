@@ -108,7 +108,10 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
     });
     const { pending, result, also } = await control.transaction((connection) => {
       const decision = decided(parts, place, decide);
-      if (decision.pending !== null) PENDING.insert(connection, decision.pending);
+      if (decision.pending === null) return decision;
+      // Of a process that has begun it while this one was stopped, and lost its turn.
+      if (isPending(connection, decision.pending.workspaceId)) throw unsettled();
+      PENDING.insert(connection, decision.pending);
       return decision;
     });
     if (pending === null) return { ...result, auditId: null };
@@ -231,9 +234,17 @@ async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genes
   throw unsettled();
 }
 
-/** Drops an act that was not recorded. Of a workspace that it would have created, nobody knows. */
-async function drop({ control, journal }: SettleParts, pending: Pending): Promise<void> {
+/**
+ * Drops an act that was not recorded. Of a workspace that it would have created, nobody knows. The process that began it
+ * may only be stopped, and go on later: so its event is refused from now on, and looked for once more.
+ */
+async function drop(parts: SettleParts, pending: Pending): Promise<void> {
+  const { control, journal } = parts;
   if (pending.genesis !== null) await journal.discard(pending.workspaceId);
+  else {
+    await journal.refuse(pending.workspaceId, pending.event.id);
+    if (await isRecorded(journal, pending)) return void (await finish(parts, pending));
+  }
   await control.transaction((connection) => deletePending(connection, pending));
 }
 
@@ -244,18 +255,24 @@ const unsettled = (cause?: unknown): Failure =>
     { cause },
   );
 
-/** Records the trace of an act whose event is recorded, and applies its changes. Returns what `also` returns. */
+/**
+ * Records the trace of an act whose event is recorded, and applies its changes, unless another process did so while this one
+ * was stopped. Returns what `also` returns.
+ */
 async function finish({ control, journal }: SettleParts, pending: Pending, also?: (connection: Connection) => object) {
   if (pending.event.trace !== undefined) await trace(journal, pending.event.trace);
   return control.change((connection) => {
-    applyChanges(connection, pending.changes);
-    deletePending(connection, pending);
+    if (deletePending(connection, pending)) applyChanges(connection, pending.changes);
     return also?.(connection);
   });
 }
 
-function deletePending(connection: Connection, { workspaceId }: Pending): void {
-  if (!changedOne(connection, "DELETE FROM pending_acts WHERE workspace_id = ?", [workspaceId])) {
-    throw new Error("an act was settled twice");
-  }
-}
+const isPending = (connection: Connection, workspaceId: string): boolean =>
+  connection.value("SELECT 1 FROM pending_acts WHERE workspace_id = ?", [workspaceId]) !== undefined;
+
+/** Reports whether the act was still to be settled. */
+const deletePending = (connection: Connection, { workspaceId, event }: Pending): boolean =>
+  changedOne(connection, "DELETE FROM pending_acts WHERE workspace_id = ? AND event ->> '$.id' = ?", [
+    workspaceId,
+    event.id,
+  ]);

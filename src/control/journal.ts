@@ -37,6 +37,11 @@ export interface WorkspaceJournal {
   record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
   /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
   holds(workspaceId: string, eventId: string): Promise<boolean | null>;
+  /**
+   * Has the log never take the event with this id, whoever still tries to append it. Without a server nobody can: who
+   * appends the event of an act has a lock that ends with its process.
+   */
+  refuse(workspaceId: string, eventId: string): Promise<void>;
   /** Removes the files of a workspace that nobody has used. */
   discard(workspaceId: string): Promise<void>;
 }
@@ -105,6 +110,9 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
       using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
       const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
       return hasLog ? connection.get("SELECT 1 FROM events WHERE id = ?", [eventId]) !== undefined : null;
+    },
+    async refuse(workspaceId, eventId) {
+      if (directory.server !== null) await serverOf(directory.server).refuse(workspaceId, eventId);
     },
     async discard(workspaceId) {
       if (directory.server !== null) await serverOf(directory.server).discard(workspaceId);

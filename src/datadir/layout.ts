@@ -34,6 +34,8 @@ export function dataDirectory(
     generation: join(root, "control.generation"),
     /** Held by the running daemon. */
     lock: join(root, "daemon.lock"),
+    /** How the daemon that ran last was called among the nodes of a libSQL server. */
+    node: join(root, "node.id"),
     /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
     controlLock: join(root, "control.lock"),
     /** Held by the process that decides, records and applies an act on members, invitations, keys or workspaces. */

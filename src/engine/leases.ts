@@ -81,6 +81,11 @@ export class Leases {
     return NODE + this.node;
   }
 
+  /** Ends all leases of a node that is known to have ended. */
+  async endOf(node: string): Promise<void> {
+    await this.namespace.write([query(`DELETE FROM ${TABLE} WHERE node = ?`, node)]);
+  }
+
   /** Gives up leases, so that other nodes can take them at once. */
   async giveUp(...names: string[]): Promise<void> {
     const sql = `DELETE FROM ${TABLE} WHERE node = ? AND name IN (SELECT value FROM json_each(?))`;

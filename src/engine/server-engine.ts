@@ -82,6 +82,23 @@ export class ServerEngine {
     }
   }
 
+  /**
+   * Has the log of a workspace never take the event with this id: a node that was stopped in the middle of an act may still
+   * send it. @throws {ServerUnavailable}
+   */
+  async refuse(workspaceId: string, eventId: string): Promise<void> {
+    const refused = "governd_refused";
+    const namespace = this.namespace(namespaceOf(workspaceId));
+    await namespace.write([
+      { sql: `CREATE TABLE IF NOT EXISTS ${refused} (event_id TEXT PRIMARY KEY) STRICT` },
+      {
+        sql: `CREATE TRIGGER IF NOT EXISTS ${refused}_events BEFORE INSERT ON ${LOG}
+          WHEN NEW.body ->> '$.id' IN (SELECT event_id FROM ${refused}) BEGIN SELECT RAISE(ABORT, '${refused}'); END`,
+      },
+      query(`INSERT OR IGNORE INTO ${refused} (event_id) VALUES (?)`, eventId),
+    ]);
+  }
+
   /** Makes a file of what the server has of a workspace, as it is there. A token that allows only reading is enough. */
   async pull(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<void> {
     const namespace = this.namespace(namespaceOf(workspaceId));

@@ -1,6 +1,8 @@
 /** Runs governd in a child process with its own environment. */
 import { join } from "node:path";
 import { ended } from "../ended.ts";
+import { engineEnvironment } from "../support/engine.ts";
+import { ensureServer } from "../support/own-server.ts";
 import type { Outcome } from "./governd.ts";
 
 const ROOT = join(import.meta.dir, "../..");
@@ -27,7 +29,7 @@ export async function governdProcess(words: readonly string[], options: RunOptio
   const { program = GOVERND, cwd, env = {} } = options;
   const child = Bun.spawn([...program, ...words], {
     ...(cwd ? { cwd } : {}),
-    env,
+    env: { ...engineEnvironment(words), ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -70,13 +72,14 @@ export async function startGovernd(
   options: RunOptions = {},
 ): Promise<RunningDaemon> {
   const { program = GOVERND, cwd, env = {} } = options;
+  if (!words.includes("--engine")) await ensureServer(dataDir);
   const listen = words.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   // As in this process (test/support/daemon.ts), unless the test says more about settings.
   const threads = words.includes("--threads") || words.includes("--config") ? [] : ["--threads", "1"];
   const stated = ["--data-dir", dataDir, ...listen, ...threads, "--log-format", "json", ...words];
   const child = Bun.spawn([...program, "serve", ...stated], {
     ...(cwd ? { cwd } : {}),
-    env,
+    env: { ...engineEnvironment(dataDir), ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

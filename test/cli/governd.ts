@@ -1,6 +1,7 @@
 /** Runs commands of governd in this process. Those that need one of their own are run by governd-process.ts. */
 import { run } from "../../src/cli/program.ts";
 import { filesReleased } from "../released.ts";
+import { engineEnvironment } from "../support/engine.ts";
 
 export interface Outcome {
   code: number;
@@ -25,11 +26,14 @@ export async function governd(words: readonly string[], { released = true } = {}
     said[stream] += text;
   };
   const umask = process.umask();
+  const engine = engineEnvironment(words);
+  Object.assign(process.env, engine);
   try {
     const code = await run(words, { out: say("out"), err: say("err"), interactive: false });
     return { code, ...said, json: () => JSON.parse(said.out) };
   } finally {
     process.umask(umask);
+    for (const variable of Object.keys(engine)) delete process.env[variable];
     if (released) await filesReleased();
   }
 }

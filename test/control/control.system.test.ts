@@ -34,6 +34,7 @@ const journal: WorkspaceJournal = {
     recorded.push(event);
   },
   holds: async () => false,
+  refuse: async () => {},
   async discard() {},
 };
 

@@ -1,6 +1,6 @@
 /** The evidence that every corruption starts from: a sealed data directory, its exports and receipts. */
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
 import { streamExport } from "../../src/features/audit/export.ts";
 import { verifierKey } from "../../src/log/note.ts";
@@ -104,8 +104,14 @@ async function openLife(database: string, sealFile: string, keyFile: string, id:
   return new Life(connection, new WorkspaceWriter(connection, { sealer }));
 }
 
-/** Makes the evidence. Two agents, overwritten and deleted entries, configs, checkpoints, a suspension, three seals. */
-export async function makeBase(root: string): Promise<Places> {
+/**
+ * Makes the evidence. Two agents, overwritten and deleted entries, configs, checkpoints, a suspension, three seals.
+ * @param passed has the databases in a folder be what came back from somewhere else
+ */
+export async function makeBase(
+  root: string,
+  passed: (folder: string) => Promise<void> = async () => {},
+): Promise<Places> {
   const places = placesIn(root);
   for (const path of ["data/workspaces", "data/seals", "other"]) mkdirSync(join(root, path), { recursive: true });
   const keyFile = join(root, "seal.key");
@@ -146,6 +152,7 @@ export async function makeBase(root: string): Promise<Places> {
   await other.writer.seal();
   writeFileSync(places.otherNdjson, await other.export("ndjson"));
   closeLife(other);
+  for (const database of [places.database, places.otherDatabase]) await passed(dirname(database));
   rmSync(keyFile);
   return places;
 }

@@ -7,12 +7,13 @@ import { temporaryDirectory } from "../temporary.ts";
 import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { copyBase, makeBase, type Places } from "./base.ts";
 import { CORRUPTIONS } from "./corruptions.ts";
+import { throughServer } from "./through-server.ts";
 
 const directory = temporaryDirectory();
 let base: Places;
 let second: SecondVerifier;
 beforeAll(async () => {
-  base = await makeBase(directory.join("base"));
+  base = await makeBase(directory.join("base"), throughServer);
   second = new SecondVerifier();
 }, 120_000);
 afterAll(async () => {

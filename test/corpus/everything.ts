@@ -29,6 +29,7 @@ import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { governd } from "../cli/governd.ts";
 import { filesReleased } from "../released.ts";
 import { fillControl, withParts } from "./control-base.ts";
+import { throughServer } from "./through-server.ts";
 import { Witness } from "./witness.ts";
 
 const DAY_MS = 86_400_000;
@@ -258,6 +259,7 @@ class Making implements Everything {
     this.publicKeys[key] = readFileSync(join(this.data.root, "keys", "seal.pub"), "utf8");
     const data = join(this.root, `age-${this.ages.length}`);
     cpSync(this.data.root, data, { recursive: true });
+    await throughServer(dataDirectory(data).workspaces);
     this.ages.push({ name, data, key });
   }
 

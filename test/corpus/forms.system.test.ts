@@ -13,6 +13,7 @@ import { compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places } from "./base.ts";
 import { columnsOf } from "./databases.ts";
 import { expectRight, type Form, Judge, type Tampering } from "./judge.ts";
+import { throughServer } from "./through-server.ts";
 
 setDefaultTimeout(effort({ usual: 120_000, long: 600_000 }));
 
@@ -22,7 +23,7 @@ let base: Places;
 let judge: Judge;
 beforeAll(async () => {
   mkdirSync(directory.join("base"));
-  base = await makeBase(directory.join("base"));
+  base = await makeBase(directory.join("base"), throughServer);
   judge = new Judge(directory.join("base"));
 });
 afterAll(async () => {

@@ -13,6 +13,7 @@ import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places } from "./base.ts";
+import { throughServer } from "./through-server.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -21,7 +22,7 @@ let base: Places;
 let second: SecondVerifier;
 let copies = 0;
 beforeAll(async () => {
-  base = await makeBase(directory.join("base"));
+  base = await makeBase(directory.join("base"), throughServer);
   second = new SecondVerifier();
 }, PROCESS_TEST_MS);
 afterAll(async () => {

@@ -9,6 +9,7 @@ import { governd } from "../cli/governd.ts";
 import { inMemory } from "../temporary.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 import { makeBase, type Places, tamper } from "./base.ts";
+import { throughServer } from "./through-server.ts";
 import { TIME, Witness } from "./witness.ts";
 
 const root = mkdtempSync(join(inMemory(), "governd-witnesses-"));
@@ -24,7 +25,7 @@ const at = (name: string, text: string): string => {
 
 const second = new SecondVerifier();
 beforeAll(async () => {
-  base = await makeBase(join(root, "base"));
+  base = await makeBase(join(root, "base"), throughServer);
   const filed = readFileSync(base.otherSealFile, "utf8");
   foreignSeal = `${filed.split("\n\n").slice(0, 2).join("\n\n")}\n`;
 });

@@ -1,5 +1,7 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { ServerEngine } from "../../src/engine/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
@@ -107,6 +109,24 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     writer.close();
     const found = await through(first).post("/v1/data/query", { agent_id: "a", prefix: "needle" });
     expect(found.text).toContain("needle-2");
+  });
+
+  test("a node that was killed and is started again has its workspaces at once", async () => {
+    const node = await (first as TestDaemon).anotherNode();
+    await using _ = node;
+    const { server } = first as TestDaemon;
+    const own = await (first as TestDaemon).workspace("killed");
+    const name = readFileSync(join(node.dataDir, "node.id"), "utf8").trim();
+    await node.stop();
+    // As when it could not give them back.
+    const until = "CAST(unixepoch('subsec') * 1000 AS INTEGER) + 60000";
+    const lease = `INSERT OR REPLACE INTO governd_leases VALUES ('${own.id}', '${name}', 'https://127.0.0.1:9', 1, ${until})`;
+    await (server as LibsqlServer).execute("governd-control", lease);
+    await node.restart();
+    const written = await node
+      .client(own.client.apiKey)
+      .post("/v1/data/write", { agent_id: "a", key: "k", value: "v" });
+    expect(written.status).toBe(200);
   });
 
   test("when a node stops, another one serves its workspaces at once", async () => {

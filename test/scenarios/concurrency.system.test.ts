@@ -2,9 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { GOVERND } from "../cli/governd-process.ts";
+import { eventually } from "../eventually.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { engineEnvironment } from "../support/engine.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 120_000;
 const CLIENTS = 32;
@@ -28,6 +31,21 @@ async function expectSoundTrail(): Promise<void> {
   expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: events.length }, (_, i) => i));
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
   expect((await view.verify()).problems).toEqual([]);
+}
+
+/** Has nothing be committed until the returned function is called. */
+function stopCommits(): () => void {
+  if (daemon.server !== null) {
+    const { server } = daemon;
+    server.freeze();
+    return () => server.resume();
+  }
+  const blocker = new OpenWorkspace(join(daemon.dataDir, "workspaces", `${workspace.id}.db`));
+  blocker.connection.exec("BEGIN IMMEDIATE");
+  return () => {
+    blocker.connection.exec("ROLLBACK");
+    blocker[Symbol.dispose]();
+  };
 }
 
 /** One client that sends one request after another. Returns the acknowledged ones. */
@@ -79,8 +97,8 @@ test(
 test(
   "another process writes to the same workspace at the same time",
   async () => {
-    const file = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
-    using other = new OpenWorkspace(file);
+    using directory = temporaryDirectory();
+    using other = await OpenWorkspace.beside(daemon.dataDir, workspace.id, directory.path);
     const beside = async () => {
       for (let i = 0; i < 40; i++) {
         const input = { agentId: "shared", key: `other/${i}`, value: String(i), metadata: {} };
@@ -102,7 +120,7 @@ test(
   async () => {
     const command = (...words: string[]) => {
       const child = Bun.spawn([...GOVERND, ...words, "--data-dir", daemon.dataDir, "--json"], {
-        env: {},
+        env: engineEnvironment(daemon.dataDir),
         stdout: "pipe",
         stderr: "pipe",
       });
@@ -125,9 +143,7 @@ test(
 test(
   "more than the queue holds: 503 with Retry-After, nothing is written for it, and the queue recovers",
   async () => {
-    const file = join(daemon.dataDir, "workspaces", `${workspace.id}.db`);
-    using blocker = new OpenWorkspace(file);
-    blocker.connection.exec("BEGIN IMMEDIATE");
+    const goOn = stopCommits();
     const value = "x".repeat(1024 * 1024);
     const released = Promise.withResolvers<void>();
     const answers = Array.from({ length: 90 }, async (_, i) => {
@@ -136,18 +152,22 @@ test(
       return answered;
     });
     await released.promise;
-    blocker.connection.exec("ROLLBACK");
+    goOn();
     const settled = await Promise.all(answers);
     const refused = settled.filter(({ status }) => status === 503);
-    expect(refused.length).toBeGreaterThan(0);
-    for (const { json, headers } of refused) {
+    // A commit that a server has for too long may be done, and is not said to be.
+    const unknown = refused.filter(({ json }) => daemon.server !== null && json.code === "outcome_unknown");
+    expect(refused.length).toBeGreaterThan(unknown.length);
+    for (const { json, headers } of refused.filter((one) => !unknown.includes(one))) {
       expect(json.code).toBe("unavailable");
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
       expect(headers.get("x-audit-id")).toBeNull();
     }
+    await eventually("writes succeed again", async () => (await client.write("overload", "after", "v")).status === 200);
     const { json } = await client.get("/v1/data/list", { agent_id: "overload", limit: 1000 });
-    expect(json.data).toHaveLength(settled.filter(({ status }) => status === 200).length);
-    expect((await client.write("overload", "after", "v")).json.allowed).toBe(true);
+    const done = settled.filter(({ status }) => status === 200).length + 1;
+    expect(json.data.length).toBeGreaterThanOrEqual(done);
+    expect(json.data.length).toBeLessThanOrEqual(done + unknown.length);
     await expectSoundTrail();
   },
   TIMEOUT_MS,
@@ -155,7 +175,7 @@ test(
 
 test("the log holds requests, and no value or key of them", async () => {
   const log = await daemon.log();
-  expect(log).toContain('"operation":"data.write"');
+  expect(log).toMatch(/"operation":"(config\.update|data\.write)"/);
   expect(log).not.toContain(client.apiKey);
   expect(log).not.toMatch(/client-\d|xxxxxxxx/);
 });

@@ -7,6 +7,8 @@ import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
+import { engineEnvironment } from "../support/engine.ts";
+import { ensureServer } from "../support/own-server.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
@@ -35,7 +37,11 @@ async function serve(dataDir: string): Promise<Running> {
     "--log-level",
     "warn",
   ];
-  const child = Bun.spawn([...GOVERND, ...words], { env: {}, stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn([...GOVERND, ...words], {
+    env: engineEnvironment(dataDir),
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;
@@ -99,6 +105,7 @@ test(
   async () => {
     using directory = temporaryDirectory();
     const dataDir = join(directory.path, "data");
+    await ensureServer(dataDir);
     const { workspace, apiKey } = await administer(dataDir, (one) => one.createWorkspace("killed"));
     using view = new WorkspaceView(join(dataDir, "workspaces", `${workspace.id}.db`));
     const acknowledged = new Map<string, string>();

@@ -7,6 +7,7 @@ import { type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
 import { type Answered, Client, type Sent } from "../support/client.ts";
+import { ensureServer } from "../support/own-server.ts";
 import { WorkspaceView } from "../support/workspace-view.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
@@ -153,6 +154,7 @@ test(
   async () => {
     using directory = temporaryDirectory();
     const data = directory.join("data");
+    await ensureServer(data);
     const { workspace_id: id, api_key: apiKey } = await makeWorkspace(data, "killed");
     let daemon: RunningDaemon = await startGovernd(data);
     const ca = readFileSync(join(data, "tls", "ca.crt"), "utf8");

@@ -6,6 +6,8 @@ import { GOVERND } from "../cli/governd-process.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { engineEnvironment } from "../support/engine.ts";
+import { ensureServer } from "../support/own-server.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const TIMEOUT_MS = 60_000;
@@ -33,7 +35,11 @@ test("a restart changes no answer, and what is past its retention is not found",
 
 async function serve(dataDir: string): Promise<{ url: string; kill(): Promise<void> }> {
   const words = ["serve", "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-format", "json"];
-  const child = Bun.spawn([...GOVERND, ...words], { env: {}, stdout: "pipe", stderr: "ignore" });
+  const child = Bun.spawn([...GOVERND, ...words], {
+    env: engineEnvironment(dataDir),
+    stdout: "pipe",
+    stderr: "ignore",
+  });
   let said = "";
   for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
     said += piece;
@@ -51,6 +57,7 @@ test(
   async () => {
     using directory = temporaryDirectory();
     const dataDir = join(directory.path, "data");
+    await ensureServer(dataDir);
     const { apiKey } = await administer(dataDir, (one) => one.createWorkspace("killed"));
     const client = (url: string) => new Client(url, readFileSync(join(dataDir, "tls", "ca.crt"), "utf8"), apiKey);
     const first = await serve(dataDir);

@@ -8,6 +8,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { makeWorkspace } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { Confidences } from "../support/confidences.ts";
+import { ensureServer } from "../support/own-server.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -22,6 +23,7 @@ test("what is confided is repeated by no log, no metric and no trail", async () 
   const metricsListen = "127.0.0.1:0";
   const words = ["--log-level", "debug", "--metrics-listen", metricsListen, "--seal-interval", "1s"];
   await using daemon = await startGovernd(dataDir, words);
+  await ensureServer(dataDir);
   const { api_key: apiKey } = await makeWorkspace(dataDir);
   /** Nowhere at all. */
   const never: string[] = [apiKey];

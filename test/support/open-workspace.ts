@@ -1,6 +1,7 @@
 /** A workspace in this process, without threads and HTTP: its writer, under a clock of the test's own. */
 
 import { join } from "node:path";
+import { type OpenedCopy, ServerEngine } from "../../src/engine/server-engine.ts";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import { wholeText } from "../../src/long-text.ts";
@@ -13,6 +14,7 @@ import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file
 import type { Job } from "../../src/workspace/job.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { TimeSlice } from "../../src/workspace/time-slice.ts";
+import { serverOfDirectory } from "./engine.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
 const NO_KEY = new Uint8Array(32);
@@ -48,10 +50,11 @@ export class OpenWorkspace implements Disposable {
     readonly path: string,
     clock = systemClock,
     slice = TimeSlice.endless(),
+    { connection, engine }: Partial<OpenedCopy> = {},
   ) {
-    this.connection = openWorkspaceFile(path);
+    this.connection = connection ?? openWorkspaceFile(path);
     const onFailure = (operation: string, error: unknown) => void this.failures.push({ operation, error });
-    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure, slice });
+    this.writer = new WorkspaceWriter(this.connection, { clock, onFailure, slice, ...(engine && { engine }) });
     this.principal = anybody(this.writer.workspaceId);
   }
 
@@ -59,6 +62,18 @@ export class OpenWorkspace implements Disposable {
 
   static async make(directory: string, clock = systemClock, slice?: TimeSlice): Promise<OpenWorkspace> {
     return new OpenWorkspace(join(directory, `${await makeWorkspace(directory, clock)}.db`), clock, slice);
+  }
+
+  /**
+   * Opens a workspace beside the daemon that has it, as another process does: its file, or a copy in `folder` of what is on
+   * the daemon's server.
+   */
+  static async beside(dataDir: string, workspaceId: string, folder: string): Promise<OpenWorkspace> {
+    const server = serverOfDirectory(dataDir);
+    if (server === null) return new OpenWorkspace(join(dataDir, "workspaces", `${workspaceId}.db`));
+    const path = join(folder, `${workspaceId}.db`);
+    const opened = await new ServerEngine(server, () => {}).open(workspaceId, path, null);
+    return new OpenWorkspace(path, undefined, undefined, opened);
   }
 
   /** An operation that waits to be performed. */

@@ -1,11 +1,14 @@
 /** The daemon as one of several nodes on a libSQL server. */
+import { existsSync, readFileSync } from "node:fs";
 import { Cluster } from "../../cluster/cluster.ts";
 import { nodeIdentity } from "../../cluster/identity.ts";
 import type { ControlDatabase } from "../../control/database.ts";
 import type { SharedControl } from "../../control/shared.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
+import { replaceFile } from "../../datadir/private-files.ts";
 import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
+import type { Leases } from "../../engine/leases.ts";
 import { requireDurable } from "../../engine/requirements.ts";
 import { messageOf } from "../../failure.ts";
 import { problemResponse } from "../../http/problem-document.ts";
@@ -73,6 +76,7 @@ export async function openNode({ settings, directory, control, service, clock, l
     "--node-listen",
   );
   stack.defer(() => listener.close(DRAIN_MS));
+  await succeed(directory, shared.leases);
   await cluster.join(settings.node_url ?? `https://${formatAddress(listener.address)}`);
   service.ownership.owned = (workspaceIds) => cluster.owned(workspaceIds);
   const held = stack.move();
@@ -80,4 +84,10 @@ export async function openNode({ settings, directory, control, service, clock, l
     before: (request, client, setPatience) => cluster.elsewhere(request, client, setPatience),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+/** Ends the leases of the daemon that ran before on this directory, which was killed if it left any, and notes this one's name. */
+async function succeed({ node }: DataDirectory, leases: Leases): Promise<void> {
+  if (existsSync(node)) await leases.endOf(readFileSync(node, "utf8").trim());
+  replaceFile(node, `${leases.node}\n`);
 }
