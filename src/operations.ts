@@ -180,11 +180,21 @@ export const OPERATIONS = {
   "checkpoint.read": {
     ...DATA_READ,
     kind: "stream",
-    input: takes<{ checkpointId: string }>(),
+    input: takes<{ checkpointId: string; page?: Page }>(),
     erasedBy: [],
     ocsf: "datastore.read",
     did: "looked into a checkpoint",
     tried: "look into a checkpoint",
+  },
+  "checkpoint.compare": {
+    ...DATA_READ,
+    kind: "inquiry",
+    input: takes<{ checkpointId: string; to: string | null; page: Page }>(),
+    erasedBy: [],
+    ocsf: "datastore.read",
+    group: "checkpoint_reads",
+    did: "compared a checkpoint",
+    tried: "compare a checkpoint",
   },
   "checkpoint.restore": {
     ...CHECKPOINT_CHANGE,

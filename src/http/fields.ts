@@ -23,7 +23,7 @@ const MAX_METADATA_BYTES = 64 * 1024;
 /** Most bytes of a config, as canonical JSON (RFC 8785). */
 export const MAX_CONFIG_BYTES = 256 * 1024;
 /** Most and default items of one page of a list. */
-const MAX_LIMIT = 1000;
+export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
 /** Unicode category Cc: U+0000 to U+001F and U+007F to U+009F. */
@@ -131,7 +131,7 @@ export const Metadata = component(
       type: "object",
       additionalProperties: true,
       description: "A free-form object of at most 64 KiB as canonical JSON.",
-      examples: [{ source: "crm", confidence: 0.9 }],
+      examples: [{ source: "crm" }],
     },
     (value) => isJsonObject(value) && (measured.get(value) ?? canonicalBytes(value)) <= MAX_METADATA_BYTES,
   ),

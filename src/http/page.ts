@@ -38,4 +38,4 @@ function isPositionOf(name: ListOperation, input: object, position: CursorPositi
 }
 
 /** Lists that are ordered by a name. */
-const BY_NAME: ReadonlySet<ListOperation> = new Set(["data.list", "data.query", "agent.list"]);
+const BY_NAME: ReadonlySet<ListOperation> = new Set(["data.list", "data.query", "agent.list", "checkpoint.compare"]);

@@ -118,7 +118,7 @@ export const EventId = component(
   t.String({ pattern: "^aud_[0-9a-z]{26}$", examples: ["aud_01jz8v5q2pf0tbq3y8r6w1m9ck"] }),
 );
 
-const NextCursor = component(
+export const NextCursor = component(
   "NextCursor",
   t.Unsafe<string | null>({
     type: ["string", "null"],

@@ -5,7 +5,7 @@
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
 import type { LongText } from "../long-text.ts";
-import type { AuditScope, ExportFormat, Scope, TimeWindow, ViewFormat } from "../operation-facts.ts";
+import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } from "../operation-facts.ts";
 import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
@@ -127,6 +127,8 @@ export type StreamPlan =
       head: string;
       /** The entries that are not gone. */
       fresh: Freshness;
+      /** Set when only some of the entries are wanted. */
+      page?: Page;
     }
   | {
       kind: "replay";

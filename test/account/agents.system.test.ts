@@ -77,6 +77,7 @@ describe("suspending", () => {
       denied("checkpoint.create", body("/v1/checkpoints")),
       denied("checkpoint.list", query("/v1/checkpoints")),
       denied("checkpoint.read", ({ made }) => ({ path: `/v1/checkpoints/${made}` }), itsCheckpoint),
+      denied("checkpoint.compare", ({ made }) => ({ path: `/v1/checkpoints/${made}/changes` }), itsCheckpoint),
       denied(
         "checkpoint.restore",
         ({ made }) => ({ method: "POST", path: `/v1/checkpoints/${made}/restore` }),

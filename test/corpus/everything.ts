@@ -393,6 +393,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.perform("checkpoint.delete", { checkpointId: second });
   await life.perform("checkpoint.read", { checkpointId: first });
   await life.perform("checkpoint.list", { agentId: "alpha", page });
+  await life.perform("checkpoint.compare", { checkpointId: first, to: null, page });
   await life.perform("config.read", { agentId: "alpha" });
   await life.perform("config.read_version", { agentId: "alpha", version: "v1" });
   await life.perform("config.list_versions", { agentId: "alpha", page });

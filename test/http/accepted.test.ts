@@ -78,6 +78,12 @@ describe("what reaches the workspace", () => {
       { agentId: "a", label: null, metadata: {} },
     ],
     ["checkpoints", get("/v1/checkpoints?agent_id=a"), "checkpoint.list", { agentId: "a", page }],
+    [
+      "a comparison",
+      get("/v1/checkpoints/cp_x/changes"),
+      "checkpoint.compare",
+      { checkpointId: "cp_x", to: null, page },
+    ],
     ["one checkpoint", get("/v1/checkpoints/cp_x"), "checkpoint.read", { checkpointId: "cp_x" }],
     ["deleting one", del("/v1/checkpoints/cp_x"), "checkpoint.delete", { checkpointId: "cp_x" }],
     [

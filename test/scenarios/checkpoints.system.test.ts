@@ -123,6 +123,14 @@ describe("making", () => {
   );
 });
 
+/** A change as a comparison shows it. */
+interface Changed {
+  key: string;
+  change: string;
+  from: { value: string } | null;
+  to: { value: string } | null;
+}
+
 describe("reading", () => {
   scenarios(
     () => workspace,
@@ -193,10 +201,94 @@ describe("reading", () => {
           for (const { key, value } of entries) expect(value).toBe(key);
         },
       },
+      {
+        name: "compared with now: what came, changed and went, and the configuration of both",
+        given: async (scene) => {
+          const { client, agent } = scene;
+          await client.configure(agent, { model: "old" });
+          await put(scene, { b: "1", a: "kept", c: "deleted later", e: "written again" });
+          const id = await make(scene);
+          await client.configure(agent, { model: "new" });
+          await put(scene, { b: "2", d: "new", e: "other" });
+          await put(scene, { e: "written again" });
+          await client.delete("/v1/data", { agent_id: agent, key: "c" });
+          return id;
+        },
+        request: ({ made }) => ({ path: `/v1/checkpoints/${made}/changes` }),
+        status: 200,
+        appends: ["agent checkpoint.compare ok"],
+        details: ({ made }: Scene) => ({ checkpoint_id: made, count: 3 }),
+        check: async ({ client, made, agent }, { json }) => {
+          const counts = { added: 1, changed: 1, removed: 1, unchanged: 2 };
+          expect(json).toMatchObject({
+            ...counts,
+            from_config_version: "v1",
+            to_config_version: "v2",
+            has_more: false,
+          });
+          const shown = json.data.map((one: Changed) => [one.key, one.change, one.from?.value, one.to?.value]);
+          expect(shown).toEqual([
+            ["b", "changed", "1", "2"],
+            ["c", "removed", "deleted later", undefined],
+            ["d", "added", undefined, "new"],
+          ]);
+          const later = (await client.checkpoint(agent)).json.id as string;
+          const back = await client.get(`/v1/checkpoints/${later}/changes`, { to: made });
+          expect(back.json.data.map(({ key, change }: Changed) => `${key} ${change}`)).toEqual([
+            "b changed",
+            "c added",
+            "d removed",
+          ]);
+          const pages: string[] = [];
+          for (let cursor: string | null = ""; cursor !== null; ) {
+            const query: Record<string, string | number> = { to: later, limit: 1, ...(cursor !== "" && { cursor }) };
+            const { json: page } = await client.get(`/v1/checkpoints/${made}/changes`, query);
+            pages.push(...page.data.map(({ key }: Changed) => key));
+            cursor = page.next_cursor as string | null;
+          }
+          expect(pages).toEqual(["b", "c", "d"]);
+        },
+      },
+      {
+        name: "compared with itself and with one of another agent",
+        given: async (scene) => {
+          await put(scene, { a: "1" });
+          return { id: await make(scene), other: (await scene.client.checkpoint("stranger")).json.id as string };
+        },
+        request: ({ made }) => ({ path: `/v1/checkpoints/${made.id}/changes?to=${made.other}` }),
+        status: 400,
+        code: "invalid_request",
+        param: "to",
+        appends: [],
+        check: async ({ client, made }) => {
+          const { json } = await client.get(`/v1/checkpoints/${made.id}/changes`, { to: made.id });
+          expect(json).toMatchObject({ data: [], unchanged: 1 });
+        },
+      },
+      {
+        name: "page by page",
+        given: async (scene) => {
+          await put(scene, Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`k${10 + at}`, "v"])));
+          return make(scene);
+        },
+        request: ({ made }) => ({ path: `/v1/checkpoints/${made}?limit=17` }),
+        status: 200,
+        appends: ["agent checkpoint.read ok"],
+        check: async ({ client, made }, { json }) => {
+          expect(json.state.entries).toHaveLength(17);
+          const { next_cursor: cursor } = json.state;
+          const rest = await client.get(`/v1/checkpoints/${made}`, { limit: 3, cursor });
+          expect(rest.json.state.entries.map(({ key }: Changed) => key)).toEqual(["k27", "k28", "k29"]);
+          expect(rest.json.state.next_cursor).toBeNull();
+          const strange = await client.get(`/v1/checkpoints/${made}`, { cursor: "nonsense" });
+          expect(strange.json).toMatchObject({ status: 400, param: "cursor" });
+        },
+      },
       ...UNFINDABLE.flatMap((id): Scenario[] =>
         (
           [
             ["GET", "", "checkpoint.read"],
+            ["GET", "/changes", "checkpoint.compare"],
             ["POST", "/restore", "checkpoint.restore"],
             ["DELETE", "", "checkpoint.delete"],
           ] as const

@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { EVENT_NAMES, eventFacts } from "../../src/operations.ts";
 import { jsonLines } from "../../src/web/api/lines.ts";
 import { MessageReader } from "../../src/web/api/live.ts";
-import type { AuditEvent, EntryItem, FindingsOverTime, JsonObject } from "../../src/web/api/types.ts";
+import type { AuditEvent, FindingsOverTime, JsonObject } from "../../src/web/api/types.ts";
 import { draftOf, toConfig } from "../../src/web/pages/agent/config-draft.ts";
 import { hasColons, nameBelow, steps } from "../../src/web/pages/agent/data-tree.ts";
 import { AGENT_GROUPS, INSTALLATION_GROUPS, WORKSPACE_GROUPS } from "../../src/web/pages/agent/operation-groups.ts";
-import { compare } from "../../src/web/pages/agent/state-diff.ts";
+import { diffOf } from "../../src/web/pages/agent/state-diff.ts";
 import { draftOfPolicies, singlePolicies, toPolicies } from "../../src/web/pages/policies/draft.ts";
 import { seriesOf } from "../../src/web/pages/policies/found.ts";
 import { partInForce } from "../../src/web/pages/policies/in-force.ts";
@@ -20,17 +20,6 @@ import { size } from "../../src/web/ui/numbers.ts";
 import { roundTop } from "../../src/web/ui/series.ts";
 import { excerpt, matched, stemsOf, wordsIn } from "../../src/web/ui/text/matched.ts";
 import { hiddenIn, visible } from "../../src/web/ui/text/visible.ts";
-
-const entry = (key: string, value = "", metadata: JsonObject = {}): EntryItem => ({
-  key,
-  size: value.length,
-  audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc",
-  expires_at: null,
-  metadata,
-  created_at: "2026-01-31T08:00:00.000Z",
-  updated_at: "2026-01-31T08:00:00.000Z",
-  value,
-});
 
 test("the filters of the trails name every operation but those that only watch", () => {
   const groups = [...AGENT_GROUPS, ...WORKSPACE_GROUPS, ...INSTALLATION_GROUPS];
@@ -226,15 +215,25 @@ test("lines of JSON are handed out whole, wherever the network cuts them", async
   }
 });
 
-test("a checkpoint is compared by content, whatever the order of metadata", () => {
-  const state = { entries: [entry("a", "1", { x: 1, y: { z: 2, w: 3 } }), entry("b", "1"), entry("c", "1")] };
-  const now = [entry("a", "1", { y: { w: 3, z: 2 }, x: 1 }), entry("b", "2"), entry("d", "1")];
-  const diff = compare(state.entries, now);
-  expect(diff.unchanged).toBe(1);
-  expect(diff.changes.map(({ key, kind }) => `${key} ${kind}`)).toEqual([
-    "b changes back",
-    "c comes back",
-    "d is removed",
+test("what differs from a checkpoint is told as what a restore does, or as what came after it", () => {
+  const held = (value: string) => ({ key: "", value, metadata: {}, created_at: "", updated_at: "" });
+  const data = [
+    { key: "b", change: "changed", from: held("1"), to: held("2") },
+    { key: "c", change: "removed", from: held("1"), to: null },
+    { key: "d", change: "added", from: null, to: held("1") },
+  ] as const;
+  const first = { added: 1, changed: 1, removed: 5, unchanged: 3 };
+  const told = (isForward: boolean) => {
+    const diff = diffOf({ data, first }, isForward);
+    return [diff?.counts, diff?.changes.map(({ key, kind, now, wanted }) => `${key} ${kind}: ${now} to ${wanted}`)];
+  };
+  expect(told(false)).toEqual([
+    { "is removed": 1, "changes back": 1, "comes back": 5 },
+    ["b changes back: 2 to 1", "c comes back: null to 1", "d is removed: 1 to null"],
+  ]);
+  expect(told(true)).toEqual([
+    { "comes back": 1, "changes back": 1, "is removed": 5 },
+    ["b changes back: 1 to 2", "c is removed: 1 to null", "d comes back: null to 1"],
   ]);
 });
 

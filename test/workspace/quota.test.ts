@@ -25,6 +25,7 @@ const REQUESTS: { [N in RecordedName]?: OperationInputs[N] } = {
   "checkpoint.create": { agentId: "a", label: null, metadata: { note: "x".repeat(60_000) } },
   "checkpoint.list": { agentId: "a", page },
   "checkpoint.read": { checkpointId: "ckpt_none" },
+  "checkpoint.compare": { checkpointId: "ckpt_none", to: null, page },
   "checkpoint.restore": { checkpointId: "ckpt_none", restoreConfig: true, restoreData: true },
   "checkpoint.delete": { checkpointId: "ckpt_none" },
   "data.write": { agentId: "a", key: "k", value: "v", metadata: {} },

@@ -115,7 +115,7 @@ export const auditRoutes = [
     }),
     summary: "Follow the audit trail live",
     description:
-      "Server-sent events, within a second of their commit: those of agents, or with `scope=all` or `workspace` everything, filtered as in a query. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. A comment line is sent at least every 15 seconds. The stream ends with the key or session, and when the client does not read for 30 seconds.",
+      "Server-sent events, within a second of their commit: those of agents, or with `scope=all` or `workspace` everything, filtered as in a query. The `id` of a message is that of its event; send the last one as `Last-Event-ID` to resume without a gap. The stream ends with the key or session, and when the client does not read for 30 seconds.",
     response: {
       description: "The events, one message each, as `GET /v1/audit/{id}` shows them.",
       schema: t.String({

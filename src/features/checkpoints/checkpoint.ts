@@ -1,6 +1,7 @@
 /** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { encodeCursor } from "../../lists.ts";
 import { recorded } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -68,20 +69,30 @@ class CheckpointVanished extends Error {
   override readonly name = "CheckpointVanished";
 }
 
+/** What the cursor of a checkpoint's entries is bound to. */
+export const entriesOf = (checkpointId: string): JsonObject => ({ list: "checkpoint.read", checkpointId });
+
 /** Returns the response as pieces of JSON text. Each page checks again that the checkpoint exists. */
 export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): AsyncGenerator<string> {
   const checkpoint = await stillThere(reader, plan.checkpointId);
   yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
-  let after: string | null = null;
-  for (;;) {
+  const { page } = plan;
+  let left = page?.limit ?? Number.POSITIVE_INFINITY;
+  let after = page?.after === undefined ? null : String(page.after);
+  let next: string | null = null;
+  for (let separator = ""; ; separator = ",") {
     const range = { after, fresh: plan.fresh, limit: ENTRIES_AT_ONCE };
     const rows: EntryRow[] = await listStateEntries(reader, checkpoint, range);
     await stillThere(reader, plan.checkpointId);
-    yield* inPieces(rows, after === null ? "" : ",");
-    if (rows.length < ENTRIES_AT_ONCE) break;
-    after = (rows.at(-1) as EntryRow).key;
+    const shown = rows.slice(0, left);
+    yield* inPieces(shown, separator);
+    left -= shown.length;
+    after = shown.at(-1)?.key ?? after;
+    if (rows.length > shown.length) next = after;
+    if (next !== null || rows.length < ENTRIES_AT_ONCE) break;
   }
-  yield "]}}";
+  if (page === undefined) yield "]}}";
+  else yield `],"next_cursor":${next === null ? null : `"${encodeCursor(entriesOf(checkpoint.id), next)}"`}}}`;
 }
 
 /** Returns entries as JSON, separated by commas, with `before` before the first. */
@@ -111,7 +122,7 @@ async function showConfig(reader: Reader, checkpoint: Checkpoint): Promise<strin
   return `{"version":"${showVersion(config.version)}","config":${config.config},${JSON.stringify(about).slice(1)}`;
 }
 
-function showEntry(row: EntryRow): string {
+export function showEntry(row: EntryRow): string {
   return (
     `{"key":${JSON.stringify(row.key)},"value":${row.value},"metadata":${row.metadata},` +
     `"created_at":"${showTime(row.createdAt)}","updated_at":"${showTime(row.updatedAt)}"}`

@@ -14,6 +14,7 @@ import {
   refusedByPolicy,
 } from "../../workspace/operation.ts";
 import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
+import { compareCheckpoints } from "./compare.ts";
 import { restoreCheckpoint } from "./restore.ts";
 
 export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
@@ -52,7 +53,7 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
   return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
 };
 
-const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId }) => {
+const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(checkpointId);
   const { checkpoint, agent, agentId } = found;
@@ -65,6 +66,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
       checkpointId: checkpoint.id,
       head: showCheckpoint(agentId, checkpoint).slice(0, -1),
       fresh: freshAt(agent.policies, context.nowMs),
+      ...(page && { page }),
     },
   });
 };
@@ -83,6 +85,7 @@ export const checkpointOperations: OperationsOf<"checkpoint"> = {
   "checkpoint.create": createCheckpoint,
   "checkpoint.list": listAgentCheckpoints,
   "checkpoint.read": readCheckpoint,
+  "checkpoint.compare": compareCheckpoints,
   "checkpoint.restore": restoreCheckpoint,
   "checkpoint.delete": removeCheckpoint,
 };

@@ -3,18 +3,43 @@ import { Type as t } from "@sinclair/typebox";
 import {
   AgentId,
   choice,
+  DEFAULT_LIMIT,
   flag,
+  hasControlCharacter,
   Label,
+  MAX_LIMIT,
   Metadata,
   NEWEST_FIRST,
   oldestFirst,
+  optionalInteger,
   PAGE_PARAMETERS,
 } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { Deleted, object } from "../../http/shapes.ts";
+import { decodeCursor } from "../../lists.ts";
+import type { Page } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { Checkpoint, CheckpointList, CheckpointWithState, RestoreResult } from "./schema.ts";
+import { entriesOf } from "./checkpoint.ts";
+import {
+  Checkpoint,
+  CheckpointChanges,
+  CheckpointList,
+  CheckpointWithState,
+  OtherCheckpoint,
+  RestoreResult,
+} from "./schema.ts";
+
+/** Returns the page of a checkpoint's entries that is asked for. @throws {Problem} for a cursor of another list */
+function pageOfState(checkpointId: string, { limit, cursor }: { limit?: number; cursor?: string }): { page?: Page } {
+  if (limit === undefined && cursor === undefined) return {};
+  const page = { limit: limit ?? DEFAULT_LIMIT, offset: 0 };
+  if (cursor === undefined) return { page };
+  const after = decodeCursor(entriesOf(checkpointId), cursor);
+  if (typeof after === "string" && after.isWellFormed() && !hasControlCharacter(after))
+    return { page: { ...page, after } };
+  throw invalid('"cursor" does not belong to this checkpoint. Send next_cursor of the previous page.', "cursor");
+}
 
 export const checkpointRoutes = [
   route({
@@ -51,11 +76,27 @@ export const checkpointRoutes = [
   route({
     operation: "checkpoint.read",
     at: "GET /v1/checkpoints/:id",
+    query: object({
+      limit: optionalInteger(1, MAX_LIMIT, "How many entries to return instead of all"),
+      cursor: PAGE_PARAMETERS.cursor,
+    }),
     unfindable: "checkpoint_not_found",
-    input: ({ params }) => ({ checkpointId: params.id }),
+    input: ({ params, query }) => ({ checkpointId: params.id, ...pageOfState(params.id, query) }),
     summary: "Read a checkpoint with its state",
-    description: "The checkpoint with its config and entries, streamed.",
+    description: "The checkpoint with its config and entries, by key, streamed.",
     response: { description: "The checkpoint.", schema: CheckpointWithState },
+  }),
+
+  route({
+    operation: "checkpoint.compare",
+    at: "GET /v1/checkpoints/:id/changes",
+    query: object({ to: t.Optional(OtherCheckpoint), ...PAGE_PARAMETERS }),
+    unfindable: "checkpoint_not_found",
+    input: ({ params, query }) =>
+      listInput("checkpoint.compare", { checkpointId: params.id, to: query.to ?? null }, query),
+    summary: "Compare a checkpoint",
+    description: "How another checkpoint, or the present state, differs from it, by key.",
+    response: { description: "One page of changes.", schema: CheckpointChanges },
   }),
 
   route({

@@ -1,6 +1,6 @@
 /** The API's schemas of checkpoints. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, Label, Metadata } from "../../http/fields.ts";
+import { AgentId, Key, Label, Metadata } from "../../http/fields.ts";
 import {
   Actor,
   AuditId,
@@ -8,9 +8,12 @@ import {
   component,
   countOf,
   listOf,
+  NextCursor,
   nullable,
+  oneOf,
   shape,
   Time,
+  usuallyNull,
   VersionId,
 } from "../../http/shapes.ts";
 import { StoredConfig } from "../config/schema.ts";
@@ -42,8 +45,34 @@ export const CheckpointWithState = shape("CheckpointWithState", {
       shape("CheckpointConfig", { version: VersionId, config: StoredConfig, created_at: Time, created_by: Actor }),
     ),
     entries: t.Array(StateEntry),
+    next_cursor: t.Optional(NextCursor),
   }),
 });
+
+export const OtherCheckpoint = {
+  ...CheckpointId,
+  description: "A later or earlier checkpoint of the agent; without it now.",
+};
+
+export const CheckpointChanges = component(
+  "CheckpointChanges",
+  listOf(
+    shape("StateChange", {
+      key: Key,
+      change: oneOf(["added", "changed", "removed"]),
+      from: usuallyNull(StateEntry),
+      to: nullable(StateEntry),
+    }),
+    {
+      added: Count,
+      changed: Count,
+      removed: Count,
+      unchanged: Count,
+      from_config_version: nullable(VersionId),
+      to_config_version: nullable(VersionId),
+    },
+  ),
+);
 
 export const RestoreResult = shape("RestoreResult", {
   checkpoint_id: CheckpointId,

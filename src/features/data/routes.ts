@@ -124,7 +124,7 @@ export const dataRoutes = [
     }),
     summary: "Write, delete and read entries in one transaction",
     description:
-      "The operations run in order, and each sees the effects of those before it. Each leaves its own event. When the batch is atomic and a write is blocked or a precondition fails, nothing is applied: each refused operation says why, the others are skipped and leave no event. Otherwise each operation is decided on its own. A suspended agent or a full workspace refuses the whole batch.",
+      "The operations run in order, and each sees the effects of those before it. When the batch is atomic and a write is blocked or a precondition fails, nothing is applied: each refused operation says why, the others are skipped and leave no event. Otherwise each operation is decided on its own. A suspended agent or a full workspace refuses the whole batch.",
     response: { description: "The results, whether or not they were applied.", schema: BatchResult },
   }),
 
@@ -175,7 +175,7 @@ export const dataRoutes = [
       ),
     summary: "List entries",
     description:
-      "Sorted by key in UTF-8 byte order, or by the time of the last write. A prefix is literal: `%`, `_` and `*` mean themselves. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
+      "Sorted by key in UTF-8 byte order, or by the time of the last write. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
     response: { description: "One page of entries.", schema: EntryList },
   }),
 

@@ -61,6 +61,7 @@ export type WorkspacePoliciesVersion = Static<typeof policies.FloorVersion>;
 export type CheckResult = Static<typeof policies.CheckResult>;
 export type ReplayResult = Static<typeof policies.ReplayResult>;
 
+export type CheckpointChanges = Static<typeof checkpoints.CheckpointChanges>;
 export type EffectivePolicies = Static<typeof config.EffectivePolicies>;
 
 export type EntryList = Static<typeof data.EntryList>;
@@ -74,7 +75,6 @@ export type SearchResult = Static<typeof data.SearchResult>;
 
 export type Checkpoint = Static<typeof checkpoints.Checkpoint>;
 export type CheckpointWithState = Static<typeof checkpoints.CheckpointWithState>;
-export type StateEntry = CheckpointWithState["state"]["entries"][number];
 export type RestoreResult = Static<typeof checkpoints.RestoreResult>;
 
 export type Sink = Static<typeof sinks.SinkShape>;

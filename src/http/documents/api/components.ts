@@ -96,7 +96,9 @@ export class Components {
   #members(schema: object): JsonObject {
     const isOwn = (name: string, value: unknown) =>
       name === "examples" && Array.isArray(value) && !("properties" in schema);
-    const members = Object.entries(withWords(schema)).filter(([name, value]) => !isOwn(name, value));
+    const members = Object.entries(describedOnce(orNull(withWords(schema)))).filter(
+      ([name, value]) => !isOwn(name, value),
+    );
     return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
@@ -229,6 +231,32 @@ function withWords(schema: object): object {
   const { anyOf, ...rest } = schema as { anyOf?: { const?: unknown }[] };
   if (anyOf === undefined || !anyOf.every((each) => typeof each.const === "string")) return schema;
   return { type: "string", enum: [...new Set(anyOf.map((each) => each.const))], ...rest };
+}
+
+/** Returns a plain type or null as JSON Schema writes it shortest. */
+function orNull(schema: object): object {
+  const { anyOf, ...outer } = schema as { anyOf?: TSchema[] };
+  const [one, other] = anyOf ?? [];
+  if (anyOf?.length !== 2 || one === undefined || other?.type !== "null") return schema;
+  if (componentOf(one) !== undefined || !PLAIN_TYPES.includes(one.type) || one.enum !== undefined) return schema;
+  return { ...one, type: [one.type, "null"], ...outer };
+}
+
+const PLAIN_TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"];
+
+/**
+ * Returns a schema whose description does not repeat its other members, as the sentence of a problem must: the words that
+ * it allows, or its range.
+ */
+function describedOnce<S extends object>(schema: S): S {
+  const { type, enum: words, minimum, maximum, description } = schema as JsonObject;
+  if (typeof description !== "string") return schema;
+  const told = Array.isArray(words)
+    ? `: ${words.join(", ")}.`
+    : type === "boolean"
+      ? ": true or false."
+      : `: an integer from ${minimum} to ${maximum}.`;
+  return description.endsWith(told) ? { ...schema, description: `${description.slice(0, -told.length)}.` } : schema;
 }
 
 /** Removes from a schema, and from all below it, that objects have no other members. */

@@ -67,7 +67,7 @@ function describeRoute(route: Route, components: Components): JsonObject {
       ? `Recorded as ${quoted}. `
       : "";
   const allowed = scopesOf(route.operation);
-  const scopes = allowed.length === SCOPES.length ? ["any"] : allowed.map((scope) => `\`${scope}\``);
+  const scopes = allowed.length === SCOPES.length ? ["any"] : allowed;
   // The one operation with two paths is public below a workspace's id.
   const name = route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation;
   return {

@@ -70,8 +70,9 @@ export function parametersOf({ path: routed, query, headers, retryable }: Parts,
 
 function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const { description } = member as TSchema;
-    const { description: _, examples: _examples, ...rest } = components.schema(member as TSchema);
+    const { examples: _examples, ...described } = components.schema(member as TSchema);
+    // A component has its own description.
+    const { description, ...rest } = described;
     return {
       name,
       in: "query",

@@ -1,99 +1,103 @@
 /** What a restore changes, entry by entry and in words. */
 import type { ComponentChildren } from "preact";
-import { useKept } from "../../state/visits.ts";
-import { Button } from "../../ui/button.tsx";
+import { segment } from "../../api/client.ts";
+import type { CheckpointChanges } from "../../api/types.ts";
+import { type LoadedList, useList } from "../../state/load.ts";
 import { Diff } from "../../ui/diff.tsx";
 import { Badge, type Tone } from "../../ui/inline.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import type { EntryChange, StateDiff } from "./state-diff.ts";
+import { ShowItems } from "../../ui/parts.tsx";
+import { type ApiChange, diffOf, type Effect, type StateDiff } from "./state-diff.ts";
 
-/** How many items of a long list are shown at first, and how many "Show more" adds. */
-const SHOWN = 100;
+export type LoadedChanges = LoadedList<ApiChange, CheckpointChanges>;
 
-const TONES: Record<EntryChange["kind"], Tone> = {
-  "comes back": "good",
-  "changes back": "accent",
-  "is removed": "bad",
-};
+/** Changes that are loaded at once, each with its values. */
+const PAGE_SIZE = 50;
+
+/** Loads what differs between a checkpoint and another one, or now. */
+export const useChanges = (checkpointId: string, to?: string): LoadedChanges =>
+  useList<ApiChange, CheckpointChanges>(`/v1/checkpoints/${segment(checkpointId)}/changes`, { to, limit: PAGE_SIZE });
+
+const TONES: Record<Effect, Tone> = { "comes back": "good", "changes back": "accent", "is removed": "bad" };
 
 /** The same between two states of which neither is restored. */
-const PLAIN: Record<EntryChange["kind"], string> = {
-  "comes back": "added",
-  "changes back": "changed",
-  "is removed": "removed",
-};
+const PLAIN: Record<Effect, string> = { "comes back": "added", "changes back": "changed", "is removed": "removed" };
 
 interface DetailsListProps<T> {
-  /** Unique on its page. */
-  name: string;
   items: readonly T[];
   summary(item: T): ComponentChildren;
   details(item: T): ComponentChildren;
 }
 
-/** A list by key, each item with details to unfold. A long list is shown in parts. */
-export function DetailsList<T extends { key: string }>({ name, items, summary, details }: DetailsListProps<T>) {
-  const [shown, setShown] = useKept(name, SHOWN);
+/** A list by key, each item with details to unfold. */
+export function DetailsList<T extends { key: string }>({ items, summary, details }: DetailsListProps<T>) {
   return (
-    <>
-      <ul class="changes">
-        {items.slice(0, shown).map((item) => (
-          <li key={item.key}>
-            <details>
-              <summary>
-                <code>{item.key}</code> {summary(item)}
-              </summary>
-              {details(item)}
-            </details>
-          </li>
-        ))}
-      </ul>
-      {items.length > shown && <Button onClick={() => setShown(shown + SHOWN)}>Show more</Button>}
-    </>
+    <ul class="changes">
+      {items.map((item) => (
+        <li key={item.key}>
+          <details>
+            <summary>
+              <code>{item.key}</code> {summary(item)}
+            </summary>
+            {details(item)}
+          </details>
+        </li>
+      ))}
+    </ul>
   );
 }
 
 interface ChangesProps {
-  state: StateDiff;
-  /** What the two states are called; without names it is about a restore. */
+  /** What differs from a checkpoint. */
+  of: LoadedChanges;
+  /** What the two states are called, the earlier first; without names it is about restoring the checkpoint. */
   names?: readonly [before: string, after: string];
+  /** With names: it is the checkpoint that comes first. */
+  isForward?: boolean;
 }
 
-export function Changes({ state, names }: ChangesProps) {
+export function Changes({ of, names, isForward = false }: ChangesProps) {
   const [beforeName, afterName] = names ?? ["Now", "In the checkpoint"];
   return (
-    <>
-      <p>{names === undefined ? summary(state) : difference(state)}</p>
-      {state.changes.length > 0 && (
-        <DetailsList
-          name="changes"
-          items={state.changes}
-          summary={({ kind }) => <Badge tone={TONES[kind]}>{names === undefined ? kind : PLAIN[kind]}</Badge>}
-          details={({ now, old }) => (
-            <Diff before={now?.value ?? ""} after={old?.value ?? ""} {...{ beforeName, afterName }} />
-          )}
-        />
+    <ShowItems of={of} empty={<Summary {...{ of, names, isForward }} />}>
+      {() => (
+        <>
+          <Summary {...{ of, names, isForward }} />
+          <DetailsList
+            items={diffOf(of, isForward)?.changes ?? []}
+            summary={({ kind }) => <Badge tone={TONES[kind]}>{names === undefined ? kind : PLAIN[kind]}</Badge>}
+            details={({ now, wanted }) => (
+              <Diff before={now ?? ""} after={wanted ?? ""} {...{ beforeName, afterName }} />
+            )}
+          />
+        </>
       )}
-    </>
+    </ShowItems>
   );
 }
 
+function Summary({
+  of,
+  names,
+  isForward = false,
+}: Pick<ChangesProps, "of" | "isForward"> & { names: ChangesProps["names"] | undefined }) {
+  const state = diffOf(of, isForward);
+  return state && <p>{names === undefined ? summary(state) : difference(state)}</p>;
+}
+
 /** What a restore does to one entry, and the same of several. */
-const MANY: readonly (readonly [one: EntryChange["kind"], many: string])[] = [
+const MANY: readonly (readonly [one: Effect, many: string])[] = [
   ["comes back", "entries come back"],
   ["changes back", "entries change back"],
   ["is removed", "entries are removed"],
 ];
 
-const countOf = ({ changes }: StateDiff, kind: EntryChange["kind"]): number =>
-  changes.filter((change) => change.kind === kind).length;
-
 /** Returns in words how the second of two states differs from the first. */
 function difference(state: StateDiff): string {
   const same = counted(state.unchanged, "entry is", "entries are");
-  if (state.changes.length === 0) return `Nothing differs: ${same} the same.`;
+  if (MANY.every(([kind]) => state.counts[kind] === 0)) return `Nothing differs: ${same} the same.`;
   const parts = MANY.flatMap(([kind]) => {
-    const n = countOf(state, kind);
+    const n = state.counts[kind];
     return n === 0 ? [] : [`${count(n)} ${PLAIN[kind]}`];
   });
   return `${parts.join(", ")}; ${same} the same.`;
@@ -101,9 +105,11 @@ function difference(state: StateDiff): string {
 
 /** Returns in words what a restore does to the entries. */
 export function summary(state: StateDiff): string {
-  const { changes, unchanged } = state;
-  const of = (kind: EntryChange["kind"]) => countOf(state, kind);
-  if (changes.length === 0) return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
-  const parts = MANY.filter(([kind]) => of(kind) > 0).map(([kind, many]) => counted(of(kind), `entry ${kind}`, many));
+  const { counts, unchanged } = state;
+  if (MANY.every(([kind]) => counts[kind] === 0))
+    return `All ${counted(unchanged, "entry", "entries")} are as they were.`;
+  const parts = MANY.filter(([kind]) => counts[kind] > 0).map(([kind, many]) =>
+    counted(counts[kind], `entry ${kind}`, many),
+  );
   return `Restoring it: ${parts.join(", ")}; ${counted(unchanged, "entry stays", "entries stay")} as ${unchanged === 1 ? "it is" : "they are"}.`;
 }

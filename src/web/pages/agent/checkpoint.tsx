@@ -3,30 +3,35 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
 import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { useAsk, useLoad, useReloadOnChange } from "../../state/load.ts";
+import { useAction, useAsk, useReloadOnChange } from "../../state/load.ts";
 import { go, paths } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
 import { useTitle } from "../../state/title.ts";
+import { Button } from "../../ui/button.tsx";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Diff } from "../../ui/diff.tsx";
 import { Actor, Time } from "../../ui/inline.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
 import { count, counted } from "../../ui/numbers.ts";
-import { Empty, Section, Show } from "../../ui/parts.tsx";
-import { Changes, DetailsList } from "./changes.tsx";
+import { Empty, Problem, Section, Show } from "../../ui/parts.tsx";
+import { Changes, DetailsList, useChanges } from "./changes.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 import { useConfig } from "./config.tsx";
 import { MetadataText } from "./entry.tsx";
 import { Restore, Restored } from "./restore.tsx";
-import { compare, liveEntries, type StateDiff } from "./state-diff.ts";
 
 /** Events reload the comparison at most this often. */
 const REFRESH_MS = 3_000;
 
+/** Entries that are loaded at once, with their values. */
+const PAGE_SIZE = 100;
+
 export function CheckpointView({ agentId, checkpointId }: { agentId: string; checkpointId: string }) {
   const { id } = useRoom();
-  const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`);
+  const checkpoint = useAsk<CheckpointWithState>(`/v1/checkpoints/${segment(checkpointId)}`, {
+    query: { limit: PAGE_SIZE },
+  });
   return (
     <>
       <p class="crumbs small">
@@ -43,14 +48,12 @@ interface InsideProps {
 }
 
 function Inside({ agentId, checkpoint }: InsideProps) {
-  const { id, api } = useRoom();
+  const { id } = useRoom();
   const config = useConfig(agentId);
-  const diff = useLoad<StateDiff>(`${checkpoint.id} now`, async (signal) =>
-    compare(checkpoint.state.entries, await liveEntries(api, agentId, signal)),
-  );
+  const changes = useChanges(checkpoint.id);
   const again = () => {
     config.reload();
-    diff.reload();
+    changes.reload();
   };
   useReloadOnChange(agentId, again, REFRESH_MS);
   const [restored, setRestored] = useState<RestoreResult | null>(null);
@@ -62,10 +65,16 @@ function Inside({ agentId, checkpoint }: InsideProps) {
     <div class="stack">
       <CheckpointHead
         checkpoint={checkpoint}
-        restore={<Restore {...{ checkpoint, diff, onRestored }} config={config.data ?? null} />}
+        restore={
+          <Restore
+            {...{ checkpoint, changes, onRestored }}
+            held={checkpoint.state.config}
+            config={config.data ?? null}
+          />
+        }
         remove={<Remove agentId={agentId} checkpoint={checkpoint} />}
       />
-      {restored !== null && <Restored agentId={agentId} result={restored} onUndone={() => onRestored(null)} />}
+      {restored !== null && <Restored result={restored} onUndone={() => onRestored(null)} />}
       <Section
         title="Compared with now"
         actions={
@@ -74,10 +83,10 @@ function Inside({ agentId, checkpoint }: InsideProps) {
           </a>
         }
       >
-        <Show of={diff}>{(state) => <Changes state={state} />}</Show>
+        <Changes of={changes} />
         <Show of={config}>{(current) => <ConfigChange checkpoint={checkpoint} current={current} />}</Show>
       </Section>
-      <Section title={`What it holds: ${counted(checkpoint.state.entries.length, "entry", "entries")}`}>
+      <Section title={`What it holds: ${counted(checkpoint.entry_count, "entry", "entries")}`}>
         <Entries checkpoint={checkpoint} />
       </Section>
     </div>
@@ -148,9 +157,16 @@ function ConfigChange({ checkpoint, current }: { checkpoint: CheckpointWithState
   );
 }
 
+/** The entries of a checkpoint, page by page. */
 function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
-  const { entries } = checkpoint.state;
-  if (entries.length === 0) {
+  const { api } = useRoom();
+  const [state, setState] = useState(checkpoint.state);
+  const more = useAction(async () => {
+    const query = { limit: PAGE_SIZE, cursor: state.next_cursor };
+    const { state: next } = await api.ask<CheckpointWithState>(`/v1/checkpoints/${segment(checkpoint.id)}`, { query });
+    setState((old) => ({ ...next, entries: [...old.entries, ...next.entries] }));
+  });
+  if (state.entries.length === 0) {
     return (
       <Empty title="No entries">
         <p>The agent had no data when this checkpoint was made.</p>
@@ -158,15 +174,22 @@ function Entries({ checkpoint }: { checkpoint: CheckpointWithState }) {
     );
   }
   return (
-    <DetailsList
-      name="held"
-      items={entries}
-      summary={({ updated_at }) => (
-        <span class="faint small">
-          <Time at={updated_at} />
-        </span>
+    <>
+      <DetailsList
+        items={state.entries}
+        summary={({ updated_at }) => (
+          <span class="faint small">
+            <Time at={updated_at} />
+          </span>
+        )}
+        details={({ value }) => <pre class="json">{value}</pre>}
+      />
+      <Problem problem={more.problem} />
+      {state.next_cursor != null && (
+        <div class="more">
+          <Button action={more}>{more.busy ? "Loading …" : "Show more"}</Button>
+        </div>
       )}
-      details={({ value }) => <pre class="json">{value}</pre>}
-    />
+    </>
   );
 }

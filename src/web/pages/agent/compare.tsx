@@ -1,6 +1,6 @@
 /** Two states of an agent side by side: any two checkpoints, or one and now. */
 import { segment, type WorkspaceApi } from "../../api/client.ts";
-import type { Checkpoint, CheckpointWithState, ConfigVersion, EntryItem, StateEntry } from "../../api/types.ts";
+import type { Checkpoint, ConfigVersion } from "../../api/types.ts";
 import { useList, useLoad } from "../../state/load.ts";
 import { paths, place, setQuery } from "../../state/router.ts";
 import { useRoom } from "../../state/session.ts";
@@ -9,22 +9,14 @@ import { Select } from "../../ui/field.tsx";
 import { readableJson } from "../../ui/json-text.ts";
 import { Empty, Section, Show, ShowItems } from "../../ui/parts.tsx";
 import { relativeTime } from "../../ui/text/times.ts";
-import { Changes } from "./changes.tsx";
+import { Changes, useChanges } from "./changes.tsx";
 import { checkpointName } from "./checkpoints.tsx";
-import { configInForce } from "./config.tsx";
-import { compare, liveEntries, type StateDiff } from "./state-diff.ts";
 
 /** How the address calls the present state. */
 const NOW = "now";
 
 /** The largest page of the API. */
 const PAGE_SIZE = 1_000;
-
-interface State {
-  config: ConfigVersion["config"] | null;
-  version: string | null;
-  entries: readonly (StateEntry | EntryItem)[];
-}
 
 export function CompareView({ agentId }: { agentId: string }) {
   const { id, canRead } = useRoom();
@@ -63,7 +55,7 @@ function Choice({ agentId, items }: { agentId: string; items: readonly Checkpoin
         <Select label="From" value={from} onValue={choose("from")} options={options} />
         <Select label="To" value={to} onValue={choose("to")} options={options} />
       </fieldset>
-      <Comparison key={`${from} ${to}`} {...{ agentId, from, to }} fromName={nameOf(from)} toName={nameOf(to)} />
+      <Comparison key={`${from} ${to}`} {...{ agentId, from, to }} names={[nameOf(from), nameOf(to)]} />
     </>
   );
 }
@@ -72,52 +64,69 @@ interface ComparisonProps {
   agentId: string;
   from: string;
   to: string;
-  fromName: string;
-  toName: string;
+  names: readonly [from: string, to: string];
 }
 
-function Comparison({ agentId, from, to, fromName, toName }: ComparisonProps) {
+function Comparison({ from, to, ...rest }: ComparisonProps) {
+  if (from === NOW && to === NOW) return <Empty title="Nothing differs">{null}</Empty>;
+  // The daemon compares a checkpoint with something: what is about now is turned around.
+  return from === NOW ? (
+    <Between {...rest} checkpointId={to} isForward={false} />
+  ) : (
+    <Between {...rest} checkpointId={from} other={to === NOW ? undefined : to} isForward />
+  );
+}
+
+interface BetweenProps extends Pick<ComparisonProps, "agentId" | "names"> {
+  checkpointId: string;
+  /** Now without it. */
+  other?: string | undefined;
+  /** The checkpoint comes first. */
+  isForward: boolean;
+}
+
+function Between({ agentId, names, checkpointId, other, isForward }: BetweenProps) {
+  const changes = useChanges(checkpointId, other);
+  const { first } = changes;
+  const versions = first && ([first.from_config_version, first.to_config_version] as const);
+  return (
+    <>
+      <Section title="Data">
+        <Changes of={changes} {...{ names, isForward }} />
+      </Section>
+      {versions !== undefined && (
+        <Section title="Configuration">
+          <Configs {...{ agentId, names }} versions={isForward ? versions : [versions[1], versions[0]]} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+interface ConfigsProps extends Pick<ComparisonProps, "agentId" | "names"> {
+  versions: readonly [string | null, string | null];
+}
+
+function Configs({ agentId, names, versions }: ConfigsProps) {
   const { api } = useRoom();
-  const both = useLoad<{ diff: StateDiff; before: State; after: State }>(`${from} ${to}`, async (signal) => {
-    const [before, after] = await Promise.all([from, to].map((state) => stateOf(api, agentId, state, signal)));
-    if (before === undefined || after === undefined) throw new Error("A comparison has two states.");
-    return { diff: compare(after.entries, before.entries), before, after };
-  });
+  const both = useLoad(`${agentId} ${versions}`, (signal) =>
+    Promise.all(versions.map((version) => version && configText(api, agentId, version, signal))),
+  );
+  const named = (at: 0 | 1) => `${names[at]}: ${versions[at] ?? "none"}`;
   return (
     <Show of={both}>
-      {({ diff, before, after }) => (
-        <>
-          <Section title="Data">
-            <Changes state={diff} names={[fromName, toName]} />
-          </Section>
-          <Section title="Configuration">
-            <Configs before={before} after={after} names={[fromName, toName]} />
-          </Section>
-        </>
-      )}
+      {([then, now]) =>
+        then === now ? (
+          <p class="faint">It has the same content in both.</p>
+        ) : (
+          <Diff before={then ?? ""} after={now ?? ""} beforeName={named(0)} afterName={named(1)} />
+        )
+      }
     </Show>
   );
 }
 
-async function stateOf(api: WorkspaceApi, agentId: string, state: string, signal: AbortSignal): Promise<State> {
-  if (state !== NOW) {
-    const { state: held } = await api.ask<CheckpointWithState>(`/v1/checkpoints/${segment(state)}`, { signal });
-    return { config: held.config?.config ?? null, version: held.config?.version ?? null, entries: held.entries };
-  }
-  const [config, entries] = await Promise.all([configInForce(api, agentId, signal), liveEntries(api, agentId, signal)]);
-  return { config: config?.config ?? null, version: config?.version ?? null, entries };
-}
-
-function Configs({ before, after, names }: { before: State; after: State; names: readonly [string, string] }) {
-  const [then, now] = [before, after].map(({ config }) => (config === null ? "" : readableJson(config)));
-  if (then === now) return <p class="faint">It has the same content in both.</p>;
-  const named = (name: string, { version }: State) => `${name}: ${version ?? "none"}`;
-  return (
-    <Diff
-      before={then ?? ""}
-      after={now ?? ""}
-      beforeName={named(names[0], before)}
-      afterName={named(names[1], after)}
-    />
-  );
+async function configText(api: WorkspaceApi, agentId: string, version: string, signal: AbortSignal): Promise<string> {
+  const path = `/v1/config/${segment(agentId)}/versions/${segment(version)}`;
+  return readableJson((await api.ask<ConfigVersion>(path, { signal })).config);
 }

@@ -18,7 +18,7 @@ export function useConfig(agentId: string): Loaded<ConfigVersion | null> {
   return useLoad<ConfigVersion | null>(`${id} ${agentId}`, (signal) => configInForce(api, agentId, signal));
 }
 
-export const configInForce = (api: WorkspaceApi, agentId: string, signal: AbortSignal): Promise<ConfigVersion | null> =>
+const configInForce = (api: WorkspaceApi, agentId: string, signal: AbortSignal): Promise<ConfigVersion | null> =>
   orNull("config_not_found", api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal }));
 
 /** What the form begins with: a version, or that there is none. */

@@ -1,31 +1,34 @@
 /** Restoring a checkpoint, and undoing that. Both say before what they change. */
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
-import type { CheckpointWithState, ConfigVersion, RestoreResult } from "../../api/types.ts";
-import { type Loaded, useLoad } from "../../state/load.ts";
+import type { Checkpoint, ConfigVersion, RestoreResult } from "../../api/types.ts";
 import { useRoom } from "../../state/session.ts";
 import { Confirm, DialogButton } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
 import { sortedJson } from "../../ui/json-text.ts";
 import { say } from "../../ui/notices.tsx";
 import { counted } from "../../ui/numbers.ts";
-import { Show } from "../../ui/parts.tsx";
-import { Changes, summary } from "./changes.tsx";
+import { Changes, type LoadedChanges, summary, useChanges } from "./changes.tsx";
 import { checkpointName } from "./checkpoints.tsx";
-import { compare, liveEntries, type StateDiff } from "./state-diff.ts";
+import { diffOf } from "./state-diff.ts";
 
 interface RestoreProps {
-  checkpoint: CheckpointWithState;
-  diff: Loaded<StateDiff>;
+  checkpoint: Checkpoint;
+  changes: LoadedChanges;
+  /** The configuration of the checkpoint, null for none. */
+  held: HeldConfig | null;
+  /** The one in force. */
   config: ConfigVersion | null;
   onRestored(result: RestoreResult): void;
 }
 
+type HeldConfig = Pick<ConfigVersion, "version" | "config">;
+
 /** Asks, and says exactly what will change. */
-export function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) {
+export function Restore({ checkpoint, changes, held, config, onRestored }: RestoreProps) {
   const { api } = useRoom();
   const [data, setData] = useState(true);
-  const held = checkpoint.state.config;
+  const diff = diffOf(changes);
   const configDiffers = held !== null && (config === null || sortedJson(held.config) !== sortedJson(config.config));
   const [withConfig, setWithConfig] = useState(configDiffers);
   const restore = async () => {
@@ -37,7 +40,7 @@ export function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) 
     <Confirm title={`Restore “${checkpointName(checkpoint)}”?`} action="Restore" onConfirm={restore}>
       <Check
         label="Data"
-        hint={diff.data === undefined ? "Comparing with now …" : summary(diff.data)}
+        hint={diff === null ? "Comparing with now …" : summary(diff)}
         checked={data}
         onChecked={setData}
       />
@@ -63,13 +66,12 @@ export function Restore({ checkpoint, diff, config, onRestored }: RestoreProps) 
 }
 
 interface RestoredProps {
-  agentId: string;
   result: RestoreResult;
   onUndone(): void;
 }
 
 /** Says what a restore did, and offers to undo it. */
-export function Restored({ agentId, result, onUndone }: RestoredProps) {
+export function Restored({ result, onUndone }: RestoredProps) {
   return (
     <div class="callout tone-good" role="status">
       <p>
@@ -79,7 +81,7 @@ export function Restored({ agentId, result, onUndone }: RestoredProps) {
         {result.config_version !== null && <>; the configuration in force is {result.config_version}</>}.
       </p>
       <div class="row">
-        <DialogButton dialog={<Undo {...{ agentId, onUndone }} checkpointId={result.safety_checkpoint_id} />}>
+        <DialogButton dialog={<Undo {...{ onUndone }} checkpointId={result.safety_checkpoint_id} />}>
           Undo …
         </DialogButton>
         <span class="faint small">
@@ -91,22 +93,16 @@ export function Restored({ agentId, result, onUndone }: RestoredProps) {
 }
 
 interface UndoProps {
-  agentId: string;
   /** The state before the restore. */
   checkpointId: string;
   onUndone(): void;
 }
 
 /** Asks, since what the agent wrote after the restore goes too. */
-function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
+function Undo({ checkpointId, onUndone }: UndoProps) {
   const { api } = useRoom();
   const path = `/v1/checkpoints/${segment(checkpointId)}`;
-  const diff = useLoad<StateDiff>(`${checkpointId} now`, async (signal) =>
-    compare(
-      (await api.ask<CheckpointWithState>(path, { signal })).state.entries,
-      await liveEntries(api, agentId, signal),
-    ),
-  );
+  const changes = useChanges(checkpointId);
   const undo = async () => {
     await api.ask<RestoreResult>(`${path}/restore`, { body: {} });
     say("The restore", "is undone: everything is as it was before it.");
@@ -115,7 +111,7 @@ function Undo({ agentId, checkpointId, onUndone }: UndoProps) {
   return (
     <Confirm title="Undo the restore?" action="Undo the restore" onConfirm={undo}>
       <p>Everything becomes as it was just before the restore. What was written since then goes too:</p>
-      <Show of={diff}>{(state) => <Changes state={state} />}</Show>
+      <Changes of={changes} />
     </Confirm>
   );
 }

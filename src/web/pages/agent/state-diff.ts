@@ -1,55 +1,57 @@
-/** Compares two states of an agent's data, such as a checkpoint and now: what a restore would change. */
-import type { WorkspaceApi } from "../../api/client.ts";
-import type { EntryItem } from "../../api/types.ts";
-import { sortedJson } from "../../ui/json-text.ts";
+/** How two states of an agent's data differ, such as a checkpoint and now, from what the daemon says of it. */
+import type { CheckpointChanges } from "../../api/types.ts";
 
-/** The largest page of the API. */
-const PAGE_SIZE = 1_000;
+export type ApiChange = CheckpointChanges["data"][number];
 
-/** An entry of a state. */
-interface Held {
+/** What a restore does to an entry. */
+export type Effect = "comes back" | "changes back" | "is removed";
+
+/** An entry that differs, and what making the wanted state of the present one does to it. */
+interface EntryChange {
   key: string;
-  value?: string;
-  metadata: object;
-}
-
-export interface EntryChange {
-  key: string;
-  kind: "comes back" | "is removed" | "changes back";
-  /** In the checkpoint. */
-  old: Held | null;
-  now: Held | null;
+  kind: Effect;
+  /** The values, null where there is none. */
+  wanted: string | null;
+  now: string | null;
 }
 
 export interface StateDiff {
-  /** By key. */
-  changes: EntryChange[];
+  /** Those that are loaded, by key. */
+  changes: readonly EntryChange[];
+  /** Of all. */
+  counts: Readonly<Record<Effect, number>>;
   unchanged: number;
 }
 
-/** Returns every live entry of an agent, with values. */
-export async function liveEntries(api: WorkspaceApi, agentId: string, signal?: AbortSignal): Promise<EntryItem[]> {
-  const entries: EntryItem[] = [];
-  const query = { agent_id: agentId, include_values: true, limit: PAGE_SIZE };
-  for await (const page of api.pages<EntryItem>("/v1/data/list", query, signal)) entries.push(...page.data);
-  return entries;
+/** What is loaded of a comparison: what its first page says of all, and the changes of its pages. */
+interface Compared {
+  first: Pick<CheckpointChanges, "added" | "changed" | "removed" | "unchanged"> | undefined;
+  data: readonly ApiChange[] | undefined;
 }
 
-const content = ({ value, metadata }: Held): string => sortedJson([value, metadata]);
+const RESTORING: Readonly<Record<ApiChange["change"], Effect>> = {
+  added: "is removed",
+  changed: "changes back",
+  removed: "comes back",
+};
+const GOING_ON: Readonly<Record<ApiChange["change"], Effect>> = {
+  added: "comes back",
+  changed: "changes back",
+  removed: "is removed",
+};
 
-/** Returns what would make one state of the entries of another: a checkpoint of what there is now. */
-export function compare(wanted: readonly Held[], now: readonly Held[]): StateDiff {
-  const live = new Map(now.map((entry) => [entry.key, entry]));
-  const changes: EntryChange[] = [];
-  let unchanged = 0;
-  for (const old of wanted) {
-    const present = live.get(old.key) ?? null;
-    live.delete(old.key);
-    if (present === null) changes.push({ key: old.key, kind: "comes back", old, now: null });
-    else if (content(old) === content(present)) unchanged++;
-    else changes.push({ key: old.key, kind: "changes back", old, now: present });
-  }
-  for (const present of live.values()) changes.push({ key: present.key, kind: "is removed", old: null, now: present });
-  changes.sort((a, b) => (a.key < b.key ? -1 : 1));
-  return { changes, unchanged };
+/**
+ * Returns what would make the state of the checkpoint of what there is now, of what is loaded.
+ * @param isForward what would make the later state of that of the checkpoint instead
+ */
+export function diffOf({ first, data }: Compared, isForward = false): StateDiff | null {
+  if (first === undefined || data === undefined) return null;
+  const effects = isForward ? GOING_ON : RESTORING;
+  const { added, changed, removed, unchanged } = first;
+  const counts = { [effects.added]: added, [effects.changed]: changed, [effects.removed]: removed };
+  const changes = data.map(({ key, change, from, to }): EntryChange => {
+    const [then, later] = [from?.value ?? null, to?.value ?? null];
+    return { key, kind: effects[change], wanted: isForward ? later : then, now: isForward ? then : later };
+  });
+  return { changes, counts: counts as Record<Effect, number>, unchanged };
 }
