@@ -1122,6 +1122,7 @@ def require_answers(open_questions):
 def check_bound_seal(header, bound, bodies, log, trust, erasures):
     event, said, open_questions = bound.event, bound.said, []
     seal, keys = read_own_seal(header), []
+    require(seal is None or header["public_key"], "seal_invalid", "there is a seal, and no key that signed it")
     if "keys" in header:
         keys = read_key_chain(header["keys"], header["workspace_id"])
         last_key = header["public_key"] and read_key(header["public_key"])  # a restore gives it another name

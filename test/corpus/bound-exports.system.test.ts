@@ -207,6 +207,7 @@ const telling: Attack[] = [
   ["another event after", header(async () => ({ after: await bodyAt(2) }))],
   ["the genesis before", header(async () => ({ before: await bodyAt(0) }))],
   ["no proof", header(() => ({ proof: null }))],
+  ["no key", header(() => ({ public_key: null }))],
   ["an empty proof of the binding", header(({ proof }) => ({ proof: { ...proof, binding: [] } }))],
   ["no seal, and a proof", header(() => ({ seal: null }))],
   ["a member more", header(() => ({ note: "x" }))],

@@ -178,6 +178,9 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
     }
     return null;
   }
+  if (isBound(header) && header.public_key === null) {
+    fail(verifier, "seal_invalid", "the export has a seal, and no key that signed it");
+  }
   const seal = readSeal(verifier, header, header.seal);
   try {
     if (header.public_key !== null && seal !== null) {
