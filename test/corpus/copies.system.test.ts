@@ -29,7 +29,7 @@ import { expectRight, Judge } from "./judge.ts";
 
 setDefaultTimeout(effort({ usual: 3 * PROCESS_TEST_MS, long: 3_600_000 }));
 
-const COPIES = effort({ usual: 14, long: 2_000 });
+const COPIES = effort({ usual: 14, long: 500 });
 const SEED = 20_261_124;
 
 const directory = temporaryDirectory(inMemory());

@@ -40,7 +40,8 @@ const OF_LINE: Readonly<Record<string, (line: string) => string>> = {
   "in capitals": (line) => line.toUpperCase(),
   "with another end": (line) => `${line}\r`,
   "with a zero byte": (line) => `${line}\0`,
-  twice: (line) => `${line}\n${line}`,
+  // A signature that is there twice is one.
+  twice: (line) => (line.startsWith("— ") ? line : `${line}\n${line}`),
   "after an empty line": (line) => `\n${line}`,
   "without padding": (line) => line.replace(/=+$/, ""),
   "with more padding": (line) => `${line}=`,
