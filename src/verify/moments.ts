@@ -26,7 +26,7 @@ import { withFile } from "../store/sync.ts";
 import { OBSTACLES, type ProblemCode } from "./codes.ts";
 import type { Obstacle, SourceResult } from "./report.ts";
 import type { ReportedProblem } from "./report-schema.ts";
-import { checkFile } from "./rows/schema.ts";
+import { checkFile, NOT_ITS_ROWS } from "./rows/schema.ts";
 import { type DatabaseWish, verifyDatabaseFile } from "./sources.ts";
 
 /** What pages of different moments look like. An event or a seal that is wrong by itself is none of it. */
@@ -104,10 +104,12 @@ function commitEnds(log: string): number[] {
 
 const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
 
-/** Whether a problem is about stored seals or tiles: a seal is stored without an event. */
-const isOfSeals = (problem: ReportedProblem): boolean =>
-  isOfLaterSeals(problem) ||
-  (problem.code !== "schema_mismatch" && (problem.table === "seals" || problem.table === "tiles"));
+/** Whether a problem is about stored seals or tiles, or their indexes: a seal is stored without an event. */
+const isOfSeals = (problem: ReportedProblem): boolean => {
+  if (isOfLaterSeals(problem)) return true;
+  const isOfRows = problem.code !== "schema_mismatch" || problem.message.includes(NOT_ITS_ROWS);
+  return isOfRows && (problem.table === "seals" || problem.table === "tiles");
+};
 
 /** The states of a database after each transaction of its log; state 0 is the database without the log. */
 class States implements Disposable {

@@ -121,6 +121,9 @@ const OBJECTS: readonly [RegExp, string][] = [
 /** What newer versions of SQLite say of a full-text index. Its content derives from the entries, and nothing depends on it. */
 const OF_FULL_TEXT = /\bfts5\b|^vtable constructor failed/i;
 
+/** What a problem says of an index that does not hold what its table holds. */
+export const NOT_ITS_ROWS = "does not hold what it must";
+
 /**
  * Compares the indexes with their tables: every row of a table has its entry in each index, and an index has no other
  * (https://www.sqlite.org/pragma.html#pragma_integrity_check). It takes about half as long as the verification of the
@@ -138,7 +141,7 @@ export async function checkFile(reader: Reader): Promise<FileCheck> {
     else if (object === null) unclear ??= message.split("\n")[0] ?? message;
     else if (!found.has(object)) {
       const table = await tableOf(reader, object);
-      found.set(object, { message: `${object} does not hold what it must: ${message}`, table });
+      found.set(object, { message: `${object} ${NOT_ITS_ROWS}: ${message}`, table });
     }
   }
   return { problems: [...found.values()], damage, unclear };
