@@ -5,11 +5,10 @@
 import { answerRequest, dropRequest, readRequest } from "../datadir/compact-request.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { messageOf } from "../failure.ts";
-import type { Settings } from "../settings/definitions.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 import { repeat, systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
-import { runOwnCommand, wordsOf } from "./own-command.ts";
+import { type OwnSettings, runOwnCommand, wordsOf } from "./own-command.ts";
 
 /** How often the daemon looks for a request, ms. */
 const LOOK_EVERY_MS = 200;
@@ -62,7 +61,7 @@ export class ScheduledCompaction implements AsyncDisposable {
   #cancel = () => {};
 
   constructor(
-    private readonly settings: Pick<Settings, "data_dir" | "encryption_key_file">,
+    private readonly settings: OwnSettings,
     private readonly everyMs: number,
     private readonly logger: Pick<Logger, "info" | "warn" | "error">,
     private readonly timer: Timer = systemTimer,
@@ -78,7 +77,7 @@ export class ScheduledCompaction implements AsyncDisposable {
 
   async #run(): Promise<void> {
     const words = wordsOf(["compact", "--from", `${SCHEDULED_FROM_PERCENT}`], this.settings);
-    const outcome = await runOwnCommand(words, this.#stop.signal);
+    const outcome = await runOwnCommand(words, this.settings, this.#stop.signal);
     if (this.#stop.signal.aborted) return;
     if (outcome.kind === "failed") this.logger.error("the compaction failed", { reason: outcome.reason });
     else this.#report(JSON.parse(outcome.out));

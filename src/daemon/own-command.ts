@@ -2,7 +2,8 @@
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../failure.ts";
-import type { Settings } from "../settings/definitions.ts";
+import { type Settings, variableOf } from "../settings/definitions.ts";
+import { SERVER_SETTINGS } from "../settings/server-options.ts";
 
 /** A lower priority than that of the daemon, since requests come first. */
 const PRIORITY = 10;
@@ -11,28 +12,46 @@ const PROGRAM = import.meta.path.endsWith(".ts")
   ? [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))]
   : [process.execPath];
 
+/** The settings that say what a command works on. */
+export type OwnSettings = Pick<Settings, "data_dir" | "encryption_key_file"> &
+  Partial<Pick<Settings, (typeof SERVER_SETTINGS)[number]>>;
+
 /** What a command printed with `--json`, or why it printed nothing. */
 type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
 
 /** Returns the words of a command on the daemon's data directory that prints JSON. */
 export function wordsOf(
   command: readonly string[],
-  { data_dir: dataDir, encryption_key_file: keyFile }: Pick<Settings, "data_dir" | "encryption_key_file">,
+  { data_dir: dataDir, encryption_key_file: keyFile }: Pick<OwnSettings, "data_dir" | "encryption_key_file">,
 ): string[] {
   const words = [...command, "--data-dir", dataDir, "--json"];
   if (keyFile !== null) words.push("--encryption-key-file", keyFile);
   return words;
 }
 
-/** Runs a command, whose words hold everything that it needs: the settings of the daemon do not affect it. */
-export async function runOwnCommand(words: readonly string[], signal: AbortSignal): Promise<CommandOutcome> {
+/** Returns the settings of the libSQL server as variables of the environment: everybody can read the words of a process. */
+function serverOf(settings: OwnSettings): Record<string, string> {
+  if (settings.engine !== "libsql-server") return {};
+  const values = SERVER_SETTINGS.map((name) => [variableOf(name), settings[name]] as const);
+  return Object.fromEntries(values.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+/**
+ * Runs a command on the data directory of `settings`. Its words hold everything else that it needs: no other setting of the
+ * daemon affects it.
+ */
+export async function runOwnCommand(
+  words: readonly string[],
+  settings: OwnSettings,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
   let child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   try {
     child = Bun.spawn([...PROGRAM, ...words], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      env: { TMPDIR: tmpdir(), GOVERND_CONFIG: "/dev/null" },
+      env: { TMPDIR: tmpdir(), GOVERND_CONFIG: "/dev/null", ...serverOf(settings) },
       signal,
     });
   } catch (error) {

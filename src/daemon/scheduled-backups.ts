@@ -4,7 +4,7 @@ import { type BackupOutcome, BackupSchedule } from "../backup/schedule.ts";
 import type { Clock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
-import { runOwnCommand, wordsOf } from "./own-command.ts";
+import { type OwnSettings, runOwnCommand, wordsOf } from "./own-command.ts";
 
 /** Returns the schedule that the settings define, or null. */
 export function scheduledBackups(settings: Settings, clock: Clock, logger: Logger): BackupSchedule | null {
@@ -15,14 +15,18 @@ export function scheduledBackups(settings: Settings, clock: Clock, logger: Logge
     destination,
     everyMs,
     clock,
-    make: (signal) => runBackup(words, signal),
+    make: (signal) => runBackup(words, settings, signal),
     onOutcome: (outcome, tookMs) => logOutcome(logger, outcome, tookMs),
   });
 }
 
 /** Runs one backup in a separate process. */
-export async function runBackup(words: readonly string[], signal: AbortSignal): Promise<BackupOutcome> {
-  const outcome = await runOwnCommand(words, signal);
+export async function runBackup(
+  words: readonly string[],
+  settings: OwnSettings,
+  signal: AbortSignal,
+): Promise<BackupOutcome> {
+  const outcome = await runOwnCommand(words, settings, signal);
   if (outcome.kind === "failed") return outcome;
   const { path, workspaces, bytes, left_out: leftOut } = JSON.parse(outcome.out) as BackupResult;
   return { kind: "made", path, workspaces, bytes, leftOut: leftOut.map(({ workspace_id: id }) => id) };

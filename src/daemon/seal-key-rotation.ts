@@ -53,7 +53,7 @@ export class SealKeyRotation implements AsyncDisposable {
   /** Returns whether a rotation was due and failed. */
   async #rotateIfDue(): Promise<boolean> {
     if (this.#leftMs() > 0 && !isInterrupted(this.directory)) return false;
-    const outcome = await runOwnCommand(wordsOf(["rotate-seal-key"], this.settings), this.#stop.signal);
+    const outcome = await runOwnCommand(wordsOf(["rotate-seal-key"], this.settings), this.settings, this.#stop.signal);
     if (outcome.kind === "done") {
       const { fingerprint, announced } = JSON.parse(outcome.out) as { fingerprint: string; announced: number };
       this.logger.info("the sealing key was replaced", { fingerprint, workspaces: announced });

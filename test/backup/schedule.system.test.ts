@@ -88,7 +88,8 @@ describe("a backup as a process", () => {
     using from = await FilledDirectory.make(1);
     const signal = new AbortController().signal;
     const words = ["backup", from.destination, "--keep", "2", "--data-dir", from.data.root, "--json"];
-    const outcome = await runBackup(words, signal);
+    const settings = { data_dir: from.data.root, encryption_key_file: null };
+    const outcome = await runBackup(words, settings, signal);
     expect(outcome).toEqual({
       kind: "made",
       path: expect.any(String),
@@ -97,7 +98,7 @@ describe("a backup as a process", () => {
       leftOut: [],
     });
     words[1] = join(from.data.root, "x");
-    expect(await runBackup(words, signal)).toEqual({
+    expect(await runBackup(words, settings, signal)).toEqual({
       kind: "failed",
       reason: expect.stringMatching(/is inside the data directory/),
     });

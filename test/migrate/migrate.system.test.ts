@@ -1,13 +1,15 @@
 /** Workspaces move to a libSQL server and back while they are used, by a command that is killed at any moment. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { openConnection } from "../../src/store/connection.ts";
 import { GOVERND, governdProcess } from "../cli/governd-process.ts";
 import { violations } from "../cluster/check.ts";
 import { Clients } from "../cluster/history.ts";
 import { trailOf } from "../cluster/trail.ts";
 import { effort } from "../effort.ts";
+import { ended } from "../ended.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import type { Client } from "../support/client.ts";
@@ -171,6 +173,27 @@ describe.skipIf(LIBSQL_SERVER === null)("governd migrate", () => {
     const listed = await governdProcess(["workspace", "list", "--json", "--data-dir", restored]);
     expect({ code: listed.code, err: listed.err }).toEqual({ code: 0, err: "" });
     expect(listed.out).toContain(workspace.id);
+  });
+
+  test("a backup has what the server has, also of a workspace that the node never served", async () => {
+    await using first = await TestDaemon.start({ engine: "libsql-server" });
+    await using second = await first.anotherNode();
+    const workspace = await first.workspace();
+    await workspace.client.write("a", "k", "v");
+    using directory = temporaryDirectory();
+    const backups = directory.join("backups");
+    const backup = ["backup", backups, "--data-dir", second.dataDir];
+    const without = await ended(Bun.spawn([...GOVERND, ...backup], { env: {}, stdout: "pipe", stderr: "pipe" }));
+    expect([without.code, without.err]).toEqual([2, expect.stringContaining("may be behind it")]);
+    const made = await governdProcess(backup);
+    expect([made.code, made.err]).toEqual([0, ""]);
+    const [name = ""] = readdirSync(backups);
+    const restored = directory.join("restored");
+    expect((await governdProcess(["restore", join(backups, name), "--data-dir", restored])).code).toBe(0);
+    const path = join(restored, "workspaces", `${workspace.id}.db`);
+    expect(existsSync(path)).toBe(true);
+    using connection = openConnection(path, { readOnly: true });
+    expect(connection.value("SELECT value FROM entries WHERE key = 'k'")).toBe('"v"');
   });
 
   test("a namespace that others use is left alone", async () => {

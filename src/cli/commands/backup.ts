@@ -1,13 +1,21 @@
 /** `governd backup` and `governd restore`. */
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { type BackupResult, backupResult, makeBackup } from "../../backup/make.ts";
 import { type Restored, restoreBackup } from "../../backup/restore.ts";
+import { ControlDatabase } from "../../control/database.ts";
+import { listLogs } from "../../control/workspaces.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
+import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
+import { ServerEngine } from "../../engine/server-engine.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
 import { BACKUP_KEEP_MAX } from "../../settings/definitions.ts";
+import { openConnection } from "../../store/connection.ts";
+import type { EncryptionKey } from "../../store/encryption.ts";
+import { AT_HOME, placeOf } from "../../store/place.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
-import { addCommonOptions, type Session, settingsOf } from "../session.ts";
+import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";
 
 const BACKUP_DESCRIPTION = `make a verified backup of everything, while the daemon runs
@@ -42,7 +50,7 @@ export function addBackup(program: Command, session: Session): void {
     .option("--keep <n>", "keep only this many backups, and remove older ones afterwards")
     .addHelpText("after", BACKUP_EXIT_HELP)
     .action((dest: string | undefined, options: { keep?: string }) => runBackup(session, dest, options));
-  addCommonOptions(backup, ["data_dir", "encryption_key_file"]);
+  addCommonOptions(backup, STORED);
 }
 
 export function addRestore(program: Command, session: Session): void {
@@ -62,6 +70,7 @@ async function runBackup(session: Session, dest: string | undefined, options: { 
   const destination = dest ?? settingsOf(options).backup_dir;
   if (destination === null) throw new Failure("usage", "Name the directory for backups, or set backup_dir.");
   const { directory: source } = dataDirectoryOf(options);
+  await bringUpToDate(session, source);
   const made = await session.withProgress((progress) =>
     makeBackup({
       source,
@@ -74,6 +83,40 @@ async function runBackup(session: Session, dest: string | undefined, options: { 
   if (made.manifest.left_out.length > 0) session.exitCode = EXIT.no;
   const result = backupResult(made);
   await session.print(result, backupLines(result));
+}
+
+/**
+ * Has the copies of a node be what the libSQL server has: some may be behind, or missing.
+ * @throws {Failure} `invalid_settings` for copies whose server the settings do not name; {ServerUnavailable}
+ */
+async function bringUpToDate({ terminal }: Session, directory: DataDirectory): Promise<void> {
+  const warn = (warning: string) => void terminal.err(`${warning}\n`);
+  const { server, encryptionKey } = directory;
+  if (server === null) return requireNoCopy(directory);
+  using control = await ControlDatabase.openShared(directory, warn);
+  const engine = new ServerEngine(server, warn);
+  for (const { id } of listLogs(control.connection)) {
+    const { connection } = await engine.open(id, workspaceFile(directory, id), encryptionKey);
+    connection.close();
+  }
+}
+
+function requireNoCopy({ control, encryptionKey }: DataDirectory): void {
+  if (!existsSync(control) || !isCopy(control, encryptionKey)) return;
+  throw new Failure(
+    "invalid_settings",
+    'The data directory is a copy of what is on a libSQL server, and may be behind it. Name the server, so that the backup has what it has: engine = "libsql-server" and engine_url.',
+  );
+}
+
+function isCopy(control: string, encryptionKey: EncryptionKey | null): boolean {
+  try {
+    using connection = openConnection(control, { readOnly: true, encryptionKey });
+    return placeOf(connection) !== AT_HOME;
+  } catch {
+    // The backup says what is wrong with it.
+    return false;
+  }
 }
 
 function keepCount(text: string): number {
