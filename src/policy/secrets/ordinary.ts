@@ -4,6 +4,7 @@
  */
 import { spend } from "../check.ts";
 import { matchAt } from "../text/ascii.ts";
+import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, mentionsPassword } from "./plausible.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
@@ -11,8 +12,8 @@ import { type Place, saysRule, THING } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
 /** What a check costs. */
-const CHECK_UNITS = 300;
-const JUDGED_UNITS = 1_000;
+const CHECK_UNITS = 500;
+const JUDGED_UNITS = 2_000;
 
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "e", "on", "az", "be", "to"]);
 const FILLER = String.raw`(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’./-]{1,20}[)]?)`;
@@ -34,8 +35,12 @@ const SHORTEST_NETWORK_WORD = 8;
 const LONGER_THAN_STATES = 13;
 
 const NOT_LATIN = /[^\P{L}\p{Script=Latin}]/u;
-const NETWORK =
-  /wi-?fi|wlan|wireless|hotspot|network|netzwerk|réseau|\bred\b|\brede\b|\brete\b|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|sít[iě]|rețe|δίκτυο|сет[иь]|мереж|вай-?фа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat/iu;
+const NETWORK = new WordSet(
+  "wi-fi|wlan|wireless|hotspot|network|netzwerk|réseau|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|síti|sítě|rețe|δίκτυο|сети|сеть|мереж|вайфа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat|wifi|вай-фа|red de|rede |rete ".split(
+    "|",
+  ),
+  () => "anywhere",
+);
 const REACH_BEFORE = 64;
 const REACH = 64;
 /** What is said of a password, and what programs call one. */
@@ -50,20 +55,19 @@ const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECR
 /** Returns what stands for a password behind its name, where a word would say nothing else; for a key, of a network. */
 export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   spend(CHECK_UNITS);
-  if (kind === "key") {
-    const isOfNetwork = NETWORK.test(text.slice(Math.max(0, start - REACH), end + REACH));
-    return isOfNetwork ? wordBehind(text, start, end) : groupsBehind(text, end, SEED_GROUPS);
-  }
-  return wordBehind(text, start, end) ?? numberBehind(text, start, end) ?? groupsBehind(text, end, APP_GROUPS);
+  if (kind === "key") return wordBehind(text, start, end, kind) ?? groupsBehind(text, end, SEED_GROUPS);
+  return wordBehind(text, start, end, kind) ?? numberBehind(text, start, end) ?? groupsBehind(text, end, APP_GROUPS);
 }
 
-function wordBehind(text: string, start: number, end: number): Place | null {
+function wordBehind(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   const match = matchAt(WORD_SAID, text, end);
   if (match === null) return null;
   const [, tie = "", word = ""] = match;
   const last = WORD_SAID.lastIndex;
   spend(JUDGED_UNITS);
   if (word.length < SHORTEST_WORD || word.length > LONGEST_WORD || isNoPassword(word, tie)) return null;
+  // Of keys only those of networks are words.
+  if (kind === "key" && !NETWORK.isIn(text.slice(Math.max(0, start - REACH), end + REACH))) return null;
   return isMeant(text.slice(start, end), text.slice(Math.max(0, start - REACH_BEFORE), end), tie, word)
     ? { start: last - word.length, end: last }
     : null;
@@ -81,10 +85,10 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
   const isOfWords = /^[a-z]+(?:_[a-z\d]+)+$/.test(word);
   // In a sentence of another script no word is Latin but a name.
   if (NOT_LATIN.test(name)) return /^[a-z]/.test(word) && (!isAdjacent || /[a-z]{8}|[_\d]/.test(word));
-  if (/[a-z][A-Z]|.!$/.test(word) && NETWORK.test(before + tie))
+  if (/[a-z][A-Z]|.!$/.test(word) && NETWORK.isIn(before + tie))
     return word.length >= SHORTEST_NETWORK_WORD && !isAdjacent;
   if (!/^[a-z]/.test(word)) return false;
-  if (!NETWORK.test(before + tie)) return isOfWords && !isAdjacent && !/[=]/.test(tie);
+  if (!NETWORK.isIn(before + tie)) return isOfWords && !isAdjacent && !/[=]/.test(tie);
   if (word.length < SHORTEST_NETWORK_WORD) return false;
   return (
     isOfWords || /\d/.test(word) || /[:：]\s*$/.test(tie) || isBehindQuote(before) || word.length >= LONGER_THAN_STATES

@@ -1,6 +1,7 @@
 /** Numbers that open something, behind the word for them: the PIN of a card or a phone, the code of a door. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
+import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 import { saysOpening } from "./sentence.ts";
@@ -34,22 +35,17 @@ const BESIDE = new RegExp(
 const SHORT_WORD = 3;
 const LONGEST_BEGINNING = 5;
 
-/** A pattern for parts of words; short ones must be a whole word, or begin one. */
-const oneOf = (words: readonly string[]): RegExp =>
-  new RegExp(
-    words
-      .map((word) => {
-        if (!/^[a-z]+$/.test(word) || word.length > LONGEST_BEGINNING) return RegExp.escape(word);
-        return `(?<!\\p{L})${word}${word.length <= SHORT_WORD ? "(?!\\p{L})" : ""}`;
-      })
-      .join("|"),
-    "iu",
-  );
+/** Parts of words; short ones must be a whole word, or begin one. */
+const partsOf = (words: readonly string[]): WordSet =>
+  new WordSet(words, (word) => {
+    if (!/^[a-z]+$/.test(word) || word.length > LONGEST_BEGINNING) return "anywhere";
+    return word.length <= SHORT_WORD ? "whole" : "beginning";
+  });
 /** Doors, safes and alarms, and what else has a number: cards, telephones, accounts. */
-const DOOR = oneOf(SECRET_WORDS["what has a code"]);
-const CARD = oneOf(SECRET_WORDS["what has a pin"]);
+const DOOR = partsOf(SECRET_WORDS["what has a code"]);
+const CARD = partsOf(SECRET_WORDS["what has a pin"]);
 /** Other numbers that such a word has: of an error, of a place in India, of a connector. */
-const OTHER = oneOf(SECRET_WORDS["what has other codes"]);
+const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
 
 /** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
@@ -57,10 +53,10 @@ export const pin: Check = (text, start, end) => {
   if (found === null) return null;
   const { number, tied, last } = found;
   const around = aroundOf(text, start, end);
-  if (OTHER.test(around)) return null;
+  if (OTHER.isIn(around)) return null;
   // Of six digits are the codes of places, too.
   const isClear = number.length < 6 && !isYear(number);
-  if (!isClear && !(tied && number.length !== 6 && !isYear(number)) && !DOOR.test(around) && !CARD.test(around))
+  if (!isClear && !(tied && number.length !== 6 && !isYear(number)) && !DOOR.isIn(around) && !CARD.isIn(around))
     return null;
   return hitOf("generic_credential", last - number.length, last);
 };
@@ -80,12 +76,12 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   if (found === null) return null;
   const isAdjacent = found.last - found.number.length - end <= 2;
   if (!found.tied && !(isNamed && isAdjacent) && isYear(found.number)) return null;
-  if (OTHER.test(aroundOf(text, start, end))) return null;
+  if (OTHER.isIn(aroundOf(text, start, end))) return null;
   // What is named behind the number is something else.
   const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_BEFORE), start));
   const before = ahead + text.slice(start, found.last);
   const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
-  if (!isNamed && !DOOR.test(before) && !CARD.test(behind) && !saysOpening(ahead)) return null;
+  if (!isNamed && !DOOR.isIn(before) && !CARD.isIn(behind) && !saysOpening(ahead)) return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 }
 
@@ -121,7 +117,7 @@ const TURNED =
   /[^\d\n]{0,60}?(\d{1,2}[^\d\n]{1,16}\d{1,2}[^\d\n]{1,16}\d{1,2}(?:[-–]\d{1,2}){0,3})(?![\d.:%-]*\d|[ \t]?[%€$£°]|[ \t]?(?:c?m|kg|h|min)(?!\p{L}))/uy;
 const TURN = new RegExp(String.raw`(?<!\p{L})(?:${DIRECTION})(?!\p{L})[^]*?(?<!\p{L})(?:${DIRECTION})(?!\p{L})`, "iu");
 const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
-const OPENS = new RegExp(String.raw`(?<!\p{L})(?:${anyOf(SECRET_WORDS["what is done with a lock"])})`, "iu");
+const OPENS = new WordSet(SECRET_WORDS["what is done with a lock"], () => "beginning");
 
 /** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers behind what they open. */
 export const openingNumber: Check = (text, start, end) => {
@@ -131,13 +127,13 @@ export const openingNumber: Check = (text, start, end) => {
   spend(READING_UNITS);
   const around = text.slice(Math.max(0, start - REACH_BEFORE), end + REACH);
   const given = matchAt(WITH, text, end)?.[1];
-  if (given !== undefined && !isYear(given) && OPENS.test(around))
+  if (given !== undefined && !isYear(given) && OPENS.isIn(around))
     return hitOf("generic_credential", WITH.lastIndex - given.length, WITH.lastIndex);
   const turned = matchAt(TURNED, text, end)?.[1];
   if (turned === undefined) return null;
   spend(JUDGED_UNITS);
   const last = TURNED.lastIndex;
-  const isOpening = JOINED_NUMBERS.test(turned) && OPENS.test(text.slice(Math.max(0, start - REACH_BEFORE), last));
+  const isOpening = JOINED_NUMBERS.test(turned) && OPENS.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last));
   if (!isOpening && !TURN.test(text.slice(last - turned.length - DIRECTION_REACH, last + DIRECTION_REACH))) return null;
   return hitOf("generic_credential", last - turned.length, last);
 };
@@ -152,6 +148,6 @@ export const lockCombination: Check = (text, start, end) => {
   if (!hasDigit(text, end, end + REACH)) return null;
   spend(READING_UNITS);
   const numbers = matchAt(DIALLED, text, end)?.[1];
-  if (numbers === undefined || !DOOR.test(aroundOf(text, start, end))) return null;
+  if (numbers === undefined || !DOOR.isIn(aroundOf(text, start, end))) return null;
   return hitOf("generic_credential", DIALLED.lastIndex - numbers.length, DIALLED.lastIndex);
 };

@@ -4,6 +4,7 @@
  */
 import { spend } from "../check.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
+import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
@@ -191,7 +192,7 @@ export function saidSecret(
       BLANK.test(gap) ||
       JOINT_BEHIND.test(text.slice(last, last + LONGEST_JOINT)) ||
       (kind === "key" ? OF_API.test(gap) : looksChosen(token) && NEAR_COPULA.test(gap));
-    if (kind === "locked" && !(joined && OPENING.test(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
+    if (kind === "locked" && !(joined && OPENING.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
       continue;
     if (kind === "account" ? isAccountSecret(token, gap, joined) : joined || (kind === "password" && isClear(token)))
       return { start: at, end: last };
@@ -219,10 +220,10 @@ const LONGEST_WEAK_GAP = 40;
 const LONGEST_LOCKED_GAP = 64;
 
 /** What is done with a file that is locked: "open it with bluebird1987". */
-const OPENING = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["beginnings of opening"])})`, "iu");
+const OPENING = new WordSet(SENTENCE_WORDS["beginnings of opening"], () => "beginning");
 
 /** Whether a text says that something is opened. */
-export const saysOpening = (text: string): boolean => OPENING.test(text);
+export const saysOpening = (text: string): boolean => OPENING.isIn(text);
 
 function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
