@@ -3,7 +3,7 @@ const LETTER = /\p{L}/u;
 const BEGINNING = 2;
 
 /** How a word must stand: anywhere, at the beginning of a word, or as a whole one. */
-export type Standing = "anywhere" | "beginning" | "whole";
+type Standing = "anywhere" | "beginning" | "whole";
 
 interface Word {
   word: string;
