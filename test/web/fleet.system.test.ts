@@ -81,9 +81,10 @@ describe.skipIf(!hasChromium)("a workspace of many agents", () => {
     ...["", "/effective", "/versions", "/data", "/data?prefix=customers/0/", "/data?search=morning+delivery"].map(
       agent,
     ),
-    ...["/checkpoints", "/audit", "/audit?result=blocked"].map(agent),
-    ...["", "?result=blocked%2Cdenied", "?mode=redact&result=allowed", "?detector=iban&window=7d"].map((rest) =>
-      room(`/events${rest}`),
+    ...["/checkpoints", "/checkpoints?sort=-entry_count", "/compare", "/versions?sort=version"].map(agent),
+    ...["/audit", "/audit?sort=time", "/audit?result=blocked"].map(agent),
+    ...["", "?sort=time", "?result=blocked%2Cdenied", "?mode=redact&result=allowed", "?detector=iban&window=7d"].map(
+      (rest) => room(`/events${rest}`),
     ),
     ...["/policies", "/policies/findings", "/policies/versions", "/proof", "/trail", "/keys", "/members"].map(room),
   ];
