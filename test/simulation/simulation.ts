@@ -39,6 +39,8 @@ import { SimulatedTime } from "./time.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+/** How long the answer to a request is stored, for when it is repeated. */
+const ANSWERS_KEPT_MS = 24 * HOUR_MS;
 const MAX_TRACE = Number(process.env.TRACE ?? 60);
 
 /** The client's responses, by the actor of its operation. */
@@ -431,6 +433,12 @@ class Simulation {
         recorded.delete(actor);
         continue;
       }
+      // Its answer was not stored any more when it was repeated, so it was carried out once more.
+      const again = appended.slice(at + 1).find(({ id }) => typeof answer === "object" && id === answer.auditId);
+      if (isRepeated && again !== undefined && timeOf(rows[again.seq]) - nowMs >= ANSWERS_KEPT_MS) {
+        recorded.delete(actor);
+        continue;
+      }
       if (isRepeated && answer === undefined) workspace.unanswered.set(actor, own.at(-1)?.id as string);
       requireRecorded(answer, own.at(-1)?.id, expected.replied);
       if (typeof answer === "object" && answer.answer.kind === "json") {
@@ -615,6 +623,10 @@ function requireRecorded(told: Told | undefined, auditId: string | undefined, re
 /** The actor of a row of the log. */
 const actorOf = (row: readonly [number, string, string] | undefined): string | undefined =>
   row === undefined ? undefined : (JSON.parse(row[2]) as { actor: string }).actor;
+
+/** The time of a row of the log, ms since the Unix epoch. */
+const timeOf = (row: readonly [number, string, string] | undefined): number =>
+  row === undefined ? Number.NaN : Date.parse((JSON.parse(row[2]) as { timestamp: string }).timestamp);
 
 /** Every expected member has its expected value. */
 function requireSame(where: string, expected: object, found: object): void {
