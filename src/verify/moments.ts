@@ -104,6 +104,11 @@ function commitEnds(log: string): number[] {
 
 const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
 
+/** Whether a problem is what a seal of another moment looks like: it is stored without an event. */
+const isOfLateSeal = (problem: ReportedProblem): boolean =>
+  isOfLaterSeals(problem) ||
+  (problem.code === "schema_mismatch" && problem.table === "seals" && problem.message.includes(NOT_ITS_ROWS));
+
 /** Whether a problem is about stored seals or tiles, or their indexes: a seal is stored without an event. */
 const isOfSeals = (problem: ReportedProblem): boolean => {
   if (isOfLaterSeals(problem)) return true;
@@ -130,7 +135,9 @@ class States implements Disposable {
     if (alone === null) return true;
     if (alone > now) return this.#agree(0, last);
     // Most tampering is told by this alone: no transaction of the log recorded an event.
-    if (alone === now && !found.every(isOfLaterSeals)) return !(await this.#isOfOneMoment());
+    if (alone === now && !(found.every(isOfLateSeal) && this.#schema(0) === this.#schema(last))) {
+      return !(await this.#isOfOneMoment());
+    }
     const first = alone === now ? last : this.#firstAfter(alone);
     const before = await this.#problems(alone === now ? 0 : first - 1);
     if (!before?.every(isOfSeals)) return !(await this.#isOfOneMoment());
@@ -190,6 +197,12 @@ class States implements Disposable {
       if (isDriverError(error)) return null;
       throw error;
     }
+  }
+
+  /** A number that changes with the schema. */
+  #schema(state: number): number | undefined {
+    using connection = openConnection(this.#file(state), this.#optionsOf(state));
+    return connection.value<number>("PRAGMA schema_version");
   }
 
   #optionsOf(state: number): OpenOptions {
