@@ -7,6 +7,7 @@ import { randomFaults } from "../support/fault-proxy.ts";
 import { Nodes } from "../support/nodes.ts";
 import { violations } from "./check.ts";
 import { Clients } from "./history.ts";
+import { revocations } from "./keys.ts";
 import { trailOf } from "./trail.ts";
 
 export interface ChaosOptions {
@@ -27,6 +28,8 @@ export interface Chaos {
   answered: number;
   refused: number;
   unknown: number;
+  /** Keys that were revoked, after which every node was asked with them. */
+  revoked: number;
   /** How often each disturbance happened. */
   disturbances: Record<string, number>;
   network: Record<string, number>;
@@ -50,11 +53,13 @@ export async function chaos(options: ChaosOptions): Promise<Chaos> {
   const end = performance.now() + options.ms;
   const isOver = () => performance.now() > end;
   const load = histories.flatMap((clients) => Array.from({ length: options.clients }, () => clients.run(isOver)));
+  const keys = revocations(nodes, (made[0] as { id: string }).id, isOver);
   const disturbances = await disturb(nodes, random, options, isOver);
   await Promise.all(load);
+  const { revoked, wrong: stillValid } = await keys;
   await calm(nodes);
 
-  const wrong: string[] = [];
+  const wrong = [...stillValid];
   for (const [at, clients] of histories.entries()) {
     await clients.finish();
     const [client] = nodes.clients((made[at] as { apiKey: string }).apiKey);
@@ -67,7 +72,7 @@ export async function chaos(options: ChaosOptions): Promise<Chaos> {
   const count = (kind: string) => all.filter(({ outcome }) => outcome.kind === kind).length;
   return {
     ...{ calls: all.length, answered: count("answered"), refused: count("refused"), unknown: count("unknown") },
-    ...{ disturbances, network: { ...nodes.network.counts }, violations: wrong },
+    ...{ revoked, disturbances, network: { ...nodes.network.counts }, violations: wrong },
   };
 }
 
