@@ -1592,7 +1592,7 @@ def is_mixed(db, problems):
     wrote (docs/audit-format.md, "Copies of different moments")."""
     path = next(file for _, name, file in db.execute("PRAGMA database_list") if name == "main")
     ends = commit_ends(f"{path}-wal")
-    if not ends or any(problem.code not in OF_SEVERAL_ROWS for problem in problems if isinstance(problem, Tampered)):
+    if ends is None or any(problem.code not in OF_SEVERAL_ROWS for problem in problems if isinstance(problem, Tampered)):
         return False
     with tempfile.TemporaryDirectory(dir=Path(path).parent) as scratch:
 
@@ -1645,14 +1645,16 @@ EVENTS = "SELECT CAST(body AS BLOB), details, details_salt, hash FROM events"
 
 
 def commit_ends(path):
-    """Where the transactions of a write-ahead log end, in bytes."""
+    """Where the transactions of a write-ahead log end, in bytes; None for what is no log."""
     if not Path(path).exists():
-        return []
+        return None
     ends, at = [], 32
     with open(path, "rb") as log:
         header = log.read(32)
         size = 24 + int.from_bytes(header[8:12], "big")
-        while size >= 512 and len(header) == 32 and log.seek(at) == at:
+        if len(header) < 32 or header[:3] != b"\x37\x7f\x06" or header[3] & ~1 != 0x82 or size < 512:
+            return None
+        while log.seek(at) == at:
             frame = log.read(24)
             if len(frame) < 24 or frame[8:16] != header[16:24]:
                 break

@@ -43,7 +43,7 @@ type Copy = Pick<DatabaseWish, "path" | "encryptionKey">;
 export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): Promise<Obstacle | null> {
   if (verdict !== "tampered" || !report.problems.every(({ code }) => OF_SEVERAL_ROWS.has(code))) return null;
   const ends = commitEnds(`${copy.path}-wal`);
-  if (ends.length === 0) return null;
+  if (ends === null) return null;
   using states = new States(copy, ends);
   if (!(await states.areMixed(report.problems))) return null;
   const message =
@@ -81,15 +81,22 @@ const LEAST_PAGE_BYTES = 512;
 /** Removed copies of larger databases are released at once. To release them takes longer than to look at a small one. */
 const UNRELEASED_BYTES = 16 * 1024 ** 2;
 
-/** Where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
-function commitEnds(log: string): number[] {
+/** What a log begins with, but for the last bit. */
+const WAL_MAGIC = 0x377f0682;
+
+/**
+ * Where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+ * Null for what is no log. One that was begun again while it was copied may have none.
+ */
+function commitEnds(log: string): number[] | null {
   return withFile(log, "r", (file) => {
     const header = Buffer.alloc(WAL_HEADER_BYTES);
     const frame = Buffer.alloc(FRAME_HEADER_BYTES);
     const ends: number[] = [];
     const read = readSync(file, header, 0, WAL_HEADER_BYTES, 0);
     const size = FRAME_HEADER_BYTES + header.readUInt32BE(8);
-    if (read < WAL_HEADER_BYTES || size < LEAST_PAGE_BYTES) return [];
+    const isLog = read === WAL_HEADER_BYTES && (header.readUInt32BE(0) & ~1) === WAL_MAGIC;
+    if (!isLog || size < LEAST_PAGE_BYTES) return null;
     for (
       let at = WAL_HEADER_BYTES;
       readSync(file, frame, 0, FRAME_HEADER_BYTES, at) === FRAME_HEADER_BYTES;
