@@ -38,7 +38,10 @@ export function asWord(word: string, check: Check): Check {
 export function asName(word: string, whole: boolean, check: Check): Check {
   const isShort = word.length <= SHORT_WORD;
   const isPart = (text: string, start: number, end: number) =>
-    continues(text, end) || ((whole || isShort) && beginsWithin(text, start)) || (isShort && isTorn(text, start, end));
+    continues(text, end) ||
+    ((whole || isShort) && beginsWithin(text, start)) ||
+    (isShort && isTorn(text, start, end)) ||
+    (word.length <= SHORTEST_PART && isBetweenLetters(text, start, end));
   return where(word, isPart, check);
 }
 
@@ -70,6 +73,11 @@ function isPartOfName(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return isDigit(code) || (isUpper(code) && !isLowerLetter(text, at + 1));
 }
+
+/** A word of two letters is no part in the middle of a name. */
+const SHORTEST_PART = 2;
+const isBetweenLetters = (text: string, start: number, end: number): boolean =>
+  isLetter(text.charCodeAt(start - 1)) && isLetter(text.charCodeAt(end));
 
 /** "pW": a capital behind a small letter begins another word. */
 function isTorn(text: string, start: number, end: number): boolean {
