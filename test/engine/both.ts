@@ -29,12 +29,7 @@ export const IN_EVERY_RUN = ["data", "checkpoints", "retries", "retention"].map(
 export function onServer(files: readonly string[], output: "pipe" | "inherit") {
   return Bun.spawn([process.execPath, "test", "--timeout", "120000", ...files], {
     cwd: ROOT,
-    env: {
-      ...process.env,
-      TEST_ENGINE: "libsql-server",
-      // Of clients and daemons in one process, which has 256 requests in flight otherwise: the clients would have them all.
-      BUN_CONFIG_MAX_HTTP_REQUESTS: "4096",
-    },
+    env: { ...process.env, TEST_ENGINE: "libsql-server" },
     stdin: "ignore",
     stdout: output,
     stderr: output,

@@ -8,6 +8,15 @@ import type { Answered, Client, Sent } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
+/** What a backup restores needs no server. */
+const EMBEDDED = {
+  engine: "embedded",
+  engine_url: null,
+  engine_auth_token: null,
+  engine_admin_url: null,
+  engine_admin_token: null,
+} as const;
+
 let daemon: TestDaemon;
 let folder: TemporaryDirectory;
 let owner: Person;
@@ -92,7 +101,7 @@ test("answers outlast compacting, pruning, a backup and its restore, each given 
   const [copy = ""] = readdirSync(backups);
   const restored = join(kept, "restored");
   await command("restore", join(backups, copy), "--data-dir", restored);
-  await daemon.restart(0, { data_dir: restored });
+  await daemon.restart(0, { data_dir: restored, ...EMBEDDED });
   client = daemon.client(owner.apiKey as string);
   await expectReplays();
   const again = await client.send(later);
