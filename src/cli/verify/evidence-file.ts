@@ -43,7 +43,7 @@ export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
     if (hasHotJournal(file)) throw new Failure("evidence_unreadable", `${path} ${IS_ROLLED_BACK}`);
     return await held(file, path);
   } catch (error) {
-    if (systemCode(error) === undefined) throw error;
+    if (error instanceof Failure || systemCode(error) === undefined) throw error;
     throw new Failure("evidence_unreadable", `Cannot read ${path}: ${systemReason(error)}.`, { cause: error });
   }
 }
