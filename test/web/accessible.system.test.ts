@@ -3,11 +3,11 @@
  * a third of the pages have one of the looks, others in each run.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import axe from "axe-core";
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { effort } from "../effort.ts";
 import { soon } from "../eventually.ts";
 import { SEED } from "../seed.ts";
+import { violations } from "./support/axe.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Inhabited, inhabit } from "./support/inhabit.ts";
 import { type Kept, settled, signUp } from "./support/people.ts";
@@ -40,7 +40,7 @@ describe.skipIf(!hasChromium)("accessible", () => {
       const page = await context.newPage();
       doors[name] = [];
       for (const path of ["/sign-in", link, "/join", "/reset"]) {
-        doors[name].push(...(await violations(page, { name: path, path })));
+        doors[name].push(...(await check(page, { name: path, path })));
       }
       await context.close();
     }
@@ -56,21 +56,11 @@ describe.skipIf(!hasChromium)("accessible", () => {
   /** The policy forbids scripts from elsewhere, so axe needs an exception; what the policy does is tested apart. */
   const person = (look: BrowserContextOptions): Promise<BrowserContext> => stage.person({ ...look, bypassCSP: true });
 
-  async function violations(page: Page, { name, path, act }: Place): Promise<string[]> {
+  async function check(page: Page, { name, path, act }: Place): Promise<string[]> {
     await page.goto(path);
     await settled(page);
     await act?.(page);
-    await page.evaluate(axe.source);
-    const found = await page.evaluate(async () => {
-      const { axe: tool } = globalThis as unknown as { axe: typeof import("axe-core") };
-      const results = await tool.run({
-        runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-      });
-      return results.violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
-    });
-    const overflow = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-    if ((overflow as number) > 0) found.push(`${overflow} pixels wider than the window`);
-    return found.map((violation) => `${name}: ${violation}`);
+    return (await violations(page)).map((violation) => `${name}: ${violation}`);
   }
 
   describe.each(Object.keys(LOOKS).entries().toArray())("%i: %s", (look, name) => {
@@ -83,7 +73,7 @@ describe.skipIf(!hasChromium)("accessible", () => {
       const page = await context.newPage();
       const found: string[] = [];
       const chosen = places(inhabited).filter((_, index) => (index + look) % EVERY === FIRST);
-      for (const place of chosen) found.push(...(await violations(page, place)));
+      for (const place of chosen) found.push(...(await check(page, place)));
       await context.close();
       expect(found).toEqual([]);
     });

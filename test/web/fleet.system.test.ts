@@ -4,10 +4,12 @@
  * 50,000 entries and 1,000,000 events.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { BrowserContext, CDPSession, Page } from "playwright-core";
-import { governdProcess } from "../cli/governd-process.ts";
+import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from "playwright-core";
+import { governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually, soon } from "../eventually.ts";
+import { SEED } from "../seed.ts";
+import { violations } from "./support/axe.ts";
 import { BROWSER_TEST_MS, hasChromium, Stage } from "./support/browser.ts";
 import { type Fleet, makeFleet, WHOLE_FLEET } from "./support/fleet.ts";
 import { OWNER, settled } from "./support/people.ts";
@@ -24,6 +26,16 @@ const MOST: Cost = {
   shownMs: effort({ usual: 5_000, long: 500 }),
   taskMs: effort({ usual: 1_000, long: 100 }),
   shift: 0.05,
+};
+
+/** Of the views in each look, one in so many is checked for what some people cannot use, others in each run. */
+const CHECK_EVERY = effort({ usual: 12, long: 1 });
+
+const LOOKS: Record<string, BrowserContextOptions> = {
+  "wide and light": { viewport: { width: 1360, height: 860 }, colorScheme: "light" },
+  "wide and dark": { viewport: { width: 1360, height: 860 }, colorScheme: "dark" },
+  "phone and light": { viewport: { width: 320, height: 740 }, isMobile: true, hasTouch: true, colorScheme: "light" },
+  "phone and dark": { viewport: { width: 320, height: 740 }, isMobile: true, hasTouch: true, colorScheme: "dark" },
 };
 
 /** Loads of a view; the quickest counts, since the machine does other things, too. */
@@ -99,6 +111,21 @@ describe.skipIf(!hasChromium)("a workspace of many agents", () => {
     expect(dear).toEqual([]);
   });
 
+  test.each(Object.keys(LOOKS).entries().toArray())("%i: each view can be used by everybody, %s", async (at, look) => {
+    const storageState = await context.storageState();
+    const other = await stage.person({ ...LOOKS[look], bypassCSP: true, storageState });
+    const found: string[] = [];
+    const seen = await other.newPage();
+    for (const [index, path] of views().entries()) {
+      if ((index + at) % CHECK_EVERY !== SEED % CHECK_EVERY) continue;
+      await seen.goto(path);
+      await settled(seen);
+      found.push(...(await violations(seen)).map((violation) => `${path}: ${violation}`));
+    }
+    await other.close();
+    expect(found).toEqual([]);
+  });
+
   /** Has an agent write, as many events as that. */
   async function write(events: number): Promise<void> {
     const operations = Array.from({ length: BATCH }, (_, at) => ({ op: "write", key: `live/${at}`, value: "v" }));
@@ -163,6 +190,52 @@ describe.skipIf(!hasChromium)("a workspace of many agents", () => {
     await page.goto(agent("/data?key=slowly"));
     await page.getByText("typed before the answer came").waitFor();
     await devtools.detach();
+  });
+
+  /** Opens the dialog that writes an entry, and types one. */
+  async function typeEntry(tab: Page, key: string, value: string): Promise<void> {
+    await tab.goto(agent("/data"));
+    await tab.getByRole("button", { name: "Write", exact: true }).click();
+    await tab.getByRole("dialog").getByLabel("Key", { exact: true }).fill(key);
+    await tab.getByRole("dialog").getByRole("textbox", { name: "Value" }).fill(value);
+  }
+
+  test("two tabs and an ended session lose nothing that was typed", async () => {
+    const other = await context.newPage();
+    await typeEntry(page, "tabs", "typed in the first tab");
+    await typeEntry(other, "tabs", "typed in the second tab");
+    const write = (tab: Page) => tab.getByRole("dialog").getByRole("button", { name: "Write", exact: true }).click();
+    await write(other);
+    await other.getByRole("dialog").waitFor({ state: "detached" });
+    await context.clearCookies();
+    await write(page);
+    const again = page.getByRole("dialog", { name: "Sign in again" });
+    await again.getByLabel("Password").fill(OWNER.password);
+    await again.getByRole("button", { name: "Sign in" }).click();
+    await again.waitFor({ state: "detached" });
+    await write(page);
+    const sides = page.getByRole("region", { name: "Stored value and Your value side by side" });
+    await soon(async () => expect(await sides.textContent()).toMatch(/second[\s\S]*first/));
+    await page.getByRole("button", { name: "Write mine over it" }).click();
+    await page.locator("article pre", { hasText: "typed in the first tab" }).waitFor();
+    await other.close();
+  });
+
+  test("the daemon away and back: what is shown is loaded, and what was typed is written", async () => {
+    await typeEntry(page, "away", "typed while it was away");
+    const { port } = new URL(stage.url);
+    await stage.daemon.stop();
+    await page.getByRole("dialog").getByRole("button", { name: "Write", exact: true }).click();
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    const back = await startGovernd(stage.dataDir, ["--listen", `127.0.0.1:${port}`]);
+    try {
+      await page.getByRole("dialog").getByRole("button", { name: "Write", exact: true }).click();
+      await page.locator("article pre", { hasText: "typed while it was away" }).waitFor();
+      await page.goto(room("/events"));
+      await page.getByText("Live", { exact: true }).waitFor();
+    } finally {
+      await back.stop();
+    }
   });
 
   test("nothing failed in the browser on the way", () => {
