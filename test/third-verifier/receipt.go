@@ -8,6 +8,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
+// maxProofHashes is the length of the longest proof that a receipt can hold: positions have at most 63 bits.
+const maxProofHashes = 63
+
 func verifyReceipt(text string, asked request) failure {
 	proof, note, found := strings.Cut(text, "\n\n")
 	lines := strings.Split(proof, "\n")
@@ -29,6 +32,7 @@ func verifyReceipt(text string, asked request) failure {
 	must(event.details != nil || erasable.MatchString(event.operation), "the details of event %d are missing", event.seq)
 	formed(form("index "+integer).MatchString(lines[2]) && len(lines[2]) < 23, "the receipt has no index")
 	must(lines[2] == "index "+string(mustCanonical(event.members["seq"])), "the receipt has the index of another event")
+	formed(len(lines)-3 <= maxProofHashes, "the proof is longer than one can be")
 	path := make([]tlog.Hash, len(lines)-3)
 	for at, line := range lines[3:] {
 		hash, err := tlog.ParseHash(line)

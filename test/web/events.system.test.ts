@@ -42,7 +42,7 @@ describe.skipIf(!hasChromium)("the trail of a workspace", () => {
 
   test("has columns, and filters that the address holds", async () => {
     await show("show=writes&clock=utc");
-    const columns = ["Time", "Agent", "Operation", "Subject", "Actor", "Result"];
+    const columns = ["Time ↓", "Agent", "Operation", "Subject", "Actor", "Result"];
     await soon(async () => expect(await page.locator(".trail-table thead th").allTextContents()).toEqual(columns));
     await soon(async () => expect(await rows().count()).toBe(3));
     await soon(async () => expect(await rows().first().textContent()).toContain("second-bot"));
