@@ -44,7 +44,7 @@ import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
 import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
-import { PreparedAhead } from "./server/ahead.ts";
+import { type Arrived, PreparedAhead } from "./server/ahead.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
 
 /** How long an idle workspace stays open. */
@@ -62,7 +62,7 @@ export class WorkspaceThread {
   /** Everything that is done with workspaces: none ever sees two things at once. */
   readonly #queue = new SerialQueue();
   readonly #parts = new PartsAhead();
-  readonly #batches = new BatchQueue<Recorded>(charactersOf, countOf);
+  readonly #batches = new BatchQueue<Arrived>(charactersOf, countOf);
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */
@@ -242,7 +242,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #serveBatch(workspaceId: string, group: readonly Recorded[]): Promise<void> {
+  async #serveBatch(workspaceId: string, group: readonly Arrived[]): Promise<void> {
     const beganMs = this.around.monotonicMs();
     const replies = await this.#runGroup(workspaceId, group);
     this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
@@ -280,7 +280,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #runGroup(workspaceId: string, group: readonly Recorded[]): Promise<Reply[]> {
+  async #runGroup(workspaceId: string, group: readonly Arrived[]): Promise<Reply[]> {
     try {
       return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
     } catch (error) {
@@ -289,7 +289,7 @@ export class WorkspaceThread {
     }
   }
 
-  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Recorded[]): Promise<Reply[]> {
+  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Arrived[]): Promise<Reply[]> {
     const beganMs = performance.now();
     const replies = await this.#ahead.perform(workspaceId, open.writer, group);
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);

@@ -26,6 +26,14 @@ import { Transactions } from "./transactions.ts";
 /** What a writer performs. */
 export type AnyJob = Job | CompositeJob;
 
+/** A job with what its preparation found, by {@link WorkspaceWriter.prepareAhead}. */
+export interface PreparedJob {
+  readonly job: AnyJob;
+  readonly preparation: Preparation;
+}
+
+const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("preparation" in waiting ? waiting.job : waiting);
+
 export interface WriterOptions {
   /** Where its transactions become durable; without one in the file itself. */
   engine?: Engine;
@@ -50,8 +58,6 @@ export class WorkspaceWriter {
   readonly #slice: TimeSlice;
   readonly #log: Transactions;
   readonly #recorder: Recorder;
-  /** What {@link prepareAhead} found, for the next transaction of the job alone. */
-  readonly #ahead = new WeakMap<AnyJob, Preparation>();
 
   constructor(
     private readonly connection: Connection,
@@ -104,7 +110,7 @@ export class WorkspaceWriter {
    * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable`, and
    * nothing was written, or `outcome_unknown`.
    */
-  async perform(jobs: readonly AnyJob[]): Promise<Reply[]> {
+  async perform(jobs: readonly (AnyJob | PreparedJob)[]): Promise<Reply[]> {
     try {
       return await this.#performTogether(jobs);
     } catch (error) {
@@ -117,23 +123,21 @@ export class WorkspaceWriter {
     }
     // A job failed after it had written, which is rare: instead of a savepoint around every job, each runs on its own.
     const replies: Reply[] = [];
-    for (const job of jobs) replies.push(...(await this.perform([job])));
+    for (const job of jobs) replies.push(...(await this.perform([jobIn(job)])));
     return replies;
   }
 
-  #performTogether(jobs: readonly AnyJob[]): Promise<Reply[]> {
+  #performTogether(jobs: readonly (AnyJob | PreparedJob)[]): Promise<Reply[]> {
     return this.#log.run(async () => {
       const preparations: Preparation[] = [];
       for (const job of jobs) {
-        const ahead = this.#ahead.get(job);
-        this.#ahead.delete(job);
-        if (ahead !== undefined) preparations.push(ahead);
+        if ("preparation" in job) preparations.push(job.preparation);
         else preparations.push("parts" in job ? { prepared: await this.#prepareParts(job) } : this.#prepare(job));
       }
       const replies: Reply[] = [];
       for (const [i, job] of jobs.entries()) {
         if (this.#slice.isOver) await this.#slice.pause();
-        const reply = this.#performOne(job, preparations[i] as Preparation);
+        const reply = this.#performOne(jobIn(job), preparations[i] as Preparation);
         replies.push(reply instanceof Promise ? await reply : reply);
       }
       return replies;
@@ -144,9 +148,9 @@ export class WorkspaceWriter {
    * Prepares a job for a later {@link perform}, while another transaction is committed. What changes until then does not
    * matter, since each job checks what it was prepared with.
    */
-  prepareAhead(job: AnyJob): void {
-    const made = "parts" in job ? { prepared: job.parts.map((part) => this.#prepare(part)) } : this.#prepare(job);
-    this.#ahead.set(job, made);
+  prepareAhead(job: AnyJob): PreparedJob {
+    if (!("parts" in job)) return { job, preparation: this.#prepare(job) };
+    return { job, preparation: { prepared: job.parts.map((part) => this.#prepare(part)) } };
   }
 
   async #prepareParts({ parts }: CompositeJob): Promise<Preparation[]> {

@@ -3,22 +3,24 @@
  * arrive. So the thread works while the server commits, and the next transaction is shorter.
  */
 import type { Reply } from "../../workspace/contract.ts";
-import type { AnyJob, WorkspaceWriter } from "../../workspace/perform.ts";
+import type { AnyJob, PreparedJob, WorkspaceWriter } from "../../workspace/perform.ts";
 import { charactersOf, type Recorded } from "../messages.ts";
 
 /** Most text of an operation that is prepared on arrival, UTF-16 units: the answer of the server does not wait for long. */
 const MOST_CHARACTERS = 32 * 1024;
 
+/** An operation that waits for its transaction. */
+export type Arrived = Recorded & { readonly ahead?: PreparedJob };
+
 export class PreparedAhead {
-  readonly #jobs = new WeakMap<Recorded, AnyJob>();
   /** The writers that have a transaction under way, by workspace. */
   readonly #writers = new Map<string, WorkspaceWriter>();
 
   constructor(private readonly makeJob: (message: Recorded) => AnyJob) {}
 
   /** Performs operations of a workspace. */
-  async perform(workspaceId: string, writer: WorkspaceWriter, group: readonly Recorded[]): Promise<Reply[]> {
-    const jobs = group.map((operation) => this.#jobs.get(operation) ?? this.makeJob(operation));
+  async perform(workspaceId: string, writer: WorkspaceWriter, group: readonly Arrived[]): Promise<Reply[]> {
+    const jobs = group.map((operation) => operation.ahead ?? this.makeJob(operation));
     if (!writer.waitsForServer) return writer.perform(jobs);
     this.#writers.set(workspaceId, writer);
     try {
@@ -29,15 +31,12 @@ export class PreparedAhead {
   }
 
   /** Prepares those of the operations whose workspace has a transaction under way. Returns all of them. */
-  arrived(operations: Recorded[]): Recorded[] {
+  arrived(operations: Recorded[]): Arrived[] {
     if (this.#writers.size === 0) return operations;
-    for (const operation of operations) {
+    return operations.map((operation) => {
       const writer = this.#writers.get(operation.workspaceId);
-      if (writer === undefined || charactersOf(operation) > MOST_CHARACTERS) continue;
-      const job = this.makeJob(operation);
-      writer.prepareAhead(job);
-      this.#jobs.set(operation, job);
-    }
-    return operations;
+      if (writer === undefined || charactersOf(operation) > MOST_CHARACTERS) return operation;
+      return { ...operation, ahead: writer.prepareAhead(this.makeJob(operation)) };
+    });
   }
 }
