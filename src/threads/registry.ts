@@ -77,10 +77,18 @@ interface Limits {
   space?: DiskSpace;
 }
 
-/** Removes what has ended in a workspace, and makes the checkpoints that are due, unless it may not grow. */
-export async function sweep(reader: Reader, writer: WorkspaceWriter, { quota = null, space }: Limits): Promise<void> {
-  await sweepWorkspace(reader, writer);
-  await keepSchedule(reader, writer, async () => !space?.isFull && (await hasRoom(reader, quota)));
+/**
+ * Removes what has ended in a workspace, and makes the checkpoints that are due, unless it may not grow. `giveWay` lets the
+ * other workspaces of the thread have their turn, between two transactions.
+ */
+export async function sweep(
+  reader: Reader,
+  writer: WorkspaceWriter,
+  { quota = null, space }: Limits,
+  giveWay: () => Promise<void>,
+): Promise<void> {
+  await sweepWorkspace(reader, writer, giveWay);
+  await keepSchedule(reader, writer, async () => !space?.isFull && (await hasRoom(reader, quota)), giveWay);
 }
 
 /**

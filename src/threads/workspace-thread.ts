@@ -258,7 +258,7 @@ export class WorkspaceThread {
     switch (message.kind) {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
-          await sweep(open.connection, open.writer, { quota: this.options.quota, space: this.#space });
+          await sweep(open.connection, open.writer, { quota: this.options.quota, space: this.#space }, giveWay);
           // This also covers events that a crash or another process left unsealed.
           this.#sealing.note(workspaceId, open);
         });

@@ -80,10 +80,17 @@ export function expiryBefore({ name, input, principal }: OperationRequest): Job[
   return async () => [jobFor((reader, context) => subjectOf(reader, context, input))];
 }
 
-/** Sweeps a workspace until nothing that has ended is left. */
-export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): Promise<void> {
+/**
+ * Sweeps a workspace until nothing that has ended is left. `giveWay` lets the other workspaces of the thread have their
+ * turn, between two transactions.
+ */
+export async function sweepWorkspace(
+  reader: Reader,
+  writer: WorkspaceWriter,
+  giveWay: () => Promise<void> = async () => {},
+): Promise<void> {
   if (await hasAnswers(reader)) {
-    while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0);
+    while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0) await giveWay();
   }
   const nowMs = writer.nowMs();
   const past = await agentsPastFloor(reader, await loadFloor(reader), nowMs);
@@ -91,6 +98,7 @@ export async function sweepWorkspace(reader: Reader, writer: WorkspaceWriter): P
   for (const agentId of new Set([...(await agentsWithRetention(reader)), ...past, ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.
-    while ((await writer.perform([job]))[0]?.auditId);
+    while ((await writer.perform([job]))[0]?.auditId) await giveWay();
+    await giveWay();
   }
 }

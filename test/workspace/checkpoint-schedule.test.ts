@@ -25,7 +25,9 @@ const schedule = (policies: object, agent = agentId) =>
   workspace.perform("config.update", { agentId: agent, config: { policies: policies as never } });
 const write = (key: string, agent = agentId) =>
   workspace.perform("data.write", { agentId: agent, key, value: "v", metadata: {} });
-const sweep = (room = true) => keepSchedule(workspace.connection, workspace.writer, async () => room);
+let turns = 0;
+const giveWay = async () => void turns++;
+const sweep = (room = true) => keepSchedule(workspace.connection, workspace.writer, async () => room, giveWay);
 const later = (hours: number) => {
   nowMs += hours * HOUR_MS;
 };
@@ -137,4 +139,21 @@ test("none is made in a workspace that may not grow", async () => {
   await write("k");
   await sweep(false);
   expect(await checkpoints()).toEqual([]);
+});
+
+test("other workspaces have their turn between its transactions, of which many agents share each", async () => {
+  const agents = Array.from({ length: 150 }, (_, i) => `agent-${i}`);
+  const floor = { policies: { checkpoint_every_hours: 1, checkpoints_kept: 1 } };
+  await workspace.perform("policies.update", {
+    floor: { ...floor, require_config: false, exceptions_from_agents: false } as never,
+  });
+  for (const key of ["k1", "k2"]) {
+    for (const agent of agents) await write(key, agent);
+    later(2);
+    turns = 0;
+    await sweep();
+  }
+  // Three that make them; behind each, one that deletes, and one that finds no more to delete.
+  expect(turns).toBe(9);
+  for (const agent of agents) expect(await made(agent)).toHaveLength(1);
 });

@@ -83,6 +83,18 @@ test("the removal of what is past its retention", async () => {
   expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
 });
 
+test("a sweep gives way between the transactions of its agents", async () => {
+  const agents = ["b", "c", "d", "e"];
+  for (const agentId of agents) {
+    await workspace.perform("config.update", { agentId, config: { policies: { retention_days: 1 } } });
+    await workspace.perform("data.write", { agentId, key: "k", value: "v", metadata: {} });
+  }
+  nowMs += 3 * 86_400_000;
+  let turns = 0;
+  await sweepWorkspace(workspace.connection, workspace.writer, async () => void turns++);
+  expect(turns).toBeGreaterThan(agents.length);
+});
+
 test("the answer of a batch of reads is in pieces", async () => {
   const parts = Array.from({ length: ENTRIES }, (_, i) => {
     return { name: "data.read" as const, input: { agentId: "a", key: large(i).key } };

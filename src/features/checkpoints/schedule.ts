@@ -21,11 +21,13 @@ const MAKING = `operation IN (${sqlNames("add_checkpoint")})`;
 /**
  * Makes the checkpoints of a workspace that are due, and deletes the oldest of those beyond the number that is kept.
  * @param mayGrow whether the workspace may hold more than it does; nothing is made where it may not
+ * @param giveWay lets the other workspaces of the thread have their turn, between two transactions
  */
 export async function keepSchedule(
   reader: Reader,
   writer: WorkspaceWriter,
   mayGrow: () => Promise<boolean>,
+  giveWay: () => Promise<void>,
 ): Promise<void> {
   const agents = await scheduledAgents(reader);
   if (agents.length === 0 || !(await mayGrow())) return;
@@ -33,10 +35,13 @@ export async function keepSchedule(
   for (let at = 0; at < agents.length; at += AGENTS_AT_ONCE) {
     const group = agents.slice(at, at + AGENTS_AT_ONCE);
     const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
-    for (const [index, agentId] of group.entries()) {
-      if (replies[index]?.auditId === null) continue;
-      // Nothing is recorded once no more than those that are kept are left.
-      while ((await writer.perform([excessJob(principal, agentId)]))[0]?.auditId);
+    await giveWay();
+    let over = group.filter((_, index) => replies[index]?.auditId);
+    // Nothing is recorded of an agent once no more than those that are kept are left.
+    while (over.length > 0) {
+      const deleted = await writer.perform(over.map((agentId) => excessJob(principal, agentId)));
+      await giveWay();
+      over = over.filter((_, index) => deleted[index]?.auditId);
     }
   }
 }
