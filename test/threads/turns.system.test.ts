@@ -69,6 +69,18 @@ async function writesDuring(long: Promise<unknown>): Promise<number> {
   return writes - 1;
 }
 
+/** How often a count is tried: a disk that is busy for other tests holds everybody for so long now and then. */
+const MOST_TRIES = 3;
+
+/** Expects that the neighbour writes more than `least` times during what `begin` begins. */
+async function expectWrites(least: number, begin: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const writes = await writesDuring(begin());
+    if (attempt === MOST_TRIES) expect(writes).toBeGreaterThan(least);
+    if (writes > least) return;
+  }
+}
+
 /** The threads of this process whose priority is so many steps below its own, by their ids. */
 function threadsBehind(steps: number): Set<string> {
   const priority = Math.min(constants.priority.PRIORITY_LOW, getPriority(process.pid) + steps);
@@ -99,9 +111,11 @@ test(
   "texts that are costly to screen",
   async () => {
     const costly = "Authorization: Basic ".repeat(10_000);
-    const long = Promise.all(Array.from({ length: 3 }, (_, i) => write(busy, `large${i}`, costly)));
-    expect(await writesDuring(long)).toBeGreaterThan(10);
-    for (const reply of await long) expect(reply.result).toBe("blocked"); // it costs too much
+    const all = async () => {
+      const written = await Promise.all(Array.from({ length: 3 }, (_, i) => write(busy, `large${i}`, costly)));
+      for (const reply of written) expect(reply.result).toBe("blocked"); // it costs too much
+    };
+    await expectWrites(10, all);
   },
   TIMEOUT_MS,
 );
@@ -135,11 +149,11 @@ test(
         const input = { agentId: "a", key: `entry${from + i}`, value, metadata: {} };
         return { name: "data.write" as const, input };
       });
-    const batches = [0, 1_000].map((from) =>
-      bodyOf(ask(busy, "data.batch", { agentId: "a", atomic: true, parts: parts(from) })),
-    );
-    expect(await writesDuring(Promise.all(batches))).toBeGreaterThan(10);
-    for (const batch of batches) expect((await batch).applied).toBe(true);
+    const batch = async (from: number) => {
+      const { applied } = await bodyOf(ask(busy, "data.batch", { agentId: "a", atomic: true, parts: parts(from) }));
+      expect(applied).toBe(true);
+    };
+    await expectWrites(10, () => Promise.all([batch(0), batch(1_000)]));
   },
   TIMEOUT_MS,
 );
