@@ -28,10 +28,11 @@ export class PartThreads implements Disposable {
     this.#workers = Array.from({ length: count }, (_, index) => {
       const worker = new Worker(workerEntry("verify/worker.ts"), { workerData: data });
       worker.on("message", ({ id, result }: PartResult) => {
-        const { given, load } = this.#waiting.get(id) as Given;
-        this.#load[index] = (this.#load[index] as number) - load;
+        const answered = this.#waiting.get(id);
+        if (answered === undefined) return; // another thread has died meanwhile: nobody waits any more
+        this.#load[index] = (this.#load[index] as number) - answered.load;
         this.#waiting.delete(id);
-        given.resolve(result);
+        answered.given.resolve(result);
       });
       worker.on("error", (error) => this.#fail(error));
       worker.on("exit", () => this.#fail(null));

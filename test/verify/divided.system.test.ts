@@ -380,6 +380,16 @@ test("a thread that dies is an error, and never a report", async () => {
   await threads.end();
 });
 
+test("what a thread finds after another one died is dropped", async () => {
+  const data = { path: made.path, immutable: true, encryptionKey: null, patient: false };
+  using threads = new PartThreads(2, data);
+  const died = threads.askOne("nothing that it knows" as "file");
+  const checks = Array.from({ length: 60 }, () => threads.askOne("file"));
+  await expect(died).rejects.toMatchObject({ code: "evidence_unreadable" });
+  await Promise.allSettled(checks);
+  await threads.end();
+});
+
 test("a file that threads cannot read is for one thread to find", async () => {
   const data = { path: directory.join("nowhere.db"), immutable: true, encryptionKey: null, patient: false };
   using threads = new PartThreads(1, data);
