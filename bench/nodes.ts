@@ -51,8 +51,8 @@ const sharingKeysOf = (first: Daemon) => (dataDir: string) => {
   }
 };
 
-/** Makes workspaces whose agents are under both policies, and returns a key of each. */
-async function keysOf(daemon: Daemon, count: number): Promise<string[]> {
+/** Makes workspaces whose agents are under both policies. Returns a key of each. */
+async function makeWorkspaces(daemon: Daemon, count: number): Promise<string[]> {
   const keys = [daemon.apiKey];
   while (keys.length < count) keys.push(daemon.createWorkspace(`bench-${keys.length}`));
   const policies = { block_pii: true, block_secrets: true };
@@ -79,7 +79,7 @@ const clientsOf = (size: number, keys: readonly string[]): number =>
 async function measureWrites(server: LibsqlServer): Promise<void> {
   await using embedded = await startDaemon(BINARY);
   await using node = await startDaemon(BINARY, { env: nodeSettings(server) });
-  const [fileKeys, nodeKeys] = [await keysOf(embedded, many), await keysOf(node, many)];
+  const [fileKeys, nodeKeys] = [await makeWorkspaces(embedded, many), await makeWorkspaces(node, many)];
   const governed = async (name: string, daemon: Daemon, keys: readonly string[], size: number) => {
     const [before, serverBefore] = [daemon.cpuSeconds(), cpuSeconds(server.pid)];
     const { perSecond, writes } = await write(daemon.url, keys, size, clientsOf(size, keys));
@@ -127,7 +127,7 @@ async function measureForwarding(server: LibsqlServer): Promise<void> {
   await using owner = await startDaemon(BINARY, { env });
   await using other = await startDaemon(BINARY, { env, prepare: sharingKeysOf(owner) });
   await using hop = await startHop(owner);
-  const keys = await keysOf(owner, one);
+  const keys = await makeWorkspaces(owner, one);
   const paths = { directly: owner.url, "through a node": other.url, "through a bare proxy": hop.url };
   const cpu = () => owner.cpuSeconds() + other.cpuSeconds() + cpuSeconds(hop.pid);
   for (const url of Object.values(paths)) await write(url, keys, 1, 64, WARM_UP_SECONDS);

@@ -83,9 +83,9 @@ function canBring(
 
 /** Reports whether the log holds all that a new row needs. */
 function canMake({ table, id }: ExpectedRow, state: RowState, accounts: ReadonlySet<string>): boolean {
-  if (table === "sinks" || table === "passkeys") return false;
-  if (table === "members") return accounts.has(id);
-  return table === "workspaces" || typeof state?.digest === "string";
+  const { made } = TABLES[table];
+  if (made === "account") return accounts.has(id);
+  return made === "always" || (made === "digest" && typeof state?.digest === "string");
 }
 
 /** Carries out the plan. Runs inside a transaction. Returns the rows that were not as their logs state. */
@@ -114,12 +114,9 @@ function stateOf({ states, events, table }: ExpectedRow, current: StoredRow | un
   const agreeing = states.find((state) => differences(state, current)?.length === 0);
   const seen = events.every(({ event }) => event.timestamp < copiedAt);
   if (agreeing !== undefined && (seen || states.length === 1)) return agreeing;
-  const possible = current === undefined || REMOVED.has(table) ? states : states.filter((state) => state !== null);
+  const possible = current === undefined || TABLES[table].isRemoved ? states : states.filter((state) => state !== null);
   return possible.toSorted((a, b) => rightsOf(a) - rightsOf(b))[0] ?? null;
 }
-
-/** The tables whose rows are ever removed. */
-const REMOVED: ReadonlySet<ControlTable> = new Set<ControlTable>(["members", "sinks", "passkeys"]);
 
 /** Orders the states of one row by how much they allow. */
 function rightsOf(state: RowState): number {
@@ -129,20 +126,32 @@ function rightsOf(state: RowState): number {
   return Number.MAX_SAFE_INTEGER - ROLES.indexOf(state.role as never);
 }
 
-const KEY_COLUMNS: Readonly<Record<ControlTable, readonly string[]>> = {
-  workspaces: ["id"],
-  api_keys: ["id"],
-  members: ["workspace_id", "account_id"],
-  links: ["id"],
-  sinks: ["id"],
-  passkeys: ["id"],
+interface TableFacts {
+  /** The columns of its key. */
+  key: readonly string[];
+  /** Whether rows of it are ever removed. */
+  isRemoved: boolean;
+  /** What the log must hold, or the database must have, for a row that is missing to be made again. */
+  made: "always" | "account" | "digest" | "never";
+  /** When a row was made, which no event of the founding of a workspace says in its details. */
+  since?: string;
+}
+
+const TABLES: Readonly<Record<ControlTable, TableFacts>> = {
+  workspaces: { key: ["id"], isRemoved: false, made: "always", since: "created_at" },
+  api_keys: { key: ["id"], isRemoved: false, made: "digest" },
+  members: { key: ["workspace_id", "account_id"], isRemoved: true, made: "account", since: "joined_at" },
+  links: { key: ["id"], isRemoved: false, made: "digest" },
+  sinks: { key: ["id"], isRemoved: true, made: "never" },
+  passkeys: { key: ["id"], isRemoved: true, made: "never" },
 };
 
 /** Stores a row in a state. `columns` is null for a row that is missing or must be removed. */
 function store(connection: Connection, row: ExpectedRow, state: RowState, columns: readonly string[] | null): void {
   const { table, id, workspaceId, events } = row;
-  const key = table === "members" ? [workspaceId, id] : [id];
-  const where = `WHERE ${KEY_COLUMNS[table].map((column) => `${column} = ?`).join(" AND ")}`;
+  const { key: keyColumns, since } = TABLES[table];
+  const key = keyColumns.map((column) => (column === "workspace_id" ? workspaceId : id));
+  const where = `WHERE ${keyColumns.map((column) => `${column} = ?`).join(" AND ")}`;
   if (state === null) return void connection.run(`DELETE FROM ${table} ${where}`, key);
   const stated = (column: string): SqlValue => {
     const value = state[column] as Stated;
@@ -153,11 +162,9 @@ function store(connection: Connection, row: ExpectedRow, state: RowState, column
     const set = columns.map((column) => `${column} = ?`).join(", ");
     return void connection.run(`UPDATE ${table} SET ${set} ${where}`, [...columns.map(stated), ...key]);
   }
-  // When these rows were made, no event of the founding of a workspace says in its details.
-  const now = timeOf(events[0]?.event);
-  const first = table === "workspaces" ? { created_at: now } : table === "members" ? { joined_at: now } : {};
+  const first = since === undefined ? {} : { [since]: timeOf(events[0]?.event) };
   const own = Object.fromEntries(Object.keys(state).map((column) => [column, stated(column)]));
-  const keyed = Object.fromEntries(KEY_COLUMNS[table].map((column, at) => [column, key[at] as string]));
+  const keyed = Object.fromEntries(keyColumns.map((column, at) => [column, key[at] as string]));
   const values: Record<string, SqlValue> = { ...first, ...own, ...keyed };
   const names = Object.keys(values);
   connection.run(

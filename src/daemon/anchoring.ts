@@ -5,7 +5,7 @@ import type { AnchorEvents } from "../anchors/queue.ts";
 import { AnchorFailed } from "../anchors/sinks.ts";
 import { wholeText } from "../long-text.ts";
 import { isReport } from "../operations.ts";
-import { type Reply, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
+import { type Reply, systemPrincipal, unrecorded, type WorkspaceClient } from "../workspace/contract.ts";
 import type { Logger } from "./logger.ts";
 
 /** Returns a consistency proof from a workspace. @throws {AnchorFailed} when the workspace cannot make one now */
@@ -13,7 +13,7 @@ export async function proveConsistency(workspaces: WorkspaceClient, workspaceId:
   const { answer } = await workspaces.perform({
     name: "audit.consistency",
     input: { from, to },
-    principal: { actor: "system", workspaceId, scope: "full", agents: null },
+    principal: systemPrincipal(workspaceId),
   });
   if (answer.kind !== "json") throw new AnchorFailed("the workspace could not make the consistency proof");
   const { proof } = JSON.parse(wholeText(answer.body)) as { proof: string[] };

@@ -33,6 +33,7 @@ import {
   problem,
   type Reply,
   refusal,
+  SYSTEM,
   unrecorded,
   type WorkspaceClient,
 } from "../workspace/contract.ts";
@@ -221,7 +222,7 @@ export class Sinks implements AsyncDisposable {
     const sink = findSink(this.#parts.acts.control.connection, id);
     if (sink === undefined) return;
     try {
-      await changeSink(this.#actParts(), { actor: "system", workspaceId: sink.workspaceId }, id, { enabled: false });
+      await changeSink(this.#actParts(), { actor: SYSTEM, workspaceId: sink.workspaceId }, id, { enabled: false });
       this.#follow();
     } catch (error) {
       this.#parts.logger.error("a sink cannot be switched off", { sink: id, reason: messageOf(error) });

@@ -8,7 +8,7 @@ import { WorkingCopy } from "./copy.ts";
 import { NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
 import type { Namespace } from "./namespace.ts";
 
-interface PullParts {
+export interface PullParts {
   namespace: Namespace;
   /** Of the database, as far as this program knows them. */
   migrations: readonly Migration[];

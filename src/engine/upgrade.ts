@@ -8,27 +8,21 @@ import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { RandomPool } from "../ids.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
-import type { EncryptionKey } from "../store/encryption.ts";
-import { type Migration, migrate } from "../store/migrate.ts";
+import { migrate } from "../store/migrate.ts";
 import { removeDatabase } from "../store/remove.ts";
 import { copyDatabase } from "../store/snapshot.ts";
 import { changesOf, withBase } from "./differences.ts";
 import type { Statement } from "./hrana.ts";
-import { COMMITS_TABLE, EVERYTHING, type Namespace, ServerUnavailable } from "./namespace.ts";
-import { pullAsIs } from "./pull.ts";
+import { COMMITS_TABLE, EVERYTHING, ServerUnavailable } from "./namespace.ts";
+import { type PullParts, pullAsIs } from "./pull.ts";
 import { type ReplicatedTable, readTables, statementsOf, type TableChanges } from "./tables.ts";
 
 /** How often an upgrade is begun again at most because others write to the namespace. */
 const MOST_RACES = 20;
 
-interface UpgradeParts {
-  namespace: Namespace;
-  migrations: readonly Migration[];
-  /** The table to which rows are appended by position; null when there is none. */
-  log: string | null;
+interface UpgradeParts extends PullParts {
   /** The file of the working copy, beside which the upgrade has files of its own meanwhile. */
   path: string;
-  encryptionKey: EncryptionKey | null;
 }
 
 /** Upgrades a namespace, unless it is up to date, newer or empty. @throws {ServerUnavailable} */

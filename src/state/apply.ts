@@ -8,7 +8,7 @@ import { canonicalJson } from "../log/jcs.ts";
 import type { EffectKind } from "../operation-facts.ts";
 import { floorOf } from "../policy/floor.ts";
 import type { Freshness } from "../policy/retention.ts";
-import type { MaybePromise, Transaction } from "../store/transaction.ts";
+import { after, type MaybePromise, type Transaction } from "../store/transaction.ts";
 import type { AgentChange, AgentState } from "./agents.ts";
 import { deleteCheckpoint, insertCheckpoint } from "./checkpoints.ts";
 import { insertConfig, type NewConfig } from "./configs.ts";
@@ -54,7 +54,7 @@ export function applyEffect(
   const { liveEntries } = agent;
   const grown = putEntry(tx, agent, effect, moment);
   const changeOf = (rows: number) => (rows === 0 ? undefined : { liveEntries: liveEntries + rows });
-  const change = grown instanceof Promise ? grown.then(changeOf) : changeOf(grown);
+  const change = after(grown, changeOf);
   return agent.recentWrites === null ? change : countWrite(agent, change, moment.nowMs);
 }
 

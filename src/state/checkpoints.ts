@@ -2,6 +2,7 @@
 import { pageOf } from "../lists.ts";
 import type { CheckpointSorting, Page } from "../operation-facts.ts";
 import type { Freshness } from "../policy/retention.ts";
+import { directionOf } from "../store/direction.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, pagesByTwo } from "../store/walk.ts";
 import { type AgentState, readNewestCheckpoint } from "./agents.ts";
@@ -63,7 +64,7 @@ export const positionOf = (checkpoint: Checkpoint, { sort }: CheckpointSorting):
 /** Returns a page of an agent's checkpoints: those behind the position of the page, or all. */
 export async function listCheckpoints(reader: Reader, agent: number, { sort, order, page }: Sorted) {
   const { after, limit, offset } = page;
-  const [end, behind] = order === "asc" ? ["ASC", ">"] : ["DESC", "<"];
+  const { order: end, behind } = directionOf(order);
   const by = sort === undefined ? [] : [SORTED_BY[sort].sql];
   const columns = [...by, "c.event_seq"];
   const [, seq, value] = /^(\d+) ?(.*)$/s.exec(String(after ?? "")) ?? [];

@@ -7,6 +7,7 @@ import type { OldestFirst, Page } from "../operation-facts.ts";
 import { type Floor, floorOf, NO_FLOOR } from "../policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../policy/policies.ts";
 import { RETENTION } from "../policy/retention.ts";
+import { directionOf } from "../store/direction.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { ensureAgeIndex } from "./age-index.ts";
 
@@ -60,7 +61,7 @@ export async function readConfigVersion(reader: Reader, agent: number, version: 
 /** Returns a page of an agent's versions: those behind the version of its position, or all. */
 export async function listConfigs(reader: Reader, agent: number, { order, page }: OldestFirst & { page: Page }) {
   const { after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER, limit, offset } = page;
-  const [end, behind] = order === "asc" ? ["ASC", ">"] : ["DESC", "<"];
+  const { order: end, behind } = directionOf(order);
   const sql = `${SELECT} WHERE c.agent = ? AND c.version ${behind} ? ORDER BY c.version ${end} LIMIT ? OFFSET ?`;
   const rows = await reader.all<ConfigRow>(sql, [agent, Number(after), limit + 1, offset]);
   return pageOf(rows.map(toConfigVersion), limit);
@@ -70,6 +71,16 @@ export async function loadConfigInForce(reader: Reader, agent: number): Promise<
   const sql = "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1";
   const row = await reader.get<[number, string]>(sql, [agent]);
   return row === undefined ? null : inForce(...row);
+}
+
+/** Returns the agents whose configuration in force sets a policy. */
+export async function agentsThatSet(reader: Reader, policy: keyof PolicySettings): Promise<string[]> {
+  const rows = await reader.all<[string]>(
+    `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
+     WHERE a.agent_id IS NOT NULL AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
+       AND c.config ->> '$.policies.${policy}' IS NOT NULL`,
+  );
+  return rows.map(([agentId]) => agentId);
 }
 
 /** The floor of a workspace. Its versions are stored as those of a config, under the workspace's own chain. */

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { freshAt, isFresh } from "../policy/retention.ts";
-import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
+import { after, type MaybePromise, type Reader, type Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, goOn, inSteps } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 import type { Versions } from "./events.ts";
@@ -116,15 +116,10 @@ export function findEntry(
   agent: AgentState,
   key: string,
 ): MaybePromise<VersionedRow | undefined> {
-  const rowOf = (row: FoundTuple | undefined): MaybePromise<VersionedRow | undefined> => {
-    if (row === undefined) return undefined;
-    const version = versions.of(row[7]);
-    return version instanceof Promise
-      ? version.then((known) => toVersionedRow(row, known))
-      : toVersionedRow(row, version);
-  };
   const found = reader.get<FoundTuple>(FIND, named(agent, key, nowMs));
-  return found instanceof Promise ? found.then(rowOf) : rowOf(found);
+  return after(found, (row) =>
+    row === undefined ? undefined : after(versions.of(row[7]), (version) => toVersionedRow(row, version)),
+  );
 }
 
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
@@ -175,8 +170,7 @@ export function putEntry(
   const { key, value, metadata, expiresAtMs } = content;
   const overwritten = [agent.firstSeq, key, agent.newestCheckpoint, ...freshBounds(freshAt(agent.policies, nowMs))];
   const changed = tx.run(OVERWRITE, [value, metadata, seq, nowMs, expiresAtMs, ...overwritten]);
-  const goOn = (rows: number) => (rows === 1 ? 0 : replaceLive(tx, agent, content, moment));
-  return changed instanceof Promise ? changed.then(goOn) : goOn(changed);
+  return after(changed, (rows) => (rows === 1 ? 0 : replaceLive(tx, agent, content, moment)));
 }
 
 type LiveTuple = [

@@ -3,7 +3,7 @@ import { showTime } from "../ids.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
-import type { MaybePromise, Reader } from "../store/transaction.ts";
+import { after, type MaybePromise, type Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
@@ -145,7 +145,7 @@ export class Versions {
     const at = seq % REMEMBERED;
     if (this.#seqs[at] === seq) return this.#ids[at] as string;
     const found = this.reader.value<string | null>("SELECT id FROM events WHERE seq = ?", [seq]);
-    return found instanceof Promise ? found.then((id) => this.#remember(seq, id)) : this.#remember(seq, found);
+    return after(found, (id) => this.#remember(seq, id));
   }
 
   #remember(seq: number, id: string | null | undefined): string {

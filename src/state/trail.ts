@@ -7,6 +7,7 @@ import { showTime } from "../ids.ts";
 import { type PresentedEvent, presentEventJson } from "../log/present.ts";
 import type { TimeWindow } from "../operation-facts.ts";
 import type { OperationInputs } from "../operations.ts";
+import { type Direction, directionOf } from "../store/direction.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { fits, type TrailFilter } from "../trail-filter.ts";
@@ -35,15 +36,12 @@ type Conditions = readonly (readonly [sql: string, ...parameters: SqlValue[]])[]
  * Which end of the trail comes first. Events are ordered by numbers that fall from row to row: their positions, and where
  * the oldest comes first their positions below zero.
  */
-interface Direction {
+interface TrailDirection extends Direction {
   sign: 1 | -1;
-  order: "DESC" | "ASC";
-  /** Of a position, how it compares with one of an earlier row. */
-  behind: "<" | ">";
 }
 
-const NEWEST_FIRST: Direction = { sign: 1, order: "DESC", behind: "<" };
-const OLDEST_FIRST: Direction = { sign: -1, order: "ASC", behind: ">" };
+const NEWEST_FIRST: TrailDirection = { sign: 1, ...directionOf(undefined) };
+const OLDEST_FIRST: TrailDirection = { sign: -1, ...directionOf("asc") };
 
 /** Where the events of a query are looked for, by a number that orders them. */
 interface Place {
@@ -126,7 +124,7 @@ async function chain(
   agentId: string | null,
   filter: TrailFilter,
   window: TimeWindow,
-  direction: Direction,
+  direction: TrailDirection,
 ): Promise<Place> {
   const conditions = [...words(filter), ...times(window), ...texts(filter)];
   const end = await reader.value<number | null>("SELECT max(agent_seq) + 1 FROM events WHERE agent_id IS ?", [agentId]);
@@ -134,7 +132,12 @@ async function chain(
 }
 
 /** The log, or what of it is in a window of time: found by halving, with a margin, since clocks are set back. */
-async function wholeLog(reader: Reader, filter: TrailFilter, window: TimeWindow, direction: Direction): Promise<Place> {
+async function wholeLog(
+  reader: Reader,
+  filter: TrailFilter,
+  window: TimeWindow,
+  direction: TrailDirection,
+): Promise<Place> {
   const startMs = Math.max((window.startMs ?? 0) - CLOCK_MARGIN_MS, 0);
   const endMs = Math.min((window.endMs ?? LAST_MS) + CLOCK_MARGIN_MS, LAST_MS);
   const range = await eventsIn(reader, { agentId: null, startMs, endMs });
@@ -147,7 +150,7 @@ function stretch(
   position: "seq" | "agent_seq",
   [first, end]: readonly [first: number, end: number],
   conditions: Conditions,
-  direction: Direction,
+  direction: TrailDirection,
 ): Place {
   const { sign, behind } = direction;
   const lowest = sign === 1 ? first : 1 - end;
@@ -171,7 +174,7 @@ async function picked(
   index: string,
   conditions: Conditions,
   filter: TrailFilter,
-  direction: Direction,
+  direction: TrailDirection,
 ): Promise<Place> {
   const { sign, order, behind } = direction;
   const end = sign === 1 ? await reader.value<number | null>("SELECT max(seq) + 1 FROM events") : 1;
@@ -194,7 +197,7 @@ function select(
   position: "seq" | "agent_seq",
   conditions: Conditions,
   limit: number,
-  { sign, order }: Direction,
+  { sign, order }: TrailDirection,
 ) {
   const [where, parameters] = joined(conditions);
   const sql = `${SELECT_EVENT}, ${sign} * ${position} FROM events WHERE ${where} ORDER BY ${position} ${order} LIMIT ?`;

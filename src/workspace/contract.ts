@@ -30,6 +30,17 @@ export interface Principal {
   installation?: true;
 }
 
+/** The `actor` of what the daemon does by itself: no person's or program's name. */
+export const SYSTEM = "system";
+
+/** Returns the principal of what the daemon does by itself in a workspace. */
+export const systemPrincipal = (workspaceId: string): Principal => ({
+  actor: SYSTEM,
+  workspaceId,
+  scope: "full",
+  agents: null,
+});
+
 /** Who a workload is at its issuer. */
 type Workload = Readonly<{ issuer: string; subject: string }>;
 

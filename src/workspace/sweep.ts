@@ -7,10 +7,10 @@ import type { Floor } from "../policy/floor.ts";
 import { freshAt, RETENTION, retentionCutoff } from "../policy/retention.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import { hasAnswers, removeEndedAnswers } from "../state/answers.ts";
-import { loadFloor } from "../state/configs.ts";
+import { agentsThatSet, loadFloor } from "../state/configs.ts";
 import { agentsWithEnded, countExpiredVersions } from "../state/expiry.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { OperationRequest, Principal } from "./contract.ts";
+import { type OperationRequest, systemPrincipal } from "./contract.ts";
 import type { Job } from "./job.ts";
 import { answered, type Context, subjectOf } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
@@ -21,16 +21,6 @@ const VERSIONS_AT_ONCE = 5_000;
 const ANSWERS_AT_ONCE = 5_000;
 /** Before a configuration changes, all of it goes. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
-
-/** Agents whose configuration in force has a retention period. */
-async function agentsWithRetention(reader: Reader): Promise<string[]> {
-  const rows = await reader.all<[string]>(
-    `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
-     WHERE a.agent_id IS NOT NULL AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
-       AND c.config ->> '$.policies.${RETENTION}' IS NOT NULL`,
-  );
-  return rows.map(([agentId]) => agentId);
-}
 
 /** Agents with entries that are past the retention of a floor. */
 async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: number): Promise<string[]> {
@@ -47,7 +37,7 @@ type FindAgent = (reader: Reader, context: Context) => ReturnType<AgentDirectory
 
 /** Removes what is gone of one agent, at most `limit` versions; records nothing if there is none. */
 function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
-  const principal: Principal = { actor: "system", workspaceId, scope: "full", agents: null };
+  const principal = systemPrincipal(workspaceId);
   return {
     operation: "data.expire",
     principal,
@@ -95,7 +85,7 @@ export async function sweepWorkspace(
   const nowMs = writer.nowMs();
   const past = await agentsPastFloor(reader, await loadFloor(reader), nowMs);
   const ended = await agentsWithEnded(reader, nowMs);
-  for (const agentId of new Set([...(await agentsWithRetention(reader)), ...past, ...ended])) {
+  for (const agentId of new Set([...(await agentsThatSet(reader, RETENTION)), ...past, ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
     // Nothing is recorded once nothing is left, or when the workspace cannot be written.
     while ((await writer.perform([job]))[0]?.auditId) await giveWay();

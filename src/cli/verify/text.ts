@@ -1,6 +1,8 @@
 /** The report of `governd verify` for a person. */
 
+import type { ControlTable } from "../../log/control-effects.ts";
 import { wordsOf } from "../../verify/codes.ts";
+import { ROW_NAMES } from "../../verify/control/control.ts";
 import type { Verdict } from "../../verify/problems.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { ReportedProblem, ReportedRestore, SourceAgent } from "../../verify/report-schema.ts";
@@ -64,11 +66,10 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
 }
 
 /** Returns how many rows of the control database agree with the logs. */
-function agreement({ workspaces, api_keys, members, links, ...rare }: NonNullable<SourceResult["agreeing"]>): string {
-  const counts = [count(workspaces, "workspace"), count(api_keys, "key"), count(members, "member")];
-  counts.push(count(links, "invitation"));
-  if (rare.sinks > 0) counts.push(count(rare.sinks, "sink"));
-  if (rare.passkeys > 0) counts.push(count(rare.passkeys, "passkey"));
+function agreement(agreeing: NonNullable<SourceResult["agreeing"]>): string {
+  const { sinks, passkeys, ...usual } = agreeing;
+  const shown = { ...usual, ...(sinks > 0 && { sinks }), ...(passkeys > 0 && { passkeys }) };
+  const counts = Object.entries(shown).map(([table, rows]) => count(rows, ROW_NAMES[table as ControlTable]));
   return `as the logs say: ${counts.join(", ")}`;
 }
 

@@ -1,18 +1,16 @@
 /** Checkpoints that the daemon makes by itself, as the policies in force for an agent ask, and how many of them stay. */
 import { CHECKPOINT_EVERY, dueSince, scheduledKept } from "../../policy/checkpoint-schedule.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { loadFloor } from "../../state/configs.ts";
+import { agentsThatSet, loadFloor } from "../../state/configs.ts";
 import { sqlNames } from "../../state/entry-changes.ts";
 import type { Reader } from "../../store/transaction.ts";
-import type { Principal } from "../../workspace/contract.ts";
+import { type Principal, SYSTEM, systemPrincipal } from "../../workspace/contract.ts";
 import type { Job } from "../../workspace/job.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { createCheckpoint, removeCheckpoint } from "./operations.ts";
 
 /** Agents that are looked at in one transaction. */
 const AGENTS_AT_ONCE = 64;
-/** Who makes and deletes them: no person's or program's name. */
-const ACTOR = "system";
 
 /** As SQL, what an event of an agent is that changed its data or its configuration, and one that made a checkpoint alone. */
 const CHANGES = `result IN ('ok', 'allowed') AND operation IN (${sqlNames("put", "end", "end_prefix", "add_config", "restore")})`;
@@ -31,7 +29,7 @@ export async function keepSchedule(
 ): Promise<void> {
   const agents = await scheduledAgents(reader);
   if (agents.length === 0 || !(await mayGrow())) return;
-  const principal: Principal = { actor: ACTOR, workspaceId: writer.workspaceId, scope: "full", agents: null };
+  const principal = systemPrincipal(writer.workspaceId);
   for (let at = 0; at < agents.length; at += AGENTS_AT_ONCE) {
     const group = agents.slice(at, at + AGENTS_AT_ONCE);
     const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
@@ -49,13 +47,8 @@ export async function keepSchedule(
 /** Returns the agents that may ask for one: those with a schedule of their own, all where the workspace has one. */
 async function scheduledAgents(reader: Reader): Promise<string[]> {
   const { policies } = await loadFloor(reader);
-  const own = `EXISTS (SELECT 1 FROM configs c WHERE c.agent = a.first_seq
-    AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
-    AND c.config ->> '$.policies.${CHECKPOINT_EVERY}' IS NOT NULL)`;
-  const rows = await reader.all<[string]>(
-    `SELECT a.agent_id FROM agents a WHERE a.agent_id IS NOT NULL ${policies[CHECKPOINT_EVERY] === null ? `AND ${own}` : ""}`,
-  );
-  return rows.map(([agentId]) => agentId);
+  if (policies[CHECKPOINT_EVERY] === null) return agentsThatSet(reader, CHECKPOINT_EVERY);
+  return (await reader.all<[string]>("SELECT agent_id FROM agents WHERE agent_id IS NOT NULL")).flat();
 }
 
 /** Makes a checkpoint of an agent if one is due; records nothing otherwise. */
@@ -98,7 +91,7 @@ const excessJob = (principal: Principal, agentId: string): Job => ({
     const made = await reader.all<[string]>(
       `SELECT c.id FROM checkpoints c JOIN events e ON e.seq = c.event_seq
        WHERE c.agent = ? AND ${MAKING} AND e.body ->> '$.actor' = ? ORDER BY c.as_of_seq`,
-      [agent.firstSeq, ACTOR],
+      [agent.firstSeq, SYSTEM],
     );
     const oldest = made.length > scheduledKept(agent.policies) ? made[0] : undefined;
     return oldest === undefined ? null : removeCheckpoint(reader, context, { checkpointId: oldest[0] });

@@ -49,7 +49,8 @@ interface ControlWish {
   only?: string;
 }
 
-const PREFIXES = {
+/** How a row of each table is called, and what stands before its id where a problem names it. */
+export const ROW_NAMES = {
   ...({ workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const),
   ...({ sinks: "sink", passkeys: "passkey" } as const),
 } satisfies Record<ControlTable, string>;
@@ -252,7 +253,7 @@ async function expectedNow(log: ControlLog, lag: Lag, stored: ReadonlyMap<string
 function problemOf(expected: ExpectedRow, row: StoredRow | undefined): Problem | null {
   const found = expected.states.map((state) => differences(state, row));
   if (found.some((columns) => columns?.length === 0)) return null;
-  const prefix = PREFIXES[expected.table];
+  const prefix = ROW_NAMES[expected.table];
   const wrong = found.filter((columns) => columns !== null).toSorted((a, b) => a.length - b.length)[0];
   if (wrong === undefined) {
     const missing = row === undefined;
@@ -287,7 +288,7 @@ function placeOf(event: ControlEvent | undefined): Pick<Problem, "seq" | "id" | 
 
 function addedProblem({ table, id, workspaceId }: StoredRow): Problem {
   const message = `${table} ${id}: no event of ${workspaceId} created this row`;
-  return { code: `${PREFIXES[table]}_added`, seq: null, id: null, message, row: { table, key: id } };
+  return { code: `${ROW_NAMES[table]}_added`, seq: null, id: null, message, row: { table, key: id } };
 }
 
 /** Why a row that no event names is not a problem; null when it is one. An empty text needs no mention. */
