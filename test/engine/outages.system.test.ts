@@ -50,7 +50,7 @@ describe.skipIf(LIBSQL_SERVER === null)("while the libSQL server fails", () => {
 
   test("a server that does not answer leaves the outcome unknown, until it does", async () => {
     await write("k", "before");
-    server.freeze();
+    await server.freeze();
     const retry = { "idempotency-key": "frozen-1" };
     const [answered, ms] = await timed(write("k", "during", retry));
     expect([answered.status, answered.json.code]).toEqual([503, "outcome_unknown"]);

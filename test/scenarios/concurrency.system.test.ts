@@ -34,10 +34,10 @@ async function expectSoundTrail(): Promise<void> {
 }
 
 /** Has nothing be committed until the returned function is called. */
-function stopCommits(): () => void {
+async function stopCommits(): Promise<() => void> {
   if (daemon.server !== null) {
     const { server } = daemon;
-    server.freeze();
+    await server.freeze();
     return () => server.resume();
   }
   const blocker = new OpenWorkspace(join(daemon.dataDir, "workspaces", `${workspace.id}.db`));
@@ -143,7 +143,7 @@ test(
 test(
   "more than the queue holds: 503 with Retry-After, nothing is written for it, and the queue recovers",
   async () => {
-    const goOn = stopCommits();
+    const goOn = await stopCommits();
     const value = "x".repeat(1024 * 1024);
     const released = Promise.withResolvers<void>();
     const answers = Array.from({ length: 90 }, async (_, i) => {

@@ -16,6 +16,7 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { SignJWT } from "jose";
 import { eventually } from "../eventually.ts";
+import { freeze } from "../frozen.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 /** Null where there is no server for this machine: the package is for Linux on x64. */
@@ -155,8 +156,8 @@ export class LibsqlServer implements AsyncDisposable {
   }
 
   /** Freezes it, as a machine that swaps or a network that swallows everything; `resume` ends that. */
-  freeze(): void {
-    this.#process.kill("SIGSTOP");
+  freeze(): Promise<void> {
+    return freeze(this.#process.pid);
   }
 
   resume(): void {
