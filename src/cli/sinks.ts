@@ -82,7 +82,7 @@ export const changedSink = (session: Session, id: string, options: SinkOptions) 
   changing(session, options, async (parts, { connection }) => {
     const sink = requireSink(connection, id);
     const members = { ...(options.url && { url: options.url }), ...membersOf(options, sink.filter as JsonObject) };
-    if (Object.keys(members).length === 0) throw new Failure("usage", "Name what is to be changed: see --help.");
+    if (Object.keys(members).length === 0) throw new Failure("usage", "Name what to change: see --help.");
     const asked = askedOf(new Validator(ChangedSink, "argument").parse(members as JsonObject));
     return done(await changeSink(parts, actorOn(sink), id, asked));
   });

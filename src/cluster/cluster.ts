@@ -37,7 +37,7 @@ interface ClusterParts {
   onError(error: unknown): void;
 }
 
-/** How often it is read again at most for credentials that are not known, ms: whoever invents them must not cost much. */
+/** The shortest time between two reads for unknown credentials, ms: a client that invents them must not cost much. */
 const UNKNOWN_MS = 20;
 
 const CREDENTIALS = ["x-api-key", "authorization", "cookie"] as const;

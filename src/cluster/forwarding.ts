@@ -22,7 +22,7 @@ const SHORT_BODY = 64 * 1024;
 const SILENCE_MS = 1_500;
 const ALIVE_MS = 1_000;
 
-/** Headers of one connection (RFC 9110 section 7.6.1), and what is stated anew. */
+/** Headers of one connection (RFC 9110 section 7.6.1), and those that the forwarding node states itself. */
 const HOP_HEADERS = [
   "connection",
   "keep-alive",

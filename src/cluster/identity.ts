@@ -1,6 +1,6 @@
 /**
- * By what nodes know each other: certificates of an authority that follows from the seal key, which all nodes have. So
- * there is nothing more to distribute, and whoever has not that key can neither ask a node nor answer for one.
+ * How nodes authenticate each other: by certificates of an authority that is derived from the seal key, which all nodes
+ * have. So nothing else must be distributed, and a process without that key can neither ask a node nor pose as one.
  */
 import { createECDH, createPrivateKey, hkdfSync } from "node:crypto";
 import type { SealKey } from "../datadir/seal-key.ts";

@@ -38,8 +38,8 @@ export interface WorkspaceJournal {
   /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
   holds(workspaceId: string, eventId: string): Promise<boolean | null>;
   /**
-   * Has the log never take the event with this id, whoever still tries to append it. Without a server nobody can: who
-   * appends the event of an act has a lock that ends with its process.
+   * Makes the log refuse the event with this id for ever, even if another node still tries to append it. Does nothing
+   * without a server: the event of an act is appended under a lock that ends with its process.
    */
   refuse(workspaceId: string, eventId: string): Promise<void>;
   /** Removes the files of a workspace that nobody has used. */

@@ -12,7 +12,7 @@ export interface CompactRequest {
   /** Tells the answer from that to an earlier request. */
   id: string;
   workspaceId: string;
-  /** That of the file if it is to be replaced by its copy; null if it is to be cut in steps. */
+  /** That of the file if its copy replaces it; null if it is cut in steps. */
   state: string | null;
 }
 

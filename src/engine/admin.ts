@@ -44,7 +44,7 @@ export class ServerAdmin {
     return (await answered.json()) as NamespaceConfig;
   }
 
-  /** Returns the status with which the API answers whoever has no key. */
+  /** Returns the status with which the API answers a request without a key. */
   async statusWithoutKey(): Promise<number> {
     const answered = await this.#fetch("v1/namespaces/governd/config", {});
     await answered.text();

@@ -225,7 +225,7 @@ export class WorkingCopy {
     throw newer;
   }
 
-  /** Makes the copy anew. Returns the number of the commit that it has then. */
+  /** Makes the copy again from all rows. Returns the number of its newest commit. */
   async #pullAll(state: CommitState): Promise<number> {
     await this.#fill();
     // What was committed meanwhile is partly in it.

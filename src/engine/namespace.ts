@@ -29,10 +29,10 @@ export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
   changed  TEXT    NOT NULL
 ) STRICT`;
 
-/** Of a commit, in place of the keys that changed: copies are made anew. */
+/** Of a commit, in place of the keys that changed: copies are made again from all rows. */
 export const EVERYTHING = "null";
 
-/** Commits whose changed keys are kept. A copy that is further behind is made anew. */
+/** Commits whose changed keys are kept. A copy that is further behind is made again from all rows. */
 const COMMITS_KEPT = 10_000;
 
 /** How long a group may take until its clients are told that nobody knows how it ended, ms. */
@@ -160,7 +160,7 @@ export class Namespace {
     }
   }
 
-  /** Who waited in vain a moment ago does not wait as long again: many may wait behind one another. */
+  /** How long a request waits for the server. While the server is down it is shorter: many may wait behind one another. */
   get #patienceMs(): number {
     return this.#isDown ? LAST_PAUSE_MS + 2 * FIRST_PAUSE_MS : DEADLINE_MS - FIRST_PAUSE_MS;
   }

@@ -14,7 +14,7 @@ const ROWS_AT_ONCE = 1_000;
 /** The first commit of a namespace. */
 export const FIRST_COMMIT = 1;
 
-/** What is to be brought. */
+/** What a push brings to the server. */
 interface PushOptions {
   /** See `CopyOptions`. */
   format: number;

@@ -146,7 +146,7 @@ export class ServerEngine {
   }
 }
 
-/** Whether a file is to be a copy: it is one, or holds nothing yet. A workspace that was not moved yet is served from its file. */
+/** Reports whether a file may be a copy: it is one, or holds nothing yet. A workspace that was not moved yet is served from its file. */
 const isOfCopy = (connection: Connection): boolean =>
   placeOf(connection) > AT_HOME || connection.value("SELECT 1 FROM head") === undefined;
 

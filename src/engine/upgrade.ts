@@ -36,7 +36,7 @@ export async function upgrade(parts: UpgradeParts): Promise<void> {
   }
 }
 
-/** Otherwise a table could not be made anew to which others refer. It holds for one request. */
+/** Without it, a table that others refer to could not be replaced. It holds for one request. */
 const IGNORING_REFERENCES: Statement = { sql: "PRAGMA foreign_keys = OFF" };
 
 async function upgradeOnce(parts: UpgradeParts) {
@@ -102,7 +102,7 @@ function statementsBetween(connection: Connection): Statement[] {
   return [...statements, ...statementsOf(after, changes)];
 }
 
-/** Makes a table anew with the rows that it has (https://www.sqlite.org/lang_altertable.html, section 7). */
+/** Replaces a table by a new one with the same rows (https://www.sqlite.org/lang_altertable.html, section 7). */
 function rebuilt(table: ReplicatedTable, old: ReplicatedTable): Statement[] {
   const { name } = table;
   const draft = `governd_new_${name}`;

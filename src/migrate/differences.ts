@@ -1,4 +1,4 @@
-/** What is to be sent to a server so that it has a database: all of its rows, or what differs from what was sent before. */
+/** What a server must receive to hold a database: all of its rows, or what changed since the last time. */
 import { changesOf, withBase } from "../engine/differences.ts";
 import { type Key, type ReplicatedTable, readTables, type TableChanges } from "../engine/tables.ts";
 import { type Connection, openConnection } from "../store/connection.ts";

@@ -98,7 +98,7 @@ function noting(excepted: Examined["excepted"], decision: Allowed | Refused): Al
     : { ...decision, excepted };
 }
 
-/** What cannot be stored: what blocks, and what is to be replaced and cannot be. */
+/** What cannot be stored: what blocks, and what should be replaced and cannot be. */
 const refuses = ({ finding: { mode }, isFixed }: Match): boolean => mode === "block" || (mode === "redact" && isFixed);
 const isToRedact = ({ finding: { mode } }: Match): boolean => mode === "redact";
 

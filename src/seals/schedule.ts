@@ -1,7 +1,7 @@
 /** Schedules when workspaces are sealed: each some time after its first unsealed event. */
 import { systemTimer, type Timer } from "../timer.ts";
 
-/** When a workspace is to be sealed, and when that was decided, ms since the epoch. */
+/** When a workspace is due to be sealed, and when that was decided, ms since the epoch. */
 interface Appointment {
   notedAtMs: number;
   dueAtMs: number;

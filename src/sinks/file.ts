@@ -1,6 +1,6 @@
 /**
  * Events in a file of the directory that the setting `sink_directory` names: a line for each. The file is opened for each
- * delivery, so whoever renames it to rotate it has to tell nobody, and it is on the disk before the position moves.
+ * delivery, so a rotation that renames it has to tell nobody, and it is on the disk before the position moves.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";

@@ -7,7 +7,7 @@ import type { Message } from "./batch.ts";
 export interface Receiver extends Disposable {
   /**
    * Delivers a message. Returns what the receiver did not accept of it and never will, or null.
-   * @throws {SinkFailed} when it is to be sent again
+   * @throws {SinkFailed} when it must be sent again
    */
   send(message: Message, signal: AbortSignal): Promise<string | null>;
   /** Of a receiver that acknowledges nothing. */

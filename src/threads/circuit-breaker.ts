@@ -180,7 +180,7 @@ export class Troubles {
     if (found !== undefined && isPaused(found, nowMs)) throw new WorkspacePaused(found.trouble);
   }
 
-  /** Notes a failure. Returns whether it is to be logged: new trouble, or trouble that has lasted for long. */
+  /** Notes a failure. Returns whether to log it: new trouble, or trouble that has lasted for long. */
   failed(workspaceId: string, error: unknown, nowMs: number): boolean {
     if (error instanceof WorkspacePaused) return false;
     const trouble = troubleOf(error);

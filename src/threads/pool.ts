@@ -235,7 +235,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     for (const writer of this.#writers) writer.change(options);
   }
 
-  /** Starts the thread that delivers to sinks. `plan` returns what is to be delivered. */
+  /** Starts the thread that delivers to sinks. `plan` returns what to deliver. */
   startSinks(events: SinkEvents, plan: () => SinkPlan): SinkThread {
     this.#sinks = new SinkThread(this.#backgroundOptions(), this.#events, events, plan);
     return this.#sinks;

@@ -22,7 +22,7 @@ export interface Job<Prepared = unknown> {
    * `OperationRequest`.
    */
   lookedAt?: number;
-  /** Set when its answer is to be stored, and is not run when there is one already. */
+  /** Set for a request whose answer is stored; it does not run when there is a stored answer already. */
   retry?: Retry;
   /**
    * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one, so an

@@ -36,7 +36,7 @@ export async function signInByIssuer(parts: AccountParts, rules: RoleRules, iden
     if (known !== undefined) await withdraw(parts, known);
     throw new Problem(
       "sign_in_failed",
-      "None of your groups at the issuer gives you a role here. Ask whoever runs this daemon or manages the groups.",
+      "None of your groups at the issuer gives you a role here. Ask the operator of this daemon, or the people who manage the groups.",
     );
   }
   const account = await accountOf(parts, identity, known, origin);

@@ -64,7 +64,7 @@ const dueJob = (principal: Principal, agentId: string): Job => ({
 
 type NewestRow = [timestamp: string, agentSeq: number];
 
-/** Whether the newest checkpoint, whoever made it, is old enough, and the agent's data or configuration changed since. */
+/** Reports whether the newest checkpoint is old enough, and the agent's data or configuration changed since. */
 async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<boolean> {
   const since = dueSince(agent.policies, nowMs);
   if (since === null) return false;

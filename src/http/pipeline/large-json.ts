@@ -86,7 +86,7 @@ const OBJECT = 0x7b;
 const LIST_END = 0x5d;
 const OBJECT_END = 0x7d;
 
-/** The first list that is a member of the object that a body is; null when there is none that is to be divided. */
+/** Returns the first list among the members of a body; null when there is none that can be divided. */
 async function findList(bytes: Buffer): Promise<List | null> {
   let depth = 0;
   let list: List | null = null;

@@ -73,7 +73,7 @@ export function unlockingSecret(text: string, _start: number, end: number): Hit 
 
 const REACH_BEFORE = 56;
 
-/** `to open the zip, type Vendanges2021`: what is to be written, behind what it opens. */
+/** `to open the zip, type Vendanges2021`: what to write, behind what it opens. */
 export function typedSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + MOST_TYPED)) return null;

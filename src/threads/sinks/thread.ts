@@ -16,7 +16,7 @@ export class SinkThread {
   readonly #tests = new Map<number, (error: string | null) => void>();
   #nextId = 1;
 
-  /** `plan` returns what is to be delivered, for a thread that begins. */
+  /** `plan` returns what to deliver, for a thread that begins. */
   constructor(
     options: ThreadOptions,
     reports: ThreadReports,

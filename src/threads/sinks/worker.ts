@@ -27,7 +27,7 @@ const IDLE_MS = 10_000;
 const UPKEEP_INTERVAL_MS = 5_000;
 /** States of this long are told together, ms. */
 const REPORT_EVERY_MS = 50;
-/** How long a workspace is left alone whose file is to be replaced, ms. */
+/** How long a workspace is left alone before its file is replaced, ms. */
 const LEFT_ALONE_MS = 2_000;
 /** How long a test may take, ms. */
 const TEST_MS = 10_000;

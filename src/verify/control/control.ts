@@ -151,7 +151,7 @@ const behindObstacle = (rows: number, since: string): Obstacle => ({
   message: `${rows} ${rows === 1 ? "row" : "rows"} of it ${rows === 1 ? "is as it was" : "are as they were"} before acts that the logs have since ${since} (created_at of manifest.json, which nobody signs): a backup copies it before the logs, so such acts are missing in it, or somebody put older rows back: restore the backup, which makes the acts again, and verify that`,
 });
 
-/** The workspaces that the log of the installation names and of which nothing is there. The product deletes none. */
+/** Returns the workspaces that the log of the installation names and that left no trace. The product deletes none. */
 async function missingWorkspaces(
   log: ControlLog,
   lag: Lag,

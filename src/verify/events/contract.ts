@@ -49,11 +49,11 @@ export interface VerifierOptions {
   /** `workspace`: every event, so that seq has no gaps. `agent`: the chain of one agent. */
   scope: "workspace" | "agent";
   /**
-   * Whether the first event is the first there is. A window of time begins anywhere; a segment of the whole log,
-   * which is to be appended to others, at a known seq.
+   * Where the first event stands. A window of time begins anywhere. A segment of the whole log, which is joined with
+   * others, begins at a known seq.
    */
   start: "beginning" | "anywhere" | { seq: number };
-  /** Given when seals are to be checked; the tree is computed only then. */
+  /** Given to check seals; the tree is computed only then. */
   seals?: SealAuditOptions;
   /** In a segment: the sizes of seals that cover part of it, ascending. */
   marks?: readonly number[];

@@ -74,7 +74,7 @@ function ByIssuer({ issuer }: { issuer: string }) {
 /** Why somebody who came back from the issuer is not signed in, or not linked. */
 const ISSUER_PROBLEMS: Readonly<Record<string, string>> = {
   sign_in_failed:
-    "Signing in by the issuer failed: your groups there give you no role here, or it took too long. Begin again, or ask whoever runs this daemon.",
+    "Signing in by the issuer failed: your groups there give you no role here, or it took too long. Begin again, or ask the operator of this daemon.",
   email_taken:
     "There is already an account with your mail address. Sign in to it with its password, and link it to the issuer in its settings.",
   unavailable: "The issuer cannot be reached now. Try again shortly, or sign in with a password.",

@@ -35,7 +35,7 @@ export function TotpSection({ account }: { account: Account }) {
           </>
         ) : (
           <>
-            <p>Off. With an authenticator, whoever learns your password still cannot sign in.</p>
+            <p>Off. With an authenticator, a stolen password alone is not enough to sign in.</p>
             <div class="row">
               <DialogButton dialog={<TurnOn />}>Turn on …</DialogButton>
             </div>

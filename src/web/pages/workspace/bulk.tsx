@@ -67,7 +67,7 @@ function Switch({ act, ...props }: BulkProps & { act: "suspend" | "resume" }) {
     if ((state === "suspended") === isSuspend) return { plan: `is ${state} already`, act: null };
     return {
       plan: isSuspend
-        ? `active, ${counted(entries, "entry", "entries")}: its requests are refused from then on`
+        ? `active, ${counted(entries, "entry", "entries")}: all its requests will be refused`
         : "suspended: its requests are allowed again",
       act: async () => `is ${(await api.ask<Agent>(`${path}/${act}`, { body: filled })).state}`,
     };
