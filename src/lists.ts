@@ -57,7 +57,7 @@ interface Listed<Item> {
   last: Item | null;
 }
 
-/** Returns the page of a list, of which one more item than `limit` was asked for. */
+/** Returns the page of a list. `found` has one more than `limit` when there is a next page. */
 export function pageOf<Item>(found: readonly Item[], limit: number): Listed<Item> {
   const items = found.slice(0, limit);
   return { items, last: found.length > limit ? (items.at(-1) ?? null) : null };

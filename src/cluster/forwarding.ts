@@ -8,7 +8,7 @@ import type { NodeIdentity } from "./identity.ts";
 export const CLIENT_HEADER = "x-governd-client";
 /**
  * In a forwarded request: the client's method. It is always passed on as a POST, since the runtime sends requests of other
- * methods a second time, without a word, when a connection that was used before ends.
+ * methods a second time, without notice, when a connection that was used before ends.
  */
 const METHOD_HEADER = "x-governd-method";
 /** Asks a node to take over what was changed in the control database. */

@@ -148,7 +148,7 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
-  /** Delivers as it is now, and returns the answer to what changed it. */
+  /** Updates the deliveries after a change, and returns the answer to the change. */
   #changed(status: number, { sink, keys, auditId }: SinkDone & { auditId: string | null }): Reply<never> {
     this.#follow();
     const current = findSink(this.#parts.acts.control.connection, sink.id) ?? sink;

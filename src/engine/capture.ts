@@ -6,7 +6,7 @@ import type { Connection } from "../store/connection.ts";
 import { requireText } from "../store/guarded-select.ts";
 import { type Key, LOG, type ReplicatedTable, readTables, type TableChanges } from "./tables.ts";
 
-/** Tables for each of which a number has a bit that JavaScript's operators know. */
+/** The most tables: each has a bit in a number, and JavaScript's bit operators know so many. */
 const MOST_TABLES = 31;
 
 /** What a transaction changed. */

@@ -18,7 +18,7 @@ const FIRST_FOR_REPLICAS = [0, 24, 33] as const;
 interface Known {
   /** The setting `engine_max_namespaces`. */
   maxNamespaces: number;
-  /** Logs in the control database, each of which has a namespace. */
+  /** How many logs the control database lists; each has a namespace. */
   logs: number;
 }
 

@@ -76,7 +76,7 @@ export class ReplicatedTable {
     return this.#key.map(({ name }) => `${one}${name} = ${other}${name}`).join(" AND ");
   }
 
-  /** SQL: the condition that a row is missing in a join by its key, of which no column is NULL. */
+  /** SQL: the condition that a join by the key found no row. No column of a key is NULL. */
   isMissing(prefix: string): string {
     return `${prefix}${(this.#key[0] as Column).name} IS NULL`;
   }

@@ -140,9 +140,12 @@ const sinkColumns = ({ format, filter, include_details: withDetails, enabled, se
 /** Returns a boolean as the control database stores it. */
 const flagOf = (flag: Member): Member => (typeof flag === "boolean" ? Number(flag) : flag);
 
-/** The columns of a sink of which its events state only this digest. The encryption of `secrets` makes it no guess. */
+/**
+ * The columns of a sink for which events state only this digest. `secrets` is encrypted, so it cannot be guessed from the
+ * digest.
+ */
 export const SINK_DIGESTED = ["ca", "client_certificate", "secrets", "url"] as const;
-/** The columns of a passkey of which its event states only this digest. */
+/** The columns of a passkey for which its event states only this digest. */
 export const PASSKEY_DIGESTED = ["credential_id", "public_key"] as const;
 
 /** Returns the digest that events state of columns, hex: SHA-256 of them in canonical form. */

@@ -32,7 +32,7 @@ export interface WorkloadToken {
   expiresAt: number;
 }
 
-/** `Authorization: Bearer` has three texts in base64url, of which the first is a JSON object, only when it is a JWT. */
+/** Only a JWT has three texts in base64url, the first a JSON object, behind `Authorization: Bearer`. */
 const TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
 export const isToken = (text: string): boolean => TOKEN.test(text);

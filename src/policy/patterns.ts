@@ -29,7 +29,7 @@ export function regexProblem(regex: string): string | null {
   }
 }
 
-/** The time that this thread may work on the matches of one text, ms: so much, and so much for each 1024 code units. */
+/** How long this thread may work on the matches of one text, ms: a base, and a share for each 1024 code units. */
 const FREE_MS = 50;
 const MS_PER_KIBI = 0.5;
 

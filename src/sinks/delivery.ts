@@ -147,7 +147,7 @@ export class Delivery implements AsyncDisposable {
     const { position: before, lag, isFailing } = this.#state;
     const position = Math.max(before ?? -1, batch.to);
     const left = (lag ?? 0) - (position - Math.max(before ?? -1, batch.from - 1));
-    // A batch of which the filter leaves nothing says nothing about what the receiver did not accept before.
+    // A batch that the filter empties shows nothing about what the receiver did not accept before.
     if (isFailing && batch.lines.length === 0) lastError = null;
     this.#set({ position, lag: Math.max(left, 0), isFailing: false, lastError });
   }

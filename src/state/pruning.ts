@@ -90,7 +90,7 @@ export interface Kept extends JsonObject {
   rows_digest: string;
 }
 
-/** Positions, and rows, of which the text is read at once. */
+/** How many positions, and rows, have their text read at once. */
 const POSITIONS_AT_ONCE = 2 ** 20;
 const ROWS_AT_ONCE = 20_000;
 

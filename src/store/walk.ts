@@ -5,8 +5,8 @@ import type { MaybePromise } from "./transaction.ts";
 type Position = number | string | readonly number[];
 
 /**
- * Returns the pages of a query, of which `read` returns the one after a position. A page of fewer than `full` rows is
- * the last one, and so is a page whose last row has no position.
+ * Returns the pages of a query. `read` returns the page after a position. A page of fewer than `full` rows is the last
+ * one, and so is a page whose last row has no position.
  * @throws {OutOfOrder} as {@link goOn} does
  */
 export async function* pages<R, P extends Position>(
@@ -47,7 +47,7 @@ export function pagesByTwo<R>(
 export const CHANGED_AT_ONCE = 500;
 const BYTES_AT_ONCE = 512 * 1024;
 
-/** Divides rows, each of which holds so many bytes, into steps of what is changed at once: one row at least. */
+/** Divides rows by their sizes into steps that are changed at once. Each step has at least one row. */
 export function* inSteps<R>(rows: readonly R[], bytesOf: (row: R) => number): Generator<[R, ...R[]]> {
   let step: R[] = [];
   let bytes = 0;

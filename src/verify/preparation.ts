@@ -28,7 +28,7 @@ import type { Trust } from "./trust.ts";
 /** What is verified: everything, or one agent's chain and what is stored for it. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
 
-/** Threads of which one runs SQLite's check of the file; null when it could not read it. */
+/** Threads, one of which runs SQLite's check of the file; null when it could not read the file. */
 export interface FileChecker {
   askOne(kind: "file"): Promise<FileCheck | null>;
 }

@@ -129,7 +129,7 @@ function allWorkspaces(directory: DataDirectory): string[] {
     .filter((id) => existsSync(workspaceFile(directory, id)));
 }
 
-/** Compacts the workspaces of which at least `from` percent is free. */
+/** Compacts the workspaces whose files are at least `from` percent free. */
 async function compactAll(
   directory: DataDirectory,
   ids: readonly string[],

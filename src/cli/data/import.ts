@@ -13,10 +13,10 @@ import { StateFile } from "./state-file.ts";
 /** The most lines of a batch, and its size, bytes: far below `max_batch_body`. */
 const BATCH_LINES = 500;
 const BATCH_BYTES = 2 * 1024 * 1024;
-/** A longer line is no entry, bytes: a value has up to 1 MiB, of which JSON makes six times as much at most. */
+/** The longest line of an entry, bytes: a value has up to 1 MiB, and JSON makes it at most six times as long. */
 const LINE_BYTES = 8 * 1024 * 1024;
 
-/** Refused lines of which the reason is kept. */
+/** How many refused lines are kept with their reasons. */
 export const MAX_SHOWN = 1_000;
 
 interface ImportWish {

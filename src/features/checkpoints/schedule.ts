@@ -35,7 +35,7 @@ export async function keepSchedule(
     const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
     await giveWay();
     let over = group.filter((_, index) => replies[index]?.auditId);
-    // Nothing is recorded of an agent once no more than those that are kept are left.
+    // An agent that has no more than the number to keep records nothing.
     while (over.length > 0) {
       const deleted = await writer.perform(over.map((agentId) => excessJob(principal, agentId)));
       await giveWay();

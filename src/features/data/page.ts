@@ -20,7 +20,7 @@ const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 const MAX_BELOW = 10_000;
 const MAX_BELOW_CHARACTERS = 16 * 1024 * 1024;
 
-/** The list of which a page is asked for. */
+/** A list, one page of which is asked for. */
 interface ListInput extends Wanted {
   page: Page;
   includeValues: boolean;

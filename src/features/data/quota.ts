@@ -38,7 +38,7 @@ interface Growth {
   bytes: number;
 }
 
-/** The reserve above a quota of bytes: an eighth of it, and at least so much. */
+/** The least reserve above a quota of bytes, which is otherwise an eighth of the quota. */
 const LEAST_RESERVE = 1024 * 1024;
 const RESERVED_SHARE = 8;
 /** A workspace below its quota is measured again after so many operations that add only an event each. */

@@ -173,7 +173,7 @@ function methodOf({ method }: Message, { stateless }: Caller): Method {
   throw new RpcError(RPC.method, "There is no such method in this protocol version.", stateless ? 404 : 200);
 }
 
-/** The response to a notification, none of which changes anything here. */
+/** The response to a notification. None changes anything here. */
 function accepted(exchange: Exchange): Response {
   const { "content-type": _, ...headers } = exchange.headers("");
   return new Response(null, { status: 202, headers });

@@ -1,4 +1,4 @@
-/** Addresses of scripts and countries where one word with a number in its place suffices (words/places.txt). */
+/** Addresses in scripts and countries where one word and a number suffice (words/places.txt). */
 import { type Anchor, asWord } from "../anchor.ts";
 import { type Check, hitOf, spend } from "../check.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";

@@ -1,4 +1,4 @@
-/** Secrets whose place in a file of a known form tells what they are: without a word beside them. */
+/** Secrets that no word names, but their place in a file of a known form does. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
@@ -67,7 +67,7 @@ const NO_SECRET =
 const MANIFEST_REACH = 800;
 const MANIFEST_UNITS = 600;
 
-/** The members of `stringData` in a manifest of Kubernetes, all of which are secrets but for names and addresses. */
+/** The members of `stringData` in a manifest of Kubernetes, all secrets except names and addresses. */
 export const stringData: Check = (text, _start, end) => {
   spend(CHECK_UNITS);
   if (text[end] !== ":") return null;

@@ -127,7 +127,7 @@ function isNameSaid(text: string, end: number, { start: at, end: last, link, quo
 const isArgument = (value: string, next: string | undefined): boolean =>
   /^[A-Za-z]+$|^[a-z]+(?:_[a-z\d]*)*\d*$|[\s(]|\*$/.test(value) || next === "`";
 
-/** `'password' | 'one-time-code'`, `"md5", "password", "scram-sha-256"`: names of a list, of which the word is one. */
+/** `'password' | 'one-time-code'`, `"md5", "password", "scram-sha-256"`: names in a list that includes the word. */
 function isInList(text: string, start: number, end: number, { start: at, end: last, link }: Assigned): boolean {
   if (link !== "assigned") return false;
   const sign = /^["'`]?\s{0,4}([,|])\s{0,12}(["'`]?)$/.exec(text.slice(end, at));

@@ -50,7 +50,7 @@ export const isDefined = (text: string, start: number): boolean =>
   /\bdefine\s?\(\s{0,2}["']\w{0,40}$/.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
 const LONGEST_DEFINITION = 56;
 
-/** Whether a value is one word that may be a password, and none that programs have in its place. */
+/** Reports whether a value is one word that may be a password, and not one that programs write where a password goes. */
 export const isOneWord = (value: string): boolean => WORD.test(value) && !NO_VALUE.test(value);
 
 /** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */

@@ -65,7 +65,7 @@ export function mentionsPassword(value: string): boolean {
   return false;
 }
 
-/** "kirjoita_salasana": words of which one says what should be there, and nothing else. */
+/** "kirjoita_salasana": words, one of which says what should be there, and nothing else. */
 function namesPassword(value: string): boolean {
   if (value.length > LONGEST_NAMED || !/^\p{L}+(?:[_-][\p{L}\d]+)+$/u.test(value)) return false;
   return value.split(/[_-]/).some((part) => PASSWORD_WORDS.has(part.toLowerCase()));

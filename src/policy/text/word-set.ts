@@ -1,4 +1,4 @@
-/** Many words, of which one is looked for in a short piece of text: a pattern of hundreds of alternatives takes far longer. */
+/** A set of many words, to look for one of them in a short text. A pattern with hundreds of alternatives is far slower. */
 const LETTER = /\p{L}/u;
 const BEGINNING = 2;
 

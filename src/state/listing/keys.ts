@@ -17,7 +17,7 @@ interface KeyRange {
 }
 
 /**
- * Returns rows of some columns, of which the key is the first.
+ * Returns rows of some columns; the key is the first column.
  * @throws {OutOfOrder} when the rows are not behind `after`
  */
 export async function rowsByKey<R extends Row>(

@@ -20,7 +20,7 @@ export interface ExpectedRow {
   table: ControlTable;
   id: string;
   workspaceId: string;
-  /** The states of which the row must be in one. */
+  /** The row must be in one of these states. */
   states: RowState[];
   /** The events that changed it, in their order. */
   events: { event: ControlEvent; columns: StatedColumns }[];

@@ -90,7 +90,7 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, Colu
   },
 };
 
-/** Columns of which events state only a digest, and its name there. */
+/** Columns for which events state only a digest, and the digest's name there. */
 const DIGESTED: Partial<Record<ControlTable, readonly [name: string, columns: readonly string[]]>> = {
   sinks: ["settings_digest", SINK_DIGESTED],
   passkeys: ["credential_digest", PASSKEY_DIGESTED],
@@ -189,7 +189,7 @@ export interface PendingAct {
   changes: readonly Change[];
 }
 
-/** Returns the pending acts. One that is not of this form has null in its place. */
+/** Returns the pending acts, with null for one that is malformed. */
 export function pendingActs(connection: Connection): (PendingAct | null)[] {
   const known = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'pending_acts'") !== undefined;
   if (!known) return [];

@@ -55,7 +55,7 @@ export async function keepPageMemory(reader: Reader): Promise<void> {
   isPageMemoryKept = true;
 }
 
-/** Feeds the events from `firstSeq` to `lastSeq`, of which any may be missing. */
+/** Feeds the events from `firstSeq` to `lastSeq`. Any of them may be missing. */
 export async function feedLog(
   reader: Reader,
   verifier: LogVerifier,

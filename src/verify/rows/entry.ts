@@ -23,7 +23,7 @@ export const ENTRY = new RowForm("e", {
 });
 type StoredRow = RowOf<typeof ENTRY>;
 
-/** The columns that say of which key a row is, and from when to when. */
+/** The columns that say which key a row belongs to, and from when to when it is visible. */
 export type StoredLife = Omit<StoredRow, "value" | "metadata">;
 
 /** A row with the events at the positions that it names; null when there is none. */

@@ -209,7 +209,7 @@ const RESPONSE_NAMES: Readonly<Partial<Record<ProblemCode, string>>> = {
 
 const responseName = (code: ProblemCode): string => RESPONSE_NAMES[code] ?? pascalCase(code);
 
-/** The status of which nearly every operation has a code of its own. */
+/** The status for which nearly every operation has its own code. */
 const NOT_FOUND = 404;
 const MISSING = "What the request names is not there.";
 
