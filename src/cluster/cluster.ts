@@ -5,9 +5,8 @@
 import type { ControlDatabase } from "../control/database.ts";
 import { CACHE_MS, type SharedControl } from "../control/shared.ts";
 import { findInstallation, findWorkspace } from "../control/workspaces.ts";
-import { Problem } from "../problem.ts";
 import { repeat, type Timer } from "../timer.ts";
-import { SERVER_UNREACHABLE, Unreachable } from "../workspace/storage-failure.ts";
+import { Unreachable } from "../workspace/storage-failure.ts";
 import {
   ALIVE_PATH,
   asSent,
@@ -30,8 +29,8 @@ interface ClusterParts {
   identity: NodeIdentity;
   /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
   workspaceOf(request: Request): Promise<string | null>;
-  /** The response to a request that a problem refuses. */
-  refuse(problem: Problem): Response;
+  /** Requests that are passed on to other nodes at the same time, at most. */
+  mostForwarded: number;
   monotonicMs(): number;
   timer: Timer;
   onError(error: unknown): void;
@@ -60,13 +59,18 @@ export class Cluster implements AsyncDisposable {
   #refreshing: Promise<void> | null = null;
 
   constructor(private readonly parts: ClusterParts) {
-    const { shared, identity, monotonicMs, timer, onError } = parts;
-    this.#client = new NodeClient(identity);
+    const { shared, identity, mostForwarded, monotonicMs, timer, onError } = parts;
+    this.#client = new NodeClient(identity, mostForwarded);
     this.#places = new Places({ leases: shared.leases, monotonicMs, timer, onError });
     this.#freshUntilMs = monotonicMs();
     shared.announce = () => this.#tellOthers();
     // What fails is tried again by the next request.
     this.#endPolling = repeat(timer, POLL_MS, () => void this.#refresh().catch(() => {}));
+  }
+
+  /** Is known to other nodes by another certificate from now on. */
+  use(identity: NodeIdentity): void {
+    this.#client.identity = identity;
   }
 
   /** Has other nodes know this one by its address. @throws {ServerUnavailable} */
@@ -86,6 +90,7 @@ export class Cluster implements AsyncDisposable {
   /**
    * Responds to a client's request by way of the node that serves its workspace. When that is this one, returns the
    * request, or a copy of it whose body is still to be read.
+   * @throws {Problem} when no node can be asked, or has answered; {ServerUnavailable}
    */
   async elsewhere(
     request: Request,
@@ -94,18 +99,16 @@ export class Cluster implements AsyncDisposable {
   ): Promise<Response | Request> {
     const { pathname } = new URL(request.url);
     if (!MAY_CONCERN_WORKSPACE.test(pathname)) return request;
-    try {
-      if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
-      const known = await this.#workspaceOf(request, pathname);
-      const workspaceId = known ?? (await this.#newWorkspaceOf(request, pathname));
-      return workspaceId === null ? request : await this.#sendTo(workspaceId, request, client, setPatience);
-    } catch (error) {
-      if (error instanceof Unreachable) return this.#unreachable();
-      throw error;
-    }
+    await this.#freshen();
+    const known = await this.#workspaceOf(request, pathname);
+    const workspaceId = known ?? (await this.#newWorkspaceOf(request, pathname));
+    return workspaceId === null ? request : await this.#sendTo(workspaceId, request, client, setPatience);
   }
 
-  /** Responds to what another node asks of this one. Returns a client's request that it passed on. */
+  /**
+   * Responds to what another node asks of this one. Returns a client's request that it passed on.
+   * @throws {ServerUnavailable}
+   */
   async answer(request: Request): Promise<Response | Request> {
     const { pathname } = new URL(request.url);
     if (pathname === ALIVE_PATH) return new Response(null, { status: 204 });
@@ -113,17 +116,8 @@ export class Cluster implements AsyncDisposable {
       await this.parts.control.refresh();
       return new Response(null, { status: 204 });
     }
-    try {
-      if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
-      return asSent(request);
-    } catch (error) {
-      if (error instanceof Unreachable) return this.#unreachable();
-      throw error;
-    }
-  }
-
-  #unreachable(): Response {
-    return this.parts.refuse(new Problem("unavailable", SERVER_UNREACHABLE));
+    await this.#freshen();
+    return asSent(request);
   }
 
   async #workspaceOf(request: Request, pathname: string): Promise<string | null> {
@@ -154,7 +148,7 @@ export class Cluster implements AsyncDisposable {
         if (!(error instanceof NoNode)) throw error;
         this.#places.forget(workspaceId);
         const isOnce = body instanceof ReadableStream;
-        if (error.isSent || isOnce || attempts === 2) return this.parts.refuse(notForwarded(error.isSent));
+        if (error.isSent || isOnce || attempts === 2) throw notForwarded(error.isSent);
       }
       place = await this.#places.of(workspaceId);
     }
@@ -168,6 +162,10 @@ export class Cluster implements AsyncDisposable {
     await Bun.sleep(Math.max(0, refreshedMs + UNKNOWN_MS - monotonicMs()));
     await this.#refresh();
     return this.#workspaceOf(request, pathname);
+  }
+
+  async #freshen(): Promise<void> {
+    if (this.parts.monotonicMs() >= this.#freshUntilMs) await this.#refresh();
   }
 
   #refresh(): Promise<void> {

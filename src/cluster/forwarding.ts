@@ -39,6 +39,9 @@ const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "FailedToOpenSock
 const UNREACHABLE =
   "The node that serves this workspace cannot be reached just now; nothing was changed. Another one takes over within seconds. Try again shortly.";
 
+const TOO_MANY =
+  "This node passes on as many requests to other nodes as it may; nothing was changed. Try again shortly, or through another node.";
+
 /** A forwarded request got no answer. */
 export class NoNode extends Error {
   override readonly name = "NoNode";
@@ -50,23 +53,53 @@ export class NoNode extends Error {
 }
 
 export class NodeClient {
-  constructor(private readonly identity: NodeIdentity) {}
+  /** Answers that have not been passed on to their end. */
+  #underWay = 0;
 
-  /** Sends a request with this body to another node. @throws {NoNode} */
+  /** @param most requests that are passed on at the same time, at most */
+  constructor(
+    public identity: NodeIdentity,
+    private readonly most: number,
+  ) {}
+
+  /** Sends a request with this body to another node. @throws {NoNode}; {Problem} `unavailable` when too many are under way */
   async forward(node: string, request: Request, body: ForwardedBody, client: string | null): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const headers = new Headers(request.headers);
     for (const name of HOP_HEADERS) headers.delete(name);
     headers.set(CLIENT_HEADER, client ?? "");
     headers.set(METHOD_HEADER, request.method);
-    const sent = await this.#unlessSilent(node, {
-      url: new URL(pathname + search, node).href,
-      init: { method: "POST", headers, redirect: "manual", ...(body !== null && { body }) },
-      aborted: request.signal,
-    });
-    const answered = new Headers(sent.headers);
-    for (const name of HOP_HEADERS) answered.delete(name);
-    return new Response(sent.body, { status: sent.status, headers: answered });
+    if (this.#underWay >= this.most) throw new Problem("unavailable", TOO_MANY);
+    const ended = this.#begun();
+    try {
+      const sent = await this.#unlessSilent(node, {
+        url: new URL(pathname + search, node).href,
+        init: { method: "POST", headers, redirect: "manual", ...(body !== null && { body }) },
+        aborted: request.signal,
+      });
+      const answered = new Headers(sent.headers);
+      for (const name of HOP_HEADERS) answered.delete(name);
+      // What states its length is received at once, whoever reads it.
+      const isStream = sent.body !== null && !sent.headers.has("content-length");
+      if (!isStream) ended();
+      return new Response(isStream ? untilEnd(sent.body, ended) : sent.body, {
+        status: sent.status,
+        headers: answered,
+      });
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+
+  /** Counts a request. Returns what ends it, however often it is called. */
+  #begun(): () => void {
+    let isUnderWay = true;
+    this.#underWay++;
+    return () => {
+      if (isUnderWay) this.#underWay--;
+      isUnderWay = false;
+    };
   }
 
   /** Has another node take over what was changed in the control database. Returns whether it has. */
@@ -110,10 +143,34 @@ export class NodeClient {
   }
 
   #fetch(url: string, init: RequestInit): Promise<Response> {
-    const { cert, key, ca } = this.identity;
+    const { cert, key, clientCa: ca } = this.identity;
     // What the node compressed is passed on as it is.
     return fetch(url, { ...init, decompress: false, tls: { cert, key, ca } });
   }
+}
+
+/** Returns the same bytes. `ended` is called when they have been read, or nobody reads on. */
+function untilEnd(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  ended: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  return new ReadableStream({
+    type: "bytes",
+    async pull(controller) {
+      const { done, value } = await reader.read().catch((error) => {
+        ended();
+        throw error;
+      });
+      if (!done) return controller.enqueue(value);
+      ended();
+      controller.close();
+    },
+    cancel(reason) {
+      ended();
+      return reader.cancel(reason);
+    },
+  });
 }
 
 /** Returns the request that was forwarded as the client sent it. */

@@ -4,6 +4,7 @@
  */
 import { createECDH, createPrivateKey, hkdfSync } from "node:crypto";
 import type { SealKey } from "../datadir/seal-key.ts";
+import { parseCertificate, type ServerCertificate } from "../tls/certificate.ts";
 import { authorityWith, issueServerCertificate } from "../tls/issue.ts";
 
 const AUTHORITY_NAME = "governd nodes";
@@ -14,18 +15,14 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /** More than the order has, so that each number below it is about as likely (FIPS 186-5, appendix A.2.1). */
 const DERIVED_BYTES = 48;
 
-/** A certificate with its key and its authority, all in PEM. */
-export interface NodeIdentity {
-  cert: string;
-  key: string;
-  ca: string;
-}
+/** A certificate by which a node answers and asks others, and the authority of theirs. */
+export type NodeIdentity = ServerCertificate & { clientCa: string };
 
 /** Returns the identity of a node that is reached under these names. */
 export async function nodeIdentity(seal: SealKey, names: readonly string[], now: number): Promise<NodeIdentity> {
   const authority = await authorityWith(authorityKey(seal), AUTHORITY_NAME, now);
   const { cert, key } = await issueServerCertificate(authority, names, now, { asClient: true });
-  return { cert, key, ca: authority.cert };
+  return { cert, key, clientCa: authority.cert, expiresAt: Date.parse(parseCertificate(cert, PURPOSE).validTo) };
 }
 
 /** The private key of the authority, PKCS #8 in PEM. */

@@ -24,16 +24,16 @@ const WARN_INTERVAL_MS = 24 * 60 * 60 * 1_000;
 /** The settings of the source; others need a new start. */
 const SOURCE_SETTINGS = ["tls_cert", "tls_key", "client_ca"] as const satisfies readonly SettingName[];
 
-interface CertificateWatchOptions {
+interface CertificateWatchOptions<C extends ServerCertificate> {
   clock: Clock;
   logger: Logger;
   /** Returns the source that settings name. */
-  sourceOf(settings: Settings): CertificateSource | null;
+  sourceOf(settings: Settings): CertificateSource<C> | null;
   /** Makes the server use another certificate. */
-  use(certificate: ServerCertificate): Promise<void>;
+  use(certificate: C): Promise<void>;
 }
 
-export class CertificateWatch implements Applies, Disposable {
+export class CertificateWatch<C extends ServerCertificate = ServerCertificate> implements Applies, Disposable {
   readonly #timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
   #lastTrouble = "";
   /** Checks are requested by a timer and by signals, and run one after another. */
@@ -41,16 +41,16 @@ export class CertificateWatch implements Applies, Disposable {
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private source: CertificateSource,
-    private current: ServerCertificate,
-    private readonly options: CertificateWatchOptions,
+    private source: CertificateSource<C>,
+    private current: C,
+    private readonly options: CertificateWatchOptions<C>,
   ) {
     this.#reportAuthority(current);
     this.#warn();
   }
 
   /** The certificate in use. */
-  get certificate(): ServerCertificate {
+  get certificate(): C {
     return this.current;
   }
 

@@ -102,9 +102,13 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   const server = {
     apply: async ({ changed }: Reread) => (changed.size > 0 ? serveAgain(watch?.certificate ?? null) : undefined),
   };
-  const reload = new Reload(settings, [service, schedules, ...(watch ? [watch] : []), server], logger);
+  const reload = new Reload(
+    settings,
+    [service, schedules, ...(watch ? [watch] : []), ...(node ? [node] : []), server],
+    logger,
+  );
   const empty = countWorkspaces(control.connection) === 0;
-  const token = await startLink(control, clock);
+  const token = await startLink(control, clock, node?.starts ?? { name: null, before: null });
   const held = stack.move();
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,

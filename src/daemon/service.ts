@@ -76,7 +76,7 @@ interface Service extends Applies, AsyncDisposable {
     options?: { shared?: boolean; before?: Before | undefined },
   ): RunningServer;
   /** Opens a port for other nodes. They pass on the requests of clients, whose addresses they state. */
-  serveNodes(address: Address, identity: NodeIdentity, before: Before): RunningServer;
+  serveNodes(address: Address, identity: NodeIdentity, options: { shared: boolean; before: Before }): RunningServer;
   /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
   identify(request: Request): Promise<string | null>;
   /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */

@@ -1,11 +1,6 @@
-/** Why a working copy cannot be brought up to date, or a change of it is not known to be committed. */
+/** Why a working copy cannot be brought up to date. */
 import { CLOSED_FORMAT } from "../store/place.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
-
-/** Nobody knows yet whether a change was committed. */
-export class OutcomeUnknown extends Error {
-  override readonly name = "OutcomeUnknown";
-}
 
 /** There is nothing on the server. */
 export class NamespaceMissing extends Error {

@@ -6,8 +6,9 @@
  */
 import type { Connection } from "../store/connection.ts";
 import { transact } from "../store/transaction.ts";
+import { NotCommitted } from "../workspace/storage-failure.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
-import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace, OutcomeUnknown } from "./copy-errors.ts";
+import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
 import type { Statement } from "./hrana.ts";
 import {
   COMMITS_TABLE,
@@ -111,7 +112,7 @@ export class WorkingCopy {
   /**
    * Runs `work`, which changes rows, on the copy, and commits what it changed on the server, again if another node was
    * faster. Meanwhile readers of the copy see it as it was.
-   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {OutcomeUnknown}
+   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {NotCommitted} when nobody knows whether it was
    */
   async change<T>(work: () => T): Promise<T> {
     for (let races = 1; ; races++) {
@@ -123,7 +124,7 @@ export class WorkingCopy {
         this.#takeOver(taken);
         return result;
       }
-      if (outcome === "unknown") throw new OutcomeUnknown();
+      if (outcome === "unknown") throw new NotCommitted("unknown");
       if (races === MOST_RACES) throw new ServerUnavailable("other nodes change the same data all the time");
     }
   }

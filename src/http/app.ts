@@ -61,16 +61,31 @@ export const actions: readonly Action[] = [
 /** Elysia's context as its general handler makes it; its public types show only a part. */
 type Context = Routed & { path: string };
 
+/** The application, and what answers a request that does not get as far as it. */
+interface App {
+  app: ReturnType<typeof application>;
+  /** Responds to a request that is refused before it is routed, or failed there; it is logged and counted like any other. */
+  refuse(request: Request, error: unknown): Response;
+}
+
+/** Makes the application. It does not listen: give its `fetch` to a server. */
+export function createApp(deps: AppDeps): App {
+  const pages = publicPages(apiRoutes, actions, deps);
+  const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
+  return {
+    app: application(pipeline, pages, deps),
+    refuse: (request, error) => pipeline.fail(pipeline.open(request), error),
+  };
+}
+
 /**
- * Makes the application. It does not listen: give its `fetch` to a server.
+ * Makes the routes.
  *
  * Elysia reads the source of every handler to see what it uses. A handler that passes its context on would get headers,
  * cookies and query parsed for every request, so handlers here name only what they need. The hook on requests returns
  * no call, which would make it asynchronous.
  */
-export function createApp(deps: AppDeps) {
-  const pages = publicPages(apiRoutes, actions, deps);
-  const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
+function application(pipeline: Pipeline, pages: ReturnType<typeof publicPages>, deps: AppDeps) {
   // Elysia applies hooks only to what is added after them, so these come first. With strict paths, a trailing slash
   // makes another path.
   const again = (request: Request): Response | Promise<Response> => app.fetch(request);

@@ -34,7 +34,10 @@ interface ServerTls {
   clientCa?: string | null;
 }
 
-/** Comes before the application; `client`: the address of the request's client. */
+/**
+ * Comes before the application; `client`: the address of the request's client. What it throws is answered as the
+ * application answers what is thrown there.
+ */
 export type Before = (
   request: Request,
   client: string | null,
@@ -102,7 +105,7 @@ export function startServer(
   const setPatience = (request: Request, patient: boolean) =>
     server.timeout(originalOf(request), patient ? NEVER : idleTimeout);
   const { before } = options;
-  const app = createApp({
+  const { app, refuse } = createApp({
     ...deps,
     // The node that passed a request on has checked whom it names.
     ...(options.clientOf === undefined && { ownHosts }),
@@ -127,11 +130,14 @@ export function startServer(
     if (before === undefined || isLedAstray(routable) || isPlain(routable, peer)) return app.fetch(routable);
     const client = clientAddress(deps.trustedProxies, peer, routable.headers);
     const answered = before(routable, client, (patient) => setPatience(routable, patient));
-    return answered.then((found) => {
-      if (found instanceof Response) return found;
-      if (found !== routable) originals.set(found, originalOf(routable));
-      return app.fetch(found);
-    });
+    return answered.then(
+      (found) => {
+        if (found instanceof Response) return found;
+        if (found !== routable) originals.set(found, originalOf(routable));
+        return app.fetch(found);
+      },
+      (error) => refuse(routable, error),
+    );
   };
   const config: ServerConfig = {
     hostname: options.hostname,

@@ -35,6 +35,12 @@ export function loadSettings(flags: Sources["flags"], config: string | undefined
 /** Returns the API key in the environment. */
 export const apiKeyOfEnvironment = (): string | undefined => process.env[API_KEY_VARIABLE];
 
+/**
+ * Returns how many requests the runtime sends at the same time, to all servers together; others wait until one has ended.
+ * The runtime reads that from the environment itself, once, when the process starts.
+ */
+export const requestsAtOnce = (): number => Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256;
+
 function readFile(path: string, named: boolean): Sources["file"] {
   try {
     return { path, directory: dirname(path), text: readFileSync(path, "utf8") };

@@ -12,7 +12,7 @@ import { parseCertificate, readServerCertificate, type ServerCertificate } from 
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** A server certificate that expires sooner than this is renewed. */
-const RENEW_BEFORE_MS = 120 * DAY_MS;
+export const RENEW_BEFORE_MS = 120 * DAY_MS;
 /** The authority is renewed when it expires sooner than this, so that no server certificate outlives it. */
 const RENEW_AUTHORITY_BEFORE_MS = 400 * DAY_MS;
 /** Certificates are public. */

@@ -7,9 +7,9 @@ import { readClientAuthorities, readServerCertificate, type ServerCertificate } 
 import { ownCertificate } from "./own-authority.ts";
 
 /** Where to load the server's certificate from. */
-export interface CertificateSource {
+export interface CertificateSource<C extends ServerCertificate = ServerCertificate> {
   /** Returns the certificate to use now. Each call reads the files again. */
-  load(): Promise<ServerCertificate>;
+  load(): Promise<C>;
   /** The file of the authority that clients must trust, when it is the daemon's own. */
   authorityFile: string | null;
 }

@@ -16,6 +16,7 @@ import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import type { Answered } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { serverOfDirectory } from "../support/engine.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 import { invited, type Person, signUp, tokenOf } from "./browser.ts";
 
@@ -259,7 +260,8 @@ const killed = (moment: "before" | "halfway" | "after", what: string) =>
     import { fileJournal } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
     import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
     import { IdSource, RandomPool, systemClock as clock } from ${JSON.stringify(join(SOURCE, "ids.ts"))};
-    const directory = dataDirectory(${JSON.stringify(daemon.dataDir)});
+    const server = ${JSON.stringify(serverOfDirectory(daemon.dataDir))};
+    const directory = dataDirectory(${JSON.stringify(daemon.dataDir)}, null, server);
     import * as membership from ${JSON.stringify(join(SOURCE, "control/accounts/membership.ts"))};
     const files = fileJournal(directory);
     const die = () => process.kill(process.pid, "SIGKILL");
@@ -271,7 +273,8 @@ const killed = (moment: "before" | "halfway" | "after", what: string) =>
     };
     const journal = { ...files, create: dying(files.create), record: dying(files.record) };
     const random = new RandomPool();
-    const parts = { control: ControlDatabase.open(directory), journal, clock, random, ids: new IdSource() };
+    const control = await ControlDatabase.openShared(directory, () => {});
+    const parts = { control, journal, clock, random, ids: new IdSource() };
     const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
     await ${what};`,
   ]).exited;

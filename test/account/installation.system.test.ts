@@ -10,6 +10,7 @@ import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { serverOfDirectory } from "../support/engine.ts";
 import type { SeenEvent, WorkspaceView } from "../support/workspace-view.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { compared, SecondVerifier } from "../verify/second-verifier.ts";
@@ -358,7 +359,8 @@ const killed = (moment: "before" | "after", inLog: "first" | "trace", what: stri
     import { fileJournal } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
     import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
     import { IdSource, RandomPool, systemClock as clock } from ${JSON.stringify(join(SOURCE, "ids.ts"))};
-    const directory = dataDirectory(${JSON.stringify(daemon.dataDir)});
+    const server = ${JSON.stringify(serverOfDirectory(daemon.dataDir))};
+    const directory = dataDirectory(${JSON.stringify(daemon.dataDir)}, null, server);
     const files = fileJournal(directory);
     let left = ${inLog === "first" ? 1 : 2};
     const die = () => process.kill(process.pid, "SIGKILL");
@@ -373,7 +375,7 @@ const killed = (moment: "before" | "after", inLog: "first" | "trace", what: stri
     const attempt = { succeeded() {} };
     const attempts = { link: () => attempt, openSignUp() {} };
     const passwords = { hash: async () => "$argon2id$" };
-    const control = ControlDatabase.open(directory);
+    const control = await ControlDatabase.openShared(directory, () => {});
     const parts = { control, journal, clock, random, ids: new IdSource(), attempts, passwords, signup: "open" };
     await ${what};`,
   ]).exited;

@@ -11,6 +11,7 @@ import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { serverOfDirectory } from "../support/engine.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -46,7 +47,7 @@ const GOOD = {
 
 test("nothing is accused while acts are decided, recorded and applied", async () => {
   const { id, client } = await daemon.workspace();
-  const directory = dataDirectory(daemon.dataDir);
+  const directory = dataDirectory(daemon.dataDir, null, serverOfDirectory(daemon.dataDir));
   // Verifies at each of the moments of an act.
   const watched = (journal: WorkspaceJournal): WorkspaceJournal => ({
     ...journal,
@@ -67,12 +68,11 @@ test("nothing is accused while acts are decided, recorded and applied", async ()
       await withParts(
         directory,
         async (parts) => {
-          const [owner, guest] = ["owner", "guest"].map((name) => {
-            const account = parts.ids.next("usr");
-            const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0, createdAt: systemClock() };
-            insertAccount(parts.control.connection, { id: account, email: account, name, ...secrets });
-            return account;
-          }) as [string, string];
+          const [owner, guest] = ["owner", "guest"].map(() => parts.ids.next("usr")) as [string, string];
+          const secrets = { password: "", totpSecret: null, totpSince: null, totpStep: 0, createdAt: systemClock() };
+          await parts.control.change((connection) => {
+            for (const id of [owner, guest]) insertAccount(connection, { id, email: id, name: id, ...secrets });
+          });
           const administration = new Administration({ ...parts, actor: "cli", permit: () => {} });
           const { record } = await administration.createKey(key(id));
           const { record: successor } = await administration.rotateKey(record.id, 1_000);

@@ -19,7 +19,6 @@ describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
     const flags = { ...issuer.settings(files.path), oidc_default_role: "member" };
     const first = await TestDaemon.start({ engine: "libsql-server", flags });
     nodes = [first, await first.anotherNode(flags)];
-    // The link that a node prints at its start replaces those of the others.
     owner = await signUp(first, tokenOf(nodes[1].signUpUrl));
   });
   afterAll(async () => {

@@ -6,9 +6,13 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "../..");
 
-/** Scenarios, the conformance of the API, and the corpus of the verifier, over files that were pulled from the server. */
+/**
+ * Scenarios, accounts, the conformance of the API, and the corpus of the verifier, over files that were pulled from the
+ * server.
+ */
 export const ON_BOTH = [
   "test/scenarios",
+  "test/account",
   "test/http/daemon.system.test.ts",
   "test/http/head.system.test.ts",
   "test/http/hostile-paths.system.test.ts",

@@ -1,5 +1,6 @@
 /** What clients see while the libSQL server is down, does not answer, or answers too late. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { signUp, tokenOf } from "../account/browser.ts";
 import { eventually } from "../eventually.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { LIBSQL_SERVER, type LibsqlServer } from "../support/libsql-server.ts";
@@ -64,5 +65,18 @@ describe.skipIf(LIBSQL_SERVER === null)("while the libSQL server fails", () => {
     const repeated = await write("k", "during", retry);
     expect([repeated.status, repeated.headers.get("idempotent-replayed")]).toEqual([200, "true"]);
     await verifies();
+  });
+
+  test("people are told the same as programs", async () => {
+    const { browser } = await signUp(daemon, tokenOf(daemon.signUpUrl));
+    const logged = (await daemon.log()).length;
+    server.freeze();
+    const [{ status, json }, ms] = await timed(browser.post("/account/workspaces", { name: "during" }));
+    server.resume();
+    expect([status, ["unavailable", "outcome_unknown"].includes(json.code)]).toEqual([503, true]);
+    expect(json.detail).not.toContain("disk");
+    expect(ms).toBeLessThan(PATIENCE_MS);
+    expect((await daemon.log()).slice(logged)).not.toContain("unexpected failure");
+    await works();
   });
 });

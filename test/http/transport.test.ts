@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { createApp } from "../../src/http/app.ts";
 import { Networks } from "../../src/networks.ts";
+import { NotCommitted, Unreachable } from "../../src/workspace/storage-failure.ts";
 import { eventually } from "../eventually.ts";
 import { AUDIT_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
@@ -197,6 +198,19 @@ describe("replies", () => {
     assertMatchesOpenApi("GET", request.path, 500, answer.json);
   });
 
+  test.each([
+    ["unavailable", new Unreachable("the libSQL server does not answer")],
+    ["unavailable", new NotCommitted("stale")],
+    ["outcome_unknown", new NotCommitted("unknown")],
+  ] as const)("what a libSQL server does not do is no failure of the daemon, but %s", async (code, error) => {
+    const failures = server.internalErrors.length;
+    server.workspace.next = error;
+    const answer = await server.send(request);
+    expect([answer.status, answer.json.code, answer.headers.get("retry-after")]).toEqual([503, code, "1"]);
+    expect(answer.json.detail).not.toContain("disk");
+    expect(server.internalErrors).toHaveLength(failures);
+  });
+
   test("streams are passed on as they come", async () => {
     const parts = ['{"events":', "[]", "}"];
     server.workspace.next = {
@@ -376,7 +390,7 @@ describe("behind a TLS proxy", () => {
 });
 
 test("Elysia prepares nothing that the pipeline does itself", () => {
-  const app = createApp({ randomBytes: (length: number) => new Uint8Array(length), monotonicMs: () => 0 } as never);
+  const { app } = createApp({ randomBytes: (length: number) => new Uint8Array(length), monotonicMs: () => 0 } as never);
   const generated = [app.fetch.toString(), ...app.routes.map((route) => route.compile().toString())].join("\n");
   expect(generated).not.toMatch(
     /parseCookie|parseQueryFromURL|headers\.toJSON|async function map|request\.(json|text)\(/,

@@ -44,6 +44,12 @@ test("the settings of each node are settings that governd has, and each node is 
   }
 });
 
+test("the service of governd passes on as many requests as the compose file's nodes do", () => {
+  const { stdout } = Bun.spawnSync(["sh", "install.sh", "--print", "unit"], { cwd: join(import.meta.dir, "../..") });
+  const most = COMPOSE.services.node1?.environment?.BUN_CONFIG_MAX_HTTP_REQUESTS;
+  expect(stdout.toString()).toContain(`\nEnvironment=BUN_CONFIG_MAX_HTTP_REQUESTS=${most}\n`);
+});
+
 test("only nodes reach the server, and the only open port is that of the address", () => {
   const { server, address, ...nodes } = COMPOSE.services;
   expect(server?.networks).toEqual(["inside"]);

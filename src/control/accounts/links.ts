@@ -61,14 +61,16 @@ export interface NewLink {
   token: string;
 }
 
-/** Creates a link for the operator, without a record in the log. */
-export async function createLink(control: ControlDatabase, clock: Clock, wish: LinkWish): Promise<NewLink> {
+/** Creates a link for the operator, without a record in the log. `first` runs in the same transaction. */
+export async function createLink(
+  control: ControlDatabase,
+  clock: Clock,
+  wish: LinkWish,
+  first: (connection: Connection) => void = () => {},
+): Promise<NewLink> {
   const { digest, ...made } = draftLink(new IdSource(clock), clock(), wish);
   await control.change((connection) => {
-    // Earlier starts of the daemon printed links for the first account, which this one replaces.
-    const { createdAt: now, createdBy } = made.link;
-    const sql = `UPDATE links SET revoked_at = ? WHERE kind = 'setup' AND created_by = ? AND ${USABLE}`;
-    if (createdBy === START_ACTOR) connection.run(sql, [now, START_ACTOR, now]);
+    first(connection);
     LINKS.insert(connection, made.link, { digest: Uint8Array.fromHex(digest) });
   });
   return made;
@@ -91,18 +93,35 @@ export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LIN
   return { link, token, digest: digest.toHex() };
 }
 
-/**
- * Returns the token of a link for the first account, which replaces those that earlier starts printed. Returns null
- * when there is an account.
- */
-export async function startLink(control: ControlDatabase, clock: Clock): Promise<string | null> {
-  if (hasAccounts(control.connection)) return null;
-  return (await createLink(control, clock, { kind: "setup", createdBy: START_ACTOR })).token;
+/** The names of a daemon, and of the one that ran before it on the same data directory; null for the only daemon. */
+export interface Starts {
+  name: string | null;
+  before: string | null;
 }
 
-/** Finds a link that can be used now, by its digest. */
+/**
+ * Returns the token of a link for the first account, which replaces those that earlier starts on the data directory
+ * printed; those of other nodes count, too. Returns null when there is an account.
+ */
+export async function startLink(
+  control: ControlDatabase,
+  clock: Clock,
+  { name, before }: Starts,
+): Promise<string | null> {
+  if (hasAccounts(control.connection)) return null;
+  const now = clock();
+  const sql = `UPDATE links SET revoked_at = ? WHERE created_by = ? AND label IS ? AND ${USABLE}`;
+  const wish = { kind: "setup", createdBy: START_ACTOR, label: name } as const;
+  const replace = (connection: Connection) => void connection.run(sql, [now, START_ACTOR, before, now]);
+  return (await createLink(control, clock, wish, replace)).token;
+}
+
+/** Finds a link that can be used now, by its digest. Of those that the starts of several nodes printed, one can be used. */
 export function findUsableLink(connection: Connection, digest: Uint8Array, now: number): LinkRecord | undefined {
-  return LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
+  const link = LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
+  if (link?.createdBy !== START_ACTOR) return link;
+  const used = "SELECT 1 FROM links WHERE created_by = ? AND used_at IS NOT NULL";
+  return connection.value(used, [START_ACTOR]) === undefined ? link : undefined;
 }
 
 /** Returns the invitations of a workspace that can still be used, newest first. */

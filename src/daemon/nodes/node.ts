@@ -1,25 +1,30 @@
 /** The daemon as one of several nodes on a libSQL server. */
 import { existsSync, readFileSync } from "node:fs";
 import { Cluster } from "../../cluster/cluster.ts";
-import { nodeIdentity } from "../../cluster/identity.ts";
+import { type NodeIdentity, nodeIdentity } from "../../cluster/identity.ts";
+import type { Starts } from "../../control/accounts/links.ts";
 import type { ControlDatabase } from "../../control/database.ts";
 import type { SharedControl } from "../../control/shared.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
 import { replaceFile } from "../../datadir/private-files.ts";
-import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
+import { readSealKey, type SealKey, sealKeySource } from "../../datadir/seal-key.ts";
 import type { Leases } from "../../engine/leases.ts";
 import { requireDurable } from "../../engine/requirements.ts";
 import { messageOf } from "../../failure.ts";
-import { problemResponse } from "../../http/problem-document.ts";
 import type { Before, RunningServer } from "../../http/server.ts";
-import { type Clock, RandomPool } from "../../ids.ts";
+import type { Clock } from "../../ids.ts";
 import type { Settings } from "../../settings/definitions.ts";
+import { requestsAtOnce } from "../../settings/load.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import { formatAddress } from "../../settings/values.ts";
 import { systemTimer } from "../../timer.ts";
+import { RENEW_BEFORE_MS } from "../../tls/own-authority.ts";
+import type { CertificateSource } from "../../tls/source.ts";
+import { CertificateWatch } from "../certificate-watch.ts";
 import { Listener } from "../listener.ts";
 import type { Logger } from "../logger.ts";
+import type { Applies } from "../reload.ts";
 import type { openService } from "../service.ts";
 
 interface NodeParts {
@@ -34,10 +39,15 @@ interface NodeParts {
 /** How long requests of other nodes may take at shutdown, ms. */
 const DRAIN_MS = 4_000;
 
-interface Node extends AsyncDisposable {
+/** It takes over settings that were read again, and renews its certificate. */
+interface Node extends Applies, AsyncDisposable {
   /** Sends requests of clients to the nodes that serve their workspaces. */
   before: Before;
+  starts: Starts;
 }
+
+/** Of the requests that the runtime sends at once, those that clients' may be: the rest is for the libSQL server. */
+const FORWARDED = 0.75;
 
 /**
  * Opens the port for other nodes and joins them. Disposing of it gives up all leases and closes the port.
@@ -45,49 +55,85 @@ interface Node extends AsyncDisposable {
  */
 export async function openNode({ settings, directory, control, service, clock, logger }: NodeParts): Promise<Node> {
   await using stack = new AsyncDisposableStack();
-  const host = settings.node_url === null ? settings.node_listen.host : new URL(settings.node_url).hostname;
-  const names = [...new Set([host.replace(/^\[|\]$/g, ""), settings.node_listen.host])];
   const sealKey = readSealKey(sealKeySource(directory, settings.seal_key));
   const shared = control.shared as SharedControl;
   const known = { maxNamespaces: settings.engine_max_namespaces, logs: listLogs(control.connection).length };
   await requireDurable(directory.server as ServerOptions, known);
   await shared.shareKeys(directory, sealKey);
-  const identity = await nodeIdentity(sealKey, names, clock());
-  const random = new RandomPool();
+  const source = identitySource(sealKey, namesOf(settings), clock);
+  const identity = await source.load();
   const cluster = stack.use(
     new Cluster({
       control,
       shared,
       identity,
       workspaceOf: (request) => service.identify(request),
-      refuse: (problem) => {
-        const requestId = `req_${random.take(12).toHex()}`;
-        return problemResponse(problem, requestId, { "x-request-id": requestId, "cache-control": "no-store" });
-      },
+      mostForwarded: Math.floor(requestsAtOnce() * FORWARDED),
       monotonicMs: () => performance.now(),
       timer: systemTimer,
       onError: (error) => logger.warn("the leases of workspaces could not be renewed", { reason: messageOf(error) }),
     }),
   );
-  const answer: Before = (request) => cluster.answer(request);
+  const before: Before = (request) => cluster.answer(request);
   const listener = new Listener<RunningServer>(
-    (address) => service.serveNodes(address, identity, answer),
+    (address) => service.serveNodes(address, identity, { shared: false, before }),
     settings.node_listen,
     "--node-listen",
   );
   stack.defer(() => listener.close(DRAIN_MS));
-  await succeed(directory, shared.leases);
+  const serveAgain = (next: NodeIdentity) =>
+    listener.replace((address) => service.serveNodes(address, next, { shared: true, before }));
+  const watch = stack.use(
+    new CertificateWatch<NodeIdentity>(source, identity, {
+      clock,
+      logger,
+      sourceOf: () => source,
+      use: async (next) => {
+        cluster.use(next);
+        await serveAgain(next);
+      },
+    }),
+  );
+  const starts = await succeed(directory, shared.leases);
   await cluster.join(settings.node_url ?? `https://${formatAddress(listener.address)}`);
   service.ownership.owned = (workspaceIds) => cluster.owned(workspaceIds);
   const held = stack.move();
   return {
+    starts,
     before: (request, client, setPatience) => cluster.elsewhere(request, client, setPatience),
+    async apply(reread) {
+      await watch.apply(reread);
+      if (reread.changed.size > 0) await serveAgain(watch.certificate);
+    },
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
+/** The names and addresses by which other nodes reach this one. */
+function namesOf({ node_url, node_listen }: Settings): string[] {
+  const host = node_url === null ? node_listen.host : new URL(node_url).hostname;
+  return [...new Set([host.replace(/^\[|\]$/g, ""), node_listen.host])];
+}
+
+/** Where the node's certificate comes from: it makes one, and another one before that ends. */
+function identitySource(sealKey: SealKey, names: readonly string[], clock: Clock): CertificateSource<NodeIdentity> {
+  let current: NodeIdentity | null = null;
+  return {
+    authorityFile: null,
+    async load() {
+      if (current === null || current.expiresAt - clock() < RENEW_BEFORE_MS) {
+        current = await nodeIdentity(sealKey, names, clock());
+      }
+      return current;
+    },
+  };
+}
+
 /** Ends the leases of the daemon that ran before on this directory, which was killed if it left any, and notes this one's name. */
-async function succeed({ node }: DataDirectory, leases: Leases): Promise<void> {
-  if (existsSync(node)) await leases.endOf(readFileSync(node, "utf8").trim());
-  replaceFile(node, `${leases.node}\n`);
+async function succeed({ node }: DataDirectory, leases: Leases): Promise<Starts> {
+  const name = leases.node;
+  const before = existsSync(node) ? readFileSync(node, "utf8").trim() : name;
+  await leases.endOf(before);
+  replaceFile(node, `${name}\n`);
+  return { name, before };
 }

@@ -17,13 +17,14 @@ import type { Address } from "../../settings/values.ts";
 export function serveNodes(
   { trustedProxies: _, ...deps }: Omit<AppDeps, "peerOf">,
   address: Address,
-  { cert, key, ca }: NodeIdentity,
-  before: Before,
+  identity: NodeIdentity,
+  { shared, before }: { shared: boolean; before: Before },
 ): RunningServer {
   return startServer(deps, {
     hostname: address.host,
     port: address.port,
-    tls: { cert, key, clientCa: ca },
+    shared,
+    tls: identity,
     before,
     clientOf: clientOfForwarded,
   });

@@ -2,7 +2,6 @@
 import { isLoopback, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
-import { failedSyncing, isStorageFailure, OUTCOME_UNKNOWN } from "../../workspace/storage-failure.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { PublicState } from "../documents/pages.ts";
 import { metadataAddress } from "../mcp/resource-metadata.ts";
@@ -21,14 +20,12 @@ import {
 } from "./authenticate.ts";
 import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
 import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
+import { failureProblem, serverProblem } from "./failures.ts";
 import { type HandleDeps, handle } from "./handle.ts";
 import { AddressRate, RateLimit, WrongKeys } from "./rate-limits.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { traceOf } from "./trace-context.ts";
 import { clientAddress, requireHttps } from "./trusted-proxy.ts";
-
-/** The message when the control database cannot be read or written. */
-const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
 /** What HTTP needs of the rest of the program. */
 export interface AppDeps extends HandleDeps, PublicState {
@@ -284,19 +281,15 @@ export class Pipeline {
   /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
   fail(exchange: Exchange | null, error: unknown): Response {
     const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.deps.monotonicMs());
-    const problem = error instanceof Problem ? error : this.#internal(error, failed.requestId);
+    const problem =
+      error instanceof Problem ? error : (serverProblem(error) ?? this.#internal(error, failed.requestId));
     failed.problem = problem.code;
     return this.#done(failed, problemResponse(problem, failed.requestId, failed.headers("")));
   }
 
   #internal(error: unknown, requestId: string): Problem {
     this.deps.onInternalError(error, requestId);
-    if (error instanceof Error && isStorageFailure(error)) {
-      return failedSyncing(error)
-        ? new Problem("outcome_unknown", OUTCOME_UNKNOWN)
-        : new Problem("unavailable", STORAGE_FAILED);
-    }
-    return new Problem("internal", "Internal error. Tell the operator the request_id; the daemon's log has more.");
+    return failureProblem(error);
   }
 
   #done(exchange: Exchange, response: Response): Response {
