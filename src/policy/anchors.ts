@@ -14,7 +14,14 @@ import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
-import { accountSecret, lockedSecret, mailAndPassword, typedSecret, unlockingSecret } from "./secrets/account.ts";
+import {
+  accountSecret,
+  lockedSecret,
+  mailAndPassword,
+  slashedSecret,
+  typedSecret,
+  unlockingSecret,
+} from "./secrets/account.ts";
 import { jsonWebToken, privateKeyBlock, puttyKey, telegramToken } from "./secrets/blocks.ts";
 import { commandAnchors } from "./secrets/command.ts";
 import { bareKey, manifestSecret, registryAuth } from "./secrets/encoded-member.ts";
@@ -24,6 +31,7 @@ import { announcedSecret } from "./secrets/keyed.ts";
 import { recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
 import { doorCode, lockCombination, namedDoorCode, openingNumber, pin } from "./secrets/pin.ts";
 import { SECRET_WORDS } from "./secrets/secret-words.ts";
+import { cardCode, oneUseCode } from "./secrets/sent-code.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
 import { connectionString } from "./secrets/url.ts";
@@ -77,9 +85,12 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...worded(combinations, lockCombination),
       { word: "@", check: mailAndPassword },
       ...worded(pins, pin),
+      ...worded(others["codes for one use"], oneUseCode),
+      ...worded(others["codes on cards"], cardCode),
       ...worded(others["codes of doors"], namedDoorCode),
       ...worded(others["codes that open"], doorCode),
       ...worded(others["what opens"], openingNumber),
+      ...worded(others.users, slashedSecret),
       ...worded(others.unlocking, unlockingSecret),
       ...worded(others.typing, typedSecret),
       ...worded(others["wallet words"], seedPhrase),

@@ -52,6 +52,18 @@ export function accountSecret(text: string, start: number, end: number): Hit | n
   return said && hitOf("generic_credential", said.start, said.end);
 }
 
+const SLASHED = /["'`]?[ \t]?\/[ \t]["'`]?([^\s/|,;:"'`<>(){}[\]]{6,40})(?=["'`]?(?:[\s.,;!?)]|$))/y;
+
+/** `Grafana: admin / c0ffee-Grinder`, at the user. */
+export function slashedSecret(text: string, _start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
+  const written = matchAt(SLASHED, text, end)?.[1];
+  const password = written?.replace(/[.?!]$/, "");
+  if (written === undefined || password === undefined || !looksChosen(password)) return null;
+  const at = SLASHED.lastIndex - written.length;
+  return hitOf("generic_credential", at, at + password.length);
+}
+
 /** The check for what a file is that needs a password: what opens it is said near it. */
 export function lockedSecret(text: string, start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
@@ -86,7 +98,7 @@ const CHECK_UNITS = 10;
 const MOST_TYPED = 72;
 
 const LISTED_MAIL =
-  /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t]|[ \t](?:with|mit|avec|con|com|met|med|z|s|с|з|με|és|and|und|et|y|e)[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
+  /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t]|[，、][ \t]?|[ \t](?:with|mit|avec|con|com|met|med|z|s|с|з|με|és|and|und|et|y|e)[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
 
 /** `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. What is not tied by a colon must look the part. */
 export const mailAndPassword: Check = (text, _start, end) => {

@@ -34,12 +34,12 @@ const PAIR =
   /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue|text|input|keys|answer)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
-  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}`,
+  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
   "iuy",
 );
 const BESIDE = /[ \t]{1,24}/y;
 const SAID_BEGINS: ReadonlySet<string> = new Set(
-  [...SENTENCE_WORDS.copulas, "are", "be", "equals", "set", "changed", "reset", "now", "on", "e", "az"].map(
+  [...SENTENCE_WORDS.copulas, "are", "be", "equals", "set", "changed", "reset", "now", "on", "e", "az", "to"].map(
     (words) => words.split(" ")[0] as string,
   ),
 );
@@ -56,6 +56,7 @@ const ENDS = Uint8Array.from({ length: 128 }, (_, code) => {
   if (SPACE.test(sign)) return 1;
   return "\"'`,;<>(){}[]|".includes(sign) ? 2 : 0;
 });
+const isBlank = (text: string, at: number): boolean => text[at] === " " || text[at] === "\u00a0";
 const isSpace = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at);
   return code < 128 ? ENDS[code] === 1 : SPACE.test(text[at] as string);
@@ -108,6 +109,10 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
     let end = inside;
     while (end < limit && text[end] !== quote && text[end] !== "\n") end++;
     while (end > inside && text[end - 1] === "\\") end--;
+    // "« … »" has spaces inside.
+    const isPadded = end - inside > 2 && isBlank(text, inside) && isBlank(text, end - 1);
+    const start = isPadded ? inside + 1 : inside;
+    if (isPadded) return { start, end: end - 1, link, quoted: text[end] === quote, copula: false };
     return end > inside
       ? { start: inside, end, link, quoted: text[end] === quote || text[end] === "\\", copula: false }
       : null;
@@ -134,7 +139,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
 /** What closes the quotes of print. */
 const CLOSERS: Readonly<Record<string, RegExp>> = {
   "“": /[”“]/,
-  "„": /[“”]/,
+  "„": /[“”"]/,
   "«": /»/,
   "»": /«/,
   "‘": /’/,
@@ -177,6 +182,10 @@ function endOfFiller(text: string, at: number): number {
     const next = skipBlanks(text, end, 3);
     const sign = text[next];
     if (next - end <= 2 && (sign === ":" || (sign === "=" && text[next + 1] !== "="))) return end;
+    // In Russian a dash is the word for "is"; dashes of print are read as hyphens.
+    if (next > end && sign === "-" && text[next + 1] === " ") return end;
+    // "to" is Polish for "is" only in front of what is quoted.
+    if (next > end && text.startsWith("to ", next) && '"„'.includes(text[next + 3] ?? " ")) return end;
     if (next > end && COPULA_BEGINS.has(wordAt(text, next))) return end;
   }
   return -1;
@@ -213,11 +222,13 @@ function wordAt(text: string, at: number): string {
   return text.slice(at, end).toLowerCase();
 }
 
+const HYPHEN = 0x2d;
+
 /** Skips a word for "is". Most words are none, and are told from these without the pattern. */
 function skipCopula(text: string, at: number): number {
   const next = skipBlanks(text, text[at] === ":" ? at + 1 : at, 3);
   const code = text.charCodeAt(next);
-  if (code < 128 && !SAID_BEGINS.has(wordAt(text, next))) return at;
+  if (code < 128 && code !== HYPHEN && !SAID_BEGINS.has(wordAt(text, next))) return at;
   return skip(SAID, text, at);
 }
 

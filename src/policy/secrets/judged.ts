@@ -45,8 +45,8 @@ export function isPassword(value: string, { link, quoted, copula }: Assigned): b
     return false;
   // The name of a variable: of the environment, or the next of a list.
   if (NAME_OF_ONE.test(value) || (!quoted && /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/.test(value))) return false;
-  // `!!passThrough`, `**self.conn_kw`: of a program.
-  if (!quoted && /^(?:!{1,2}|\*{1,2}|&)[A-Za-z_$][\w$.]*$/.test(value) && wordShare(value) > 0.5) return false;
+  // `!!passThrough`, `**self.conn_kw`, `Pass &addPass`: of a program.
+  if (!quoted && OF_A_PROGRAM.test(value) && (link !== "assigned" || wordShare(value) > 0.5)) return false;
   // `#define BLEND_PASS 0x0B96`: a constant.
   if (/^0x[0-9a-f]{1,8}$/i.test(value)) return false;
   if (/^\w+:\/\//.test(value) || /^[a-z]{2}_[A-Z]{2}\./.test(value)) return false;
@@ -67,11 +67,20 @@ export function isPassword(value: string, { link, quoted, copula }: Assigned): b
       value.split(/\s+/).length <= (copula ? 8 : 4) &&
       !/[.:,]\s/.test(value)
     );
-  if (copula && quoted && /^[\w!@#$%&*+-]{5,}$/.test(value) && !STATE.test(value)) return true;
+  if (copula && quoted && /^[\p{L}\p{M}\w!@#$%&*+-]{5,}$/u.test(value) && !STATE.test(value)) return true;
   return link === "said" && !quoted ? strongPassword(value) : looksLikePassword(value);
 }
 
+const OF_A_PROGRAM = /^(?:!{1,2}|\*{1,2}|&{1,2})[A-Za-z_$][\w$.:]*$/;
+/** Constants and functions of a list: `openssl_aes_set_key`, `ATTR_PRIVATE_KEY`, `Ed448PublicKey`. */
+const NAME_OF_KEY = /^(?:[a-z\d]+(?:_[a-z\d]+){2,}|[A-Z\d]+(?:_[A-Z\d]+){2,}|_?[A-Za-z_.\d]*(?:Public|Private)Key)$/;
+/** A word with at most a capital at its beginning. */
+const ONE_WORD = /^\p{L}\p{Ll}+$/u;
+const LONGEST_ONE_WORD = 15;
+
 function isKey(value: string, { link, quoted }: Assigned): boolean {
+  if (ONE_WORD.test(value) && (link !== "assigned" || value.length <= LONGEST_ONE_WORD)) return false;
+  if (!quoted && NAME_OF_KEY.test(value) && wordShare(value) > 0.25) return false;
   if (/^\d+$/.test(value)) return link === "assigned" && value.length >= SHORTEST_DIGIT_KEY && distinct(value) >= 5;
   if (
     value.length < (link === "beside" ? SHORTEST_KEY_BESIDE : SHORTEST_KEY) &&

@@ -93,6 +93,8 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
     return hitOf("generic_credential", value.start, value.end);
   if (word === "key" && isMeantAsSecret(text, start, end, value))
     return hitOf("generic_credential", value.start, value.end);
+  if (word === "password" && isQuotedBeside(text, start, end, value))
+    return hitOf("generic_credential", value.start, value.end);
   if (word === "password" && isNameSaid(text, end, value)) return hitOf("generic_credential", value.start, value.end);
   return isSecret(secret, word, value) ? hitOf("generic_credential", value.start, value.end) : null;
 }
@@ -110,6 +112,23 @@ function given(text: string, word: SecretWord, start: number, nameEnd: number): 
   const isSet = SETTER.test(text.slice(Math.max(0, start - LONGEST_NAME_REST), start)) && isOneWord(value);
   return isSet || isPassword(value, place) ? hitOf("generic_credential", place.start, place.end) : null;
 }
+
+/** `parolası "ayçiçeği"`: in languages that need no word for "is". */
+const isQuotedBeside = (
+  text: string,
+  start: number,
+  end: number,
+  { start: at, end: last, link, quoted }: Assigned,
+): boolean =>
+  link === "beside" &&
+  quoted &&
+  WITHOUT_COPULA.test(text.slice(start, end)) &&
+  matchEnd(CLAUSE_END, text, last + 1) >= 0 &&
+  /^[\p{L}\p{M}\d_.-]{5,40}$/u.test(text.slice(at, last)) &&
+  !STATE.test(text.slice(at, last)) &&
+  !isPlaceholder(text.slice(at, last)) &&
+  !mentionsPassword(text.slice(at, last));
+const WITHOUT_COPULA = /[\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}ışİŞ]|^jelsz/u;
 
 const NAME_SAID = /^\p{Lu}\p{Ll}{4,}$/u;
 const CLAUSE_END = /[ \t]{0,2}(?:[.,;!?)\n"'…]|$)/y;
@@ -183,14 +202,19 @@ function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | n
   return null;
 }
 
+/** A table of users has their passwords as its secrets. */
+const OF_USERS =
+  /(?:^|[\n,;|\t])[ \t"]*(?:user(?:[ _-]?name)?|login|account|benutzer|usuario|utente|utilisateur)[ \t"]*[,;|\t][^\n]*$/i;
+
 /** The first secret in the column of a table whose name the word is. */
 function inColumn(text: string, start: number, end: number, word: SecretWord): Hit | null {
   spend(COLUMN_UNITS);
+  const isOfUsers = word === "key" && OF_USERS.test(text.slice(Math.max(0, start - LONGEST_COMPARISON), start));
   for (const cell of cellsBelow(text, start, end)) {
     const value = text.slice(cell.start, cell.end);
     if (
       !/\s|^[a-z]+(?:[-_][a-z]+)*$/.test(value) &&
-      isSecret(value, word, {
+      isSecret(value, isOfUsers ? "password" : word, {
         ...cell,
         link: "assigned",
         quoted: /["'`]/.test(text[cell.start - 1] ?? ""),

@@ -56,6 +56,8 @@ export const isOneWord = (value: string): boolean => WORD.test(value) && !NO_VAL
 /** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */
 export function isMeant(text: string, start: number, nameEnd: number, value: Assigned): boolean {
   const said = text.slice(value.start, value.end);
+  if (value.quoted && (isPhrase(text, start, nameEnd, value) || isNetworkPhrase(text, start, nameEnd, value)))
+    return true;
   if (said.length < SHORTEST || /\s/.test(said) || isPlaceholder(said) || /^[A-Z_]+$/.test(said)) return false;
   const before = text.slice(Math.max(0, start - REACH), start);
   if (value.quoted && isCompared(text, nameEnd, value)) return true;
@@ -111,6 +113,17 @@ function isVariable(text: string, start: number, nameEnd: number, operator: stri
   return /^[A-Z][A-Z\d_]*_(?:PASSWORD|PASSWD|PASS|PWD|PASSPHRASE)$/.test(name) && !SWITCH.test(name);
 }
 const SWITCH = /^(?:SHOW|RESET|REQUIRE|USE|HAS|ENABLE|CHANGE|FORGOT|ALLOW|MIN|MAX|NO|IS|DISABLE|SKIP|PROMPT)_/;
+
+/** `DB_PASSWORD="thyme and rosemary"`: a few words for a variable of a service. */
+const isPhrase = (text: string, start: number, nameEnd: number, { start: at, end }: Assigned): boolean =>
+  PHRASE.test(text.slice(at, end)) &&
+  !mentionsPassword(text.slice(at, end)) &&
+  SERVICE.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start)) &&
+  isVariable(text, start, nameEnd, text.slice(nameEnd, at));
+/** `psk="thirteen black cats"`. */
+const isNetworkPhrase = (text: string, start: number, nameEnd: number, { start: at, end, link }: Assigned): boolean =>
+  link === "assigned" && /^psk$/i.test(text.slice(start, nameEnd)) && PHRASE.test(text.slice(at, end));
+const PHRASE = /^\p{L}{2,16}(?:[ -][\p{L}\d]{1,16}){1,5}[!.]?$/u;
 
 /** `spring.security.user.password=eccles`: a line of a file of properties. */
 const isProperty = (text: string, nameEnd: number, operator: string, { quoted }: Assigned): boolean =>

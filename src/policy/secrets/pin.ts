@@ -20,15 +20,15 @@ const REACH_BEFORE = 64;
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "to", "on"]);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
 const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
-const NUMBER = String.raw`(\d{4,8}|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
+const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d{3} \d{3}(?! ?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`[\p{L}\p{M}'’]{0,8}(?:,?[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  String.raw`[\p{L}\p{M}'’]{0,8}(?:,?[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
+  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
   "uy",
 );
 
@@ -49,15 +49,15 @@ const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
 
 /** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
-  const found = numberBehind(text, end);
+  const found = numberBehind(text, end) ?? (IN_CAPITALS.test(text.slice(start, end)) ? numberBeside(text, end) : null);
   if (found === null) return null;
   const { number, tied, last } = found;
   const around = aroundOf(text, start, end);
   if (OTHER.isIn(around)) return null;
-  // Of six digits are the codes of places, too.
-  const isClear = number.length < 6 && !isYear(number);
-  if (!isClear && !(tied && number.length !== 6 && !isYear(number)) && !DOOR.isIn(around) && !CARD.isIn(around))
-    return null;
+  // Of six digits are the codes of places in India, too.
+  const isPlace = number.length === 6 && OF_PLACES.test(text.slice(start, end));
+  const isClear = !isYear(number) && !isPlace && (tied || number.length <= 6);
+  if (!isClear && !DOOR.isIn(around) && !CARD.isIn(around)) return null;
   return hitOf("generic_credential", last - number.length, last);
 };
 
@@ -73,7 +73,7 @@ export const passwordNumber: Check = (text, start, end) => codeBehind(text, star
 function codeBehind(text: string, start: number, end: number, name: "code" | "door code" | "password"): Hit | null {
   const isNamed = name === "door code";
   const found = numberBehind(text, end);
-  if (found === null) return null;
+  if (found === null) return name === "code" ? numberInFront(text, start, end) : null;
   const isAdjacent = found.last - found.number.length - end <= 2;
   if (!found.tied && !(isNamed && isAdjacent) && isYear(found.number)) return null;
   if (OTHER.isIn(aroundOf(text, start, end))) return null;
@@ -85,6 +85,23 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 }
 
+const IN_FRONT = new RegExp(
+  String.raw`(?<![\p{L}\d.,:/-])(\d{4,8})[ \t](?:${anyOf(SENTENCE_WORDS["joints in front"])})[ \t](?:\p{L}{1,12}[ \t]){0,2}$`,
+  "iu",
+);
+const REACH_IN_FRONT = 40;
+
+/** `we set 1406 as the code of the safe`. */
+function numberInFront(text: string, start: number, end: number): Hit | null {
+  if (!hasDigit(text, start - REACH_IN_FRONT, start)) return null;
+  spend(READING_UNITS);
+  const from = Math.max(0, start - REACH_IN_FRONT);
+  const match = IN_FRONT.exec(text.slice(from, start));
+  if (match === null || isYear(match[1] as string) || !DOOR.isIn(text.slice(start, end + REACH_AROUND))) return null;
+  const at = from + match.index;
+  return hitOf("generic_credential", at, at + (match[1] as string).length);
+}
+
 const lastSentenceOf = (text: string): string => /(?:[.!?]\s[^.!?\n]*|[^\n]*)$/.exec(text)?.[0] ?? "";
 
 /** The surroundings of the word, in which lists of words are looked for. */
@@ -93,6 +110,7 @@ function aroundOf(text: string, start: number, end: number): string {
   return text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
 }
 
+const OF_PLACES = /^(?:pin(?:[ -]?(?:code|number))?|пин|पिन(?: कोड)?)$/i;
 const isYear = (number: string): boolean => /^(?:19|20)\d\d$/.test(number);
 
 /** The number that a word announces; whether something ties it to the word. */
@@ -106,9 +124,18 @@ function numberBehind(text: string, end: number): { number: string; tied: boolea
   return beside === undefined ? null : { number: beside, tied: false, last: BESIDE.lastIndex };
 }
 
+/** `PIN`, and right behind it a number, however the sentence goes on. */
+const IN_CAPITALS = /^(?:PIN|ПИН|Pin|Пин|ΡΙΝ)(?:-?(?:[Cc]ode|[Кк]од|[Kk]od[ei]?))?$/;
+const NEXT = new RegExp(String.raw`[ \t]${NUMBER}(?=[ \t]\p{L})`, "uy");
+
+function numberBeside(text: string, end: number): { number: string; tied: boolean; last: number } | null {
+  const number = matchAt(NEXT, text, end)?.[1];
+  return number === undefined || number.length === 6 ? null : { number, tied: false, last: NEXT.lastIndex };
+}
+
 /** A number that "with" or a word for a code ties, alone at the end of what is said. */
 const WITH = new RegExp(
-  String.raw`(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t]{1,2}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
+  String.raw`(?:(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t]{1,2}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}|[ \t]?[:：][ \t])(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
   "uy",
 );
 /** Numbers that a dial is turned to, with or without the direction: "15-42-8", "30 left, 12 right, 45 left". */
@@ -116,6 +143,8 @@ const DIRECTION = anyOf(SECRET_WORDS.directions);
 const TURNED =
   /[^\d\n]{0,60}?(\d{1,2}[^\d\n]{1,16}\d{1,2}[^\d\n]{1,16}\d{1,2}(?:[-–]\d{1,2}){0,3})(?![\d.:%-]*\d|[ \t]?[%€$£°]|[ \t]?(?:c?m|kg|h|min)(?!\p{L}))/uy;
 const TURN = new RegExp(String.raw`(?<!\p{L})(?:${DIRECTION})(?!\p{L})[^]*?(?<!\p{L})(?:${DIRECTION})(?!\p{L})`, "iu");
+/** "7-1-4-4", as a lock of a bicycle is set. */
+const SINGLE_DIGITS = /^\d(?:[-–]\d){3,5}$/;
 const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
 const OPENS = new WordSet(SECRET_WORDS["what is done with a lock"], () => "beginning");
 
@@ -133,7 +162,9 @@ export const openingNumber: Check = (text, start, end) => {
   if (turned === undefined) return null;
   spend(JUDGED_UNITS);
   const last = TURNED.lastIndex;
-  const isOpening = JOINED_NUMBERS.test(turned) && OPENS.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last));
+  const isOpening =
+    SINGLE_DIGITS.test(turned) ||
+    (JOINED_NUMBERS.test(turned) && OPENS.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last)));
   if (!isOpening && !TURN.test(text.slice(last - turned.length - DIRECTION_REACH, last + DIRECTION_REACH))) return null;
   return hitOf("generic_credential", last - turned.length, last);
 };

@@ -5,6 +5,9 @@ import secretWords from "../words/secrets.txt" with { type: "text" };
 export const SECRET_WORDS = wordsOf(secretWords, [
   "passwords",
   "pins",
+  "codes for one use",
+  "what digits are counted in",
+  "codes on cards",
   "codes of doors",
   "codes that open",
   "what has a code",
@@ -18,6 +21,7 @@ export const SECRET_WORDS = wordsOf(secretWords, [
   "wallet words",
   "recovery codes",
   "accounts",
+  "users",
   "unlocking",
   "typing",
   "locked",

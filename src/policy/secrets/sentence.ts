@@ -39,13 +39,16 @@ const NEAR_COPULA = new RegExp(
 const JOINT_BEHIND =
   /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla)|कर (?:दि|ली)|रख (?:दि|ली))/u;
 /** The first words of an answer: "Try …", "I think it was …". */
-const ANSWER = /[?？؟；]["'”»]?\s{1,2}["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
+const ANSWER =
+  /(?:[?？؟；]|\p{Script=Greek}[^;\n]{0,40};)["'”»]?\s{0,2}(?:[-–—→>:]{1,2}\s{1,2}|(?<=\s|[？؟；]))["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
+/** "Which password? hedgehog5": what answers such a question may be a shorter one. */
+const SHORT_ANSWER = /^\p{L}{3,24}[-_.]?\d{1,6}[!?]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
 /** Whether a text speaks of rules for passwords, or of examples. */
 export const saysRule = (text: string): boolean => RULE.test(text);
 
 /** What a value is written with: Latin, Greek and Cyrillic letters, digits and signs, without the quotes around it. */
-const TOKEN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}0-9!#$%&*+./:=?@\\^_|~-]+/gu;
+const TOKEN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}0-9!#$%&*+./:=?@\\^_|~§€£-]+/gu;
 const OPENED = /["'`“„«‘「『(]$/;
 const CLOSED = /^["'`”“»’」』)]/;
 
@@ -68,16 +71,18 @@ const NAME_OF_ONE = /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/;
 const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$/u;
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
-const SIGN = /[!#$%^&*+=?~|]/;
+const SIGN = /[!#$%^&*+=?~|§€£]/;
 /** "Tramonto@Rimini": no address has a capital and no dot. */
 const AT_SIGN = /^\p{Lu}[\p{L}\d]*@[\p{L}\d]+!?$/u;
 /** "Sambal_Terasi3", "Popcorn-Fiesta88": capitalised words, a sign between them, and a number. */
-const WORDS_AND_NUMBER = /^\p{Lu}\p{Ll}{2,}[_.-](?:\p{Lu}\p{Ll}+[_.-]){0,3}\p{Lu}?\p{Ll}{2,}[_.]?\d{1,4}$/u;
+const WORDS_AND_NUMBER =
+  /^\p{Lu}\p{Ll}{2,}(?:[_.-](?:\p{Lu}\p{Ll}+[_.-]){0,3}\p{Lu}?\p{Ll}{2,}[_.]?|(?:-\p{Lu}\p{Ll}{1,}){1,3}-)\d{1,4}$/u;
 /** "Tortilla_Brava", "Elder.Flower.Cordial": what no sentence and hardly any program has. */
 const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 
 function looksOf(token: string): 0 | 1 | 2 | 3 {
-  if (token.length < SHORTEST || token.length > LONGEST || OTHER.test(token) || token.includes("/")) return NONE;
+  if (token.length < SHORTEST || token.length > LONGEST || token.includes("/")) return NONE;
+  if (OTHER.test(token) && !WORDS_AND_NUMBER.test(token)) return NONE;
   if (!/\p{L}/u.test(token) || THING.test(token) || NAME_OF_ONE.test(token) || isPlaceholder(token)) return NONE;
   const digit = /\d/.test(token);
   const sign = SIGN.test(token.slice(0, -1)) || token.endsWith("!!") || AT_SIGN.test(token);
@@ -149,7 +154,7 @@ function mayBeChosen(text: string, from: number, to: number): boolean {
       letter = false;
       other = false;
     } else if (isLetter(code) || code >= 128) letter = true;
-    else if (isDigit(code) || (code !== EQUALS && isSign(code))) other = true;
+    else if (isDigit(code) || code === UNDERSCORE || (code !== EQUALS && isSign(code))) other = true;
     if (letter && other) return true;
   }
   return false;
@@ -157,6 +162,7 @@ function mayBeChosen(text: string, from: number, to: number): boolean {
 
 const SPACE = 0x20;
 const EQUALS = 0x3d;
+const UNDERSCORE = 0x5f;
 /** What reading the tokens of a stretch costs. */
 const SEARCH_UNITS = 800;
 
@@ -177,9 +183,11 @@ export function saidSecret(
   for (const { start: at, end: last } of tokensIn(text, end, to)) {
     if (last === to && to < text.length) break;
     const gap = text.slice(end, at);
-    if ((gap.match(/[.!?;\n।。？！؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS || gap.includes("\n\n")) break;
+    const isApart = gap.includes("\n\n");
+    if ((gap.match(/[.!?;।。？！؟]|\n+/g)?.length ?? 0) > MOST_SENTENCE_ENDS) break;
+    if (isApart && !(BELOW.test(gap) && ALONE.test(text.slice(last, last + 2)))) break;
     const token = text.slice(at, last);
-    if (kind === "key" ? !looksLikeKey(token, gap) : !fits(token, gap, kind)) continue;
+    if (kind === "key" ? !looksLikeKey(token, gap) : !(isApart ? mayBeOne(token) : fits(token, gap, kind))) continue;
     spend(TOKEN_UNITS);
     if (RULE.test(gap) || RULE.test(text.slice(Math.max(0, start - 24), start))) return null;
     // A bracket that touches a name opens its arguments.
@@ -190,6 +198,7 @@ export function saidSecret(
       quoted ||
       ANSWER.test(gap) ||
       BLANK.test(gap) ||
+      isApart ||
       JOINT_BEHIND.test(text.slice(last, last + LONGEST_JOINT)) ||
       (kind === "key" ? OF_API.test(gap) : looksChosen(token) && NEAR_COPULA.test(gap));
     if (kind === "locked" && !(joined && OPENING.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
@@ -213,6 +222,10 @@ const isAccountSecret = (token: string, gap: string, joined: boolean): boolean =
       ((looksOf(token) >= WEAK && (KEY_OF_ACCOUNT.test(gap) || CHOSEN_SIGN.test(token))) ||
         WORDS_AND_NUMBER.test(token))));
 
+/** "The password is below.", and then a paragraph of one word. */
+const BELOW = /^[^\n]*\n\n[ \t]*$/;
+const ALONE = /^(?:[ \t]?\n|$)/;
+
 /** Nothing between, or a bracket. */
 const BLANK = /^[ \t]{0,2}$|^[ \t]\($/;
 
@@ -227,7 +240,9 @@ export const saysOpening = (text: string): boolean => OPENING.isIn(text);
 
 function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
-  if (looks !== WEAK) return looks > WEAK;
+  if (looks > WEAK) return true;
+  if (kind === "password" && SHORT_ANSWER.test(token) && !THING.test(token) && ANSWER.test(gap)) return true;
+  if (looks !== WEAK) return false;
   if (kind === "account") return JOINT.test(gap) && KEY_OF_ACCOUNT.test(gap);
   if (kind === "locked") return gap.length <= LONGEST_LOCKED_GAP;
   return gap.length <= LONGEST_WEAK_GAP && (BLANK.test(gap) || JOINT.test(gap) || ANSWER.test(gap));
