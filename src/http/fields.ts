@@ -102,7 +102,7 @@ export const Key = component(
 
 const PREFIX = "What keys begin with, taken literally";
 export const AgentIdPart = plainText("AgentIdPart", 0, 128, "What ids have anywhere in them, taken literally", "bot");
-export const Prefix = plainText("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/");
+export const Prefix = component("KeyPrefix", plainText("Prefix", 0, MAX_KEY_LENGTH, PREFIX, "customers/"));
 export const NonEmptyPrefix = plainText("NonEmptyPrefix", 1, MAX_KEY_LENGTH, PREFIX, "customers/42/");
 
 export const Value = component(
@@ -151,16 +151,19 @@ export const SORTING = {
 export const NEWEST_FIRST = { order: choice(["asc", "desc"], "Which end comes first", "desc") };
 export const oldestFirst = ({ order }: { order?: "asc" | "desc" }): OldestFirst => (order === "asc" ? { order } : {});
 
-export const FilterField = field<JsonObject>(
-  "Filter",
-  {
-    type: "object",
-    additionalProperties: true,
-    description:
-      "Conditions on the metadata, all of which must hold: by name, a value or an object of operators ($eq, $ne, $gt, $gte, $lt, $lte, $in, $exists).",
-    examples: [{ source: "chat", confidence: { $gte: 0.8 } }],
-  },
-  isJsonObject,
+export const FilterField = component(
+  "MetadataFilter",
+  field<JsonObject>(
+    "Filter",
+    {
+      type: "object",
+      additionalProperties: true,
+      description:
+        "Conditions on the metadata, all of which must hold: by name, a value or an object of operators ($eq, $ne, $gt, $gte, $lt, $lte, $in, $exists).",
+      examples: [{ source: "chat", confidence: { $gte: 0.8 } }],
+    },
+    isJsonObject,
+  ),
 );
 
 export const Timestamp = component(
@@ -194,7 +197,7 @@ export function choice<const W extends string>(words: readonly W[], description:
 
 /** A filter: one or several of a few words, which may be left out. */
 export function wordsOf<const W extends string>(words: readonly W[], item: TUnsafe<W>, description: string) {
-  const options = { description: `${description}, separated by commas.`, examples: [words.slice(0, 2)] };
+  const options = { description: `${description}.`, examples: [words.slice(0, 2)] };
   return t.Optional(t.Array(item, { minItems: 1, ...options }));
 }
 

@@ -46,8 +46,6 @@ interface ResponseDoc {
   mediaType?: string;
   /** Media types besides the first. */
   otherTypes?: readonly string[];
-  /** Absent where the examples of the schema's members make one. */
-  example?: unknown;
   etag?: boolean;
   /** It may be compressed, since nothing in it is secret: see `pipeline/compression.ts`. Never together with `etag`. */
   compressed?: true;

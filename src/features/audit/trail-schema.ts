@@ -27,7 +27,7 @@ const SCOPES = ["workspace", "all", "installation"] as const;
 export const agents = t.Array(AgentId, {
   maxItems: MOST_WORDS,
   minItems: 1,
-  description: "Agents, separated by commas.",
+  description: "Agents.",
   examples: [["support-bot"]],
 });
 export const several = { agent_id: t.Optional(agents), scope: choice(SCOPES, "Instead of agent_id") };
@@ -39,15 +39,13 @@ const FilterWord = component(
   ),
 );
 
+const FilterWords = component(
+  "FilterWords",
+  t.Array(FilterWord, { maxItems: MOST_WORDS, minItems: 1, description: "Names or ids." }),
+);
+
 const oneOrMore = (description: string, example: string) =>
-  t.Optional(
-    t.Array(FilterWord, {
-      maxItems: MOST_WORDS,
-      minItems: 1,
-      description: `${description}, separated by commas.`,
-      examples: [[example]],
-    }),
-  );
+  t.Optional({ ...FilterWords, description: `${description}.`, examples: [[example]] });
 
 /** What a trail can be filtered by. */
 export const filters = {

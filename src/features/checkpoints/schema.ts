@@ -20,7 +20,10 @@ import { StoredConfig } from "../config/schema.ts";
 import { Reported } from "../data/finding-schema.ts";
 import { StateEntry } from "../data/schema.ts";
 
-const CheckpointId = t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] });
+const CheckpointId = component(
+  "CheckpointId",
+  t.String({ pattern: "^cp_[0-9a-z]{26}$", examples: ["cp_01jz8v6s3yf0abm5q2x9k7n4tc"] }),
+);
 
 const checkpointMembers = {
   id: CheckpointId,
@@ -81,10 +84,7 @@ export const RestoreResult = shape("RestoreResult", {
   entries_restored: Count,
   entries_removed: Count,
   entries_unchanged: Count,
-  safety_checkpoint_id: t.String({
-    description: "A checkpoint of the state before the restore, to undo it.",
-    examples: ["cp_01jz8v7d4xf0xa9c6n2t5e8v3h"],
-  }),
+  safety_checkpoint_id: { ...CheckpointId, description: "A checkpoint of the state before the restore, to undo it." },
   audit_id: AuditId,
   findings: Reported,
 });

@@ -2,7 +2,6 @@
 
 import { Type as t } from "@sinclair/typebox";
 import { isAgentId } from "../../agent-id.ts";
-import { exampleOf } from "../../http/example.ts";
 import { canonicalBytes, MAX_CONFIG_BYTES, NEWEST_FIRST, oldestFirst, PAGE_PARAMETERS } from "../../http/fields.ts";
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
@@ -12,21 +11,8 @@ import { invalid, Problem } from "../../problem.ts";
 import { ConfigBody, ConfigVersion, ConfigVersionList, EffectivePolicies, explainPolicies } from "./schema.ts";
 import { requireMeaning } from "./settings-schema.ts";
 
-/** The response with a version, and an example of one with these changes. */
-const version = (description: string, changes: JsonObject = {}) => ({
-  description,
-  schema: ConfigVersion,
-  etag: true,
-  example: {
-    agent_id: "support-bot",
-    version: "v2",
-    config: exampleOf(ConfigBody),
-    created_at: "2026-01-31T08:00:00.000Z",
-    created_by: "key_01jz8v6s3yf0abm5q2x9k7n4tc",
-    rolled_back_from: null,
-    ...changes,
-  },
-});
+/** The response with a version. */
+const version = (description: string) => ({ description, schema: ConfigVersion, etag: true });
 
 /** @throws {Problem} when no agent can have the id: about one that never began, there is something to say */
 function requireAgentId(id: string): void {
@@ -120,7 +106,7 @@ export const configRoutes = [
     }),
     summary: "Roll back to a version",
     description: "Makes a new version with the content of an earlier one. History is never rewritten.",
-    response: version("The new version.", { version: "v3", rolled_back_from: "v1" }),
+    response: version("The new version."),
     problems: ["version_not_found"],
     conditional: true,
   }),

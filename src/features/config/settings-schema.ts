@@ -24,12 +24,15 @@ const ModeName = component("Mode", wordOf(MODES, "What happens where something m
 const MAX_PREFIXES = 64;
 const MAX_WORDS = 512;
 
-const Prefixes = t.Array(t.String({ minLength: 1, maxLength: MAX_WORDS }), {
-  minItems: 1,
-  maxItems: MAX_PREFIXES,
-  description: `Only entries whose key has one of these prefixes: 1 to ${MAX_PREFIXES} strings.`,
-  examples: [["notes/"]],
-});
+const Prefixes = component(
+  "KeyPrefixes",
+  t.Array(t.String({ minLength: 1, maxLength: MAX_WORDS }), {
+    minItems: 1,
+    maxItems: MAX_PREFIXES,
+    description: `Only entries whose key has one of these prefixes: 1 to ${MAX_PREFIXES} strings.`,
+    examples: [["notes/"]],
+  }),
+);
 
 /** The modes of the detectors of a kind. */
 const modesOf = (kind: Kind) => {

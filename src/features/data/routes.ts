@@ -104,12 +104,7 @@ export const dataRoutes = [
     summary: "Write an entry",
     description:
       "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event. `audit_id` is the version of the stored entry, which the ETag has, too.",
-    response: {
-      etag: true,
-      description: "Stored, or blocked by a policy.",
-      schema: WriteResult,
-      example: { allowed: true, audit_id: "aud_01jz8v6s3yf0abm5q2x9k7n4tc", message: "Stored." },
-    },
+    response: { etag: true, description: "Stored, or blocked by a policy.", schema: WriteResult },
   }),
 
   route({

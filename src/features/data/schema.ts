@@ -68,7 +68,10 @@ const IF_VERSION_WORDS = "Apply only if the entry has this version (its `audit_i
 /** The version that an entry must have, as a member of a body. */
 export const IF_VERSION = {
   if_version: t.Optional(
-    t.Union([EventId, t.Null()], { description: `${IF_VERSION_WORDS}, or, with null, only if it does not exist.` }),
+    component(
+      "IfVersion",
+      t.Union([EventId, t.Null()], { description: `${IF_VERSION_WORDS}, or, with null, only if it does not exist.` }),
+    ),
   ),
 };
 
@@ -130,7 +133,10 @@ export const StateEntry = shape("StateEntry", stored);
 export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value });
 
 /** In a result. */
-const EntryVersion = { ...EventId, description: "The version of the entry: the audit event that wrote it." };
+const EntryVersion = component("EntryVersion", {
+  ...EventId,
+  description: "The version of the entry: the audit event that wrote it.",
+});
 
 export const FullEntry = shape("FullEntry", {
   agent_id: AgentId,

@@ -103,11 +103,7 @@ export const policyRoutes = [
     summary: "Check a text",
     description:
       "Says what a write would answer, under the policies of the agent or under `policies`, and stores nothing. Without either, nothing objects. The event does not contain the text.",
-    response: {
-      description: "What a write would answer, without `audit_id`.",
-      schema: CheckResult,
-      example: { allowed: true, message: "Nothing objects. Nothing was stored." },
-    },
+    response: { description: "What a write would answer, without `audit_id`.", schema: CheckResult },
   }),
 
   route({
@@ -130,16 +126,6 @@ export const policyRoutes = [
       description: "What would become of the entries.",
       schema: ReplayResult,
       otherTypes: ["application/x-ndjson"],
-      example: {
-        examined: 1200,
-        unchanged: 1199,
-        would_block: 0,
-        would_redact: 1,
-        would_audit: 0,
-        samples: [],
-        as_of_seq: 5301,
-        blocked_before: { email: 4 },
-      },
     },
     headers: { Accept: { description: "Lines of progress before the result.", example: "application/x-ndjson" } },
   }),

@@ -56,8 +56,8 @@ const Format = component("SinkFormat", wordOf(SINK_FORMATS, "The form of events"
 const textOrNull = (maxLength: number, description: string) =>
   t.Union([t.String({ maxLength }), t.Null()], { description, examples: [null] });
 const pem = (description: string) => textOrNull(MAX_PEM_LENGTH, description);
-const Ca = pem("The receiver's authority, PEM.");
-const ClientCertificate = pem("What the receiver is shown, PEM.");
+const Ca = component("SinkCa", pem("The receiver's authority, PEM."));
+const ClientCertificate = component("SinkCertificate", pem("What the receiver is shown, PEM."));
 const Start = component(
   "SinkStart",
   t.Union([t.Literal("now"), t.Literal("beginning"), t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })], {

@@ -84,7 +84,7 @@ export class Validator<T extends TObject> {
   #missing(value: JsonObject): Problem | null {
     for (const [name, schema] of this.#members) {
       if (this.schema.required?.includes(name) && !Object.hasOwn(value, name)) {
-        return invalid(`The ${this.noun} "${name}" is missing. ${expectation(schema)}`, name);
+        return invalid(`The ${this.noun} "${name}" is missing. ${this.#expectation(schema)}`, name);
       }
     }
     return null;
@@ -96,14 +96,24 @@ export class Validator<T extends TObject> {
       if (Object.hasOwn(value, name) && !Value.Check(schema, value[name])) {
         const what =
           schema.format === "date-time" && lacksOffset(value[name]) ? "has no offset from UTC" : "is not valid";
-        return invalid(`The ${this.noun} "${name}" ${what}. ${expectation(schema)}`, name);
+        return invalid(`The ${this.noun} "${name}" ${what}. ${this.#expectation(schema)}`, name);
       }
     }
     return invalid("The request does not have the documented form.");
   }
+
+  #expectation(schema: TSchema): string {
+    return expectation(this.noun === "query parameter" ? inQuery(schema) : schema);
+  }
 }
 
 const takesList = ({ type, anyOf = [] }: TSchema): boolean => type === "array" || anyOf.some(takesList);
+
+/** Returns a schema that says how a query parameter takes several words, if it does. */
+export function inQuery<S extends TSchema>(schema: S): S {
+  const { type, description } = schema;
+  return type === "array" ? { ...schema, description: description?.replace(/\.$/, ", separated by commas.") } : schema;
+}
 
 /** Returns what a field accepts: its description, which the documentation also shows, and the words of a list. */
 export function expectation({ description, items }: TSchema): string {

@@ -6,7 +6,6 @@ import { DOWNLOAD_PATH } from "../../pipeline/download.ts";
 import { SESSION_COOKIE } from "../../pipeline/session.ts";
 import type { Components } from "./components.ts";
 import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
-import { GENERAL_HEADERS } from "./headers.ts";
 import { OPENAPI_PATH } from "./page.ts";
 import { pathParameters } from "./parameters.ts";
 import { actionResponses, responsesOf } from "./responses.ts";
@@ -15,7 +14,7 @@ const ABOUT = {
   info: {
     title: "governd accounts",
     summary: "Accounts, workspaces and API keys, for people.",
-    description: `What the dashboard does with the session of a person. Programs use \`${OPENAPI_PATH}\` with an API key. With a session, a request to \`/v1\` also needs \`X-Workspace-Id\`, one of the person's workspaces. Requests other than GET need the \`Origin\` of this server, which browsers send.\n\n${GENERAL_HEADERS}`,
+    description: `What the dashboard does with the session of a person. Programs use \`${OPENAPI_PATH}\` with an API key. With a session, a request to \`/v1\` also needs \`X-Workspace-Id\`, one of the person's workspaces. Requests other than GET need the \`Origin\` of this server, which browsers send.`,
     ...INFO,
   },
   tags: [

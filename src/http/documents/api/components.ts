@@ -3,8 +3,9 @@ import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
 import { componentOf } from "../../shapes.ts";
-import { COMPONENT_NAMES, HEADERS, type HeaderName, REQUEST_ID } from "./headers.ts";
+import { EVERY_RESPONSE, HEADERS, type HeaderName } from "./headers.ts";
 import { ProblemSchema } from "./problem-schema.ts";
+import { describedOnce, shortened, without } from "./schema-words.ts";
 
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
@@ -53,8 +54,13 @@ export class Components {
     headers: {},
   };
 
-  /** Returns the sections that are not empty. */
+  /** The codes of problems that the document names, and those of paths that it does not have. */
+  readonly #codes = new Set<string>(["not_found", "method_not_allowed"]);
+
+  /** Returns the sections that are not empty. The problem has the codes that the document names. */
   get all(): JsonObject {
+    const { properties } = this.#sections.schemas.Problem as { properties: { code: { enum: string[] } } };
+    properties.code.enum = properties.code.enum.filter((each) => this.#codes.has(each));
     const used = SECTIONS.filter((section) => Object.keys(this.#sections[section]).length > 0);
     return Object.fromEntries(used.map((section) => [section, this.#sections[section]]));
   }
@@ -89,24 +95,21 @@ export class Components {
     const { description } = value as TSchema;
     return description === named.original.description
       ? reference
-      : { ...reference, description: description as string };
+      : { ...reference, description: describedOnce(value as TSchema).description as string };
   }
 
-  /** Operations have examples of their own; of schemas, only an object as a whole keeps its example. */
   #members(schema: object): JsonObject {
-    const isOwn = (name: string, value: unknown) =>
-      name === "examples" && Array.isArray(value) && !("properties" in schema);
-    const members = Object.entries(describedOnce(orNull(withWords(schema)))).filter(
-      ([name, value]) => !isOwn(name, value),
-    );
+    const members = Object.entries(shortened(schema));
     return Object.fromEntries(members.map(([name, value]) => [name, this.#plain(value)]));
   }
 
-  /** Returns the `headers` of a response, which refer to their descriptions: those, and that of every response. */
+  /**
+   * Returns the `headers` of a response, which refer to their descriptions: those of every response, and these. What they
+   * refer to is called by a letter, since each reference stands under the name of its header, and there are hundreds.
+   */
   headers(names: readonly HeaderName[]): JsonObject {
-    const refer = (name: HeaderName) =>
-      this.#refer("headers", COMPONENT_NAMES[name] ?? name.replaceAll(/^X-|-/g, ""), () => HEADERS[name]);
-    return { headers: Object.fromEntries([REQUEST_ID, ...names].map((name) => [name, refer(name)])) };
+    const refer = (name: HeaderName) => this.#refer("headers", LETTERS.get(name) as string, () => HEADERS[name]);
+    return { headers: Object.fromEntries([...EVERY_RESPONSE, ...names].map((name) => [name, refer(name)])) };
   }
 
   /** Refers to a response that another operation has as well. */
@@ -120,18 +123,21 @@ export class Components {
    */
   problems(specific: readonly ProblemCode[], usual: readonly ProblemCode[]): JsonObject {
     const responses: JsonObject = {};
+    for (const code of [...specific, ...usual]) this.#codes.add(code);
     for (const status of [...new Set(specific.map(statusOf))].sort()) {
       const named = specific.filter((code) => statusOf(code) === status).sort();
       const codes = [...new Set([...named, ...usual.filter((code) => statusOf(code) === status)])];
       const isRecorded = status === NOT_FOUND || codes.some((code) => RECORDED_PROBLEMS.has(code));
-      const headers = [...(isRecorded ? RECORDED : []), ...codes.flatMap(headersOf)];
+      const further = [...new Set(codes.flatMap(headersOf))];
+      const headers = [...(isRecorded ? RECORDED : []), ...further];
+      const own = named.length === 1 ? OWN_RESPONSES[named[0] as ProblemCode] : undefined;
       responses[status] =
-        status === NOT_FOUND
+        own === undefined
           ? {
-              ...this.response("NotFound", () => this.#problem([MISSING], headers)),
-              description: `${named.map((code) => `\`${code}\``).join(" or ")}.`,
+              ...this.response(nameOf(isRecorded, further), () => this.#problem(["Refused."], headers)),
+              description: status === NOT_FOUND ? `${named.map(quoted).join(" or ")}.` : codes.map(shown).join(" "),
             }
-          : this.response(named.map(responseName).join("Or"), () => this.#problem(codes.map(shown), headers));
+          : this.response(own, () => this.#problem(codes.map(shown), headers));
     }
     const words = usual.map((code) => `${statusOf(code)} ${shown(code)}`);
     responses.default = this.response("Other", () => this.#problem(words, usual.flatMap(headersOf)));
@@ -140,6 +146,7 @@ export class Components {
 
   /** Makes components of the parameters and answers that several operations have. Answers keep their descriptions. */
   share(operations: readonly OperationParts[]): void {
+    for (const operation of operations) if (operation.parameters?.length === 0) delete operation.parameters;
     const parameters = operations.flatMap(({ parameters: all = [] }) =>
       all.map((value, at) => ({
         name: value.name === "Idempotency-Key" ? "Retry" : (value.name as string),
@@ -161,22 +168,35 @@ export class Components {
     this.#shareAll("responses", answers);
   }
 
-  /** Lets objects that only answers have take further members, which a later version may add. */
-  openAnswers(operations: readonly OperationParts[]): void {
-    const ofRequests = new Set<JsonObject>();
+  /**
+   * Tells schemas of answers from those of requests. Objects that only answers have take further members, which a later
+   * version may add. Each request has an example as a whole, so only schemas of answers keep theirs.
+   */
+  divide(operations: readonly OperationParts[]): void {
+    const asked = this.#reached(operations.map(({ parameters, requestBody }) => [parameters, requestBody]));
+    const answered = this.#reached(operations.map(({ responses }) => responses));
+    for (const schema of Object.values(this.#sections.schemas)) {
+      if (!asked.has(schema)) without(schema, "additionalProperties", false);
+      if (!answered.has(schema)) without(schema, "examples");
+    }
+  }
+
+  /** Returns the components that a part of the document refers to, directly or not. */
+  #reached(part: unknown): Set<JsonObject> {
+    const found = new Set<JsonObject>();
     const visit = (value: unknown): void => {
       if (typeof value !== "object" || value === null) return;
       if ("$ref" in value) {
         const [section, name] = String(value.$ref).split("/").slice(-2) as [Section, string];
         const component = this.#sections[section][name] as JsonObject;
-        if (ofRequests.has(component)) return;
-        ofRequests.add(component);
+        if (found.has(component)) return;
+        found.add(component);
         visit(component);
       }
       for (const each of Object.values(value)) visit(each);
     };
-    for (const { parameters, requestBody } of operations) visit([parameters, requestBody]);
-    for (const schema of Object.values(this.#sections.schemas)) if (!ofRequests.has(schema)) open(schema);
+    visit(part);
+    return found;
   }
 
   #shareAll(section: Section, places: readonly Place[]): void {
@@ -200,21 +220,28 @@ export class Components {
   }
 }
 
-/** Shorter names of the responses that most operations have: each refers to them. */
-const RESPONSE_NAMES: Readonly<Partial<Record<ProblemCode, string>>> = {
+/**
+ * The responses that most operations have, with their words. All others with the same headers are one component, and each
+ * reference has its own words.
+ */
+const OWN_RESPONSES: Readonly<Partial<Record<ProblemCode, string>>> = {
   invalid_request: "Invalid",
   quota_exceeded: "Full",
   agent_suspended: "Suspended",
 };
 
-const responseName = (code: ProblemCode): string => RESPONSE_NAMES[code] ?? pascalCase(code);
+/** Returns the name of the response with a problem that has no words of its own. */
+const nameOf = (isRecorded: boolean, further: readonly HeaderName[]): string =>
+  [isRecorded ? "Recorded" : "Refused", ...further].join("").replaceAll("-", "");
 
-/** The status for which nearly every operation has its own code. */
+/** The status for which nearly every operation has its own code, whose name says everything. */
 const NOT_FOUND = 404;
-const MISSING = "What the request names is not there.";
+
+const LETTERS = new Map(Object.keys(HEADERS).map((name, at) => [name, String.fromCharCode("A".charCodeAt(0) + at)]));
 
 const statusOf = (code: ProblemCode): number => PROBLEMS[code][0];
-const shown = (code: ProblemCode): string => `\`${code}\`: ${PROBLEMS[code][1]}.`;
+const quoted = (code: ProblemCode): string => `\`${code}\``;
+const shown = (code: ProblemCode): string => `${quoted(code)}: ${PROBLEMS[code][1]}.`;
 
 /** Headers of problems that are recorded. */
 const RECORDED: readonly HeaderName[] = ["X-Audit-Id", "Idempotent-Replayed"];
@@ -224,46 +251,6 @@ function headersOf(code: ProblemCode): readonly HeaderName[] {
   const status = statusOf(code);
   if (status === 401) return ["WWW-Authenticate"];
   return status === 429 || status === 503 || code === "idempotency_in_progress" ? ["Retry-After"] : [];
-}
-
-/** Returns a union of words as an `enum`, which generators understand better; any other schema as it is. */
-function withWords(schema: object): object {
-  const { anyOf, ...rest } = schema as { anyOf?: { const?: unknown }[] };
-  if (anyOf === undefined || !anyOf.every((each) => typeof each.const === "string")) return schema;
-  return { type: "string", enum: [...new Set(anyOf.map((each) => each.const))], ...rest };
-}
-
-/** Returns a plain type or null as JSON Schema writes it shortest. */
-function orNull(schema: object): object {
-  const { anyOf, ...outer } = schema as { anyOf?: TSchema[] };
-  const [one, other] = anyOf ?? [];
-  if (anyOf?.length !== 2 || one === undefined || other?.type !== "null") return schema;
-  if (componentOf(one) !== undefined || !PLAIN_TYPES.includes(one.type) || one.enum !== undefined) return schema;
-  return { ...one, type: [one.type, "null"], ...outer };
-}
-
-const PLAIN_TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"];
-
-/**
- * Returns a schema whose description does not repeat its other members, as the sentence of a problem must: the words that
- * it allows, or its range.
- */
-function describedOnce<S extends object>(schema: S): S {
-  const { type, enum: words, minimum, maximum, description } = schema as JsonObject;
-  if (typeof description !== "string") return schema;
-  const told = Array.isArray(words)
-    ? `: ${words.join(", ")}.`
-    : type === "boolean"
-      ? ": true or false."
-      : `: an integer from ${minimum} to ${maximum}.`;
-  return description.endsWith(told) ? { ...schema, description: `${description.slice(0, -told.length)}.` } : schema;
-}
-
-/** Removes from a schema, and from all below it, that objects have no other members. */
-function open(schema: unknown): void {
-  if (typeof schema !== "object" || schema === null) return;
-  if ("additionalProperties" in schema && schema.additionalProperties === false) delete schema.additionalProperties;
-  for (const each of Object.values(schema)) open(each);
 }
 
 /** Returns `DataReadFull` for `data.read_full`. */

@@ -41,7 +41,7 @@ export function documentJson(about: JsonObject, securitySchemes: JsonObject, ope
   }
   const described = Object.values(paths).flatMap((each) => Object.values(each)) as unknown as OperationParts[];
   components.share(described);
-  components.openAnswers(described);
+  components.divide(described);
   return JSON.stringify({ ...HEAD, ...about, paths, components: { ...components.all, securitySchemes } });
 }
 

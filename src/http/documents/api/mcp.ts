@@ -12,6 +12,9 @@ import { ALWAYS } from "./responses.ts";
 const jsonrpc = t.Literal("2.0");
 const MessageId = t.Unsafe<string | number>({ type: ["string", "integer"], description: "Absent in a notification." });
 
+const METHOD = "tools/list";
+const TOOL = { name: "memory_read", description: "Returns the value of a key.", inputSchema: { type: "object" } };
+
 const McpMessage = t.Object(
   { jsonrpc, id: t.Optional(MessageId), method: t.String(), params: t.Optional(anyObject()) },
   { additionalProperties: true, description: "A request or a notification of JSON-RPC 2.0." },
@@ -22,7 +25,7 @@ const McpAnswer = shape(
   {
     jsonrpc,
     id: t.Unsafe<string | number | null>({ type: ["string", "integer", "null"] }),
-    result: t.Optional(anyObject()),
+    result: t.Optional(anyObject({ examples: [{ tools: [TOOL] }] })),
     error: t.Optional(object({ code: t.Integer(), message: t.String(), data: t.Optional(anyObject()) })),
   },
   "`result` or `error`.",
@@ -34,9 +37,6 @@ const HEADERS = {
   "Mcp-Method": { description: "From version 2026-07-28: the method again.", example: "tools/list" },
   "Mcp-Name": { description: "From version 2026-07-28: the name of the tool again.", example: "memory_read" },
 };
-
-const METHOD = "tools/list";
-const TOOL = { name: "memory_read", description: "Returns the value of a key.", inputSchema: { type: "object" } };
 
 /** The endpoints, as operations of the document. */
 export const MCP_OPERATIONS: readonly Described[] = MCP_PATHS.map((path) => ({
@@ -74,7 +74,7 @@ function responses(components: Components): JsonObject {
     200: {
       description: "The answer to a request. A tool's refusal is a result with `isError`.",
       ...components.headers(["X-Audit-Id", "Idempotent-Replayed"]),
-      content: { "application/json": { ...answer, example: { jsonrpc: "2.0", id: 1, result: { tools: [TOOL] } } } },
+      content: { "application/json": answer },
     },
     202: { description: "A notification was accepted.", ...components.headers([]) },
     ...components.problems(["agent_suspended", "quota_exceeded"], ALWAYS),

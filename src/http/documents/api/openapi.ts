@@ -7,7 +7,6 @@ import type { Route } from "../../route.ts";
 import { object } from "../../shapes.ts";
 import type { Components } from "./components.ts";
 import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
-import { GENERAL_HEADERS } from "./headers.ts";
 import { MCP_OPERATIONS } from "./mcp.ts";
 import { ACCOUNT_API_PATH } from "./page.ts";
 import { parametersOf } from "./parameters.ts";
@@ -31,9 +30,7 @@ const TAGS = [
 
 const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise, \`dataReadFull\` as \`data.read_full\`; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
 
-Every request needs an API key in \`X-API-Key\` or as \`Authorization: Bearer\`. The dashboard sends its session and \`X-Workspace-Id\` instead (\`${ACCOUNT_API_PATH}\`). What a person only looks at is recorded as \`dashboard.view\`.
-
-${GENERAL_HEADERS}`;
+Every request needs an API key in \`X-API-Key\` or as \`Authorization: Bearer\`. The dashboard sends its session and \`X-Workspace-Id\` instead (\`${ACCOUNT_API_PATH}\`). What a person only looks at is recorded as \`dashboard.view\`.`;
 
 const API_KEY = {
   type: "apiKey",

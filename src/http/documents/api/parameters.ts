@@ -3,6 +3,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { exampleOf } from "../../example.ts";
 import { AgentId } from "../../fields.ts";
+import { inQuery } from "../../pipeline/validate.ts";
 import type { Route } from "../../route.ts";
 import type { Components } from "./components.ts";
 
@@ -70,7 +71,7 @@ export function parametersOf({ path: routed, query, headers, retryable }: Parts,
 
 function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const { examples: _examples, ...described } = components.schema(member as TSchema);
+    const { examples: _examples, ...described } = components.schema(inQuery(member as TSchema));
     // A component has its own description.
     const { description, ...rest } = described;
     return {
@@ -79,9 +80,13 @@ function queryParameters(schema: TObject | undefined, components: Components): J
       ...(schema?.required?.includes(name) && { required: true }),
       ...(description === undefined ? {} : { description }),
       // Names in one parameter, separated by commas.
-      ...(rest.type === "array" && { explode: false }),
+      ...((member as TSchema).type === "array" && { explode: false }),
       schema: rest,
-      example: exampleOf(member as TSchema, `the parameter ${name}`),
+      ...(!tellsValues(rest) && { example: exampleOf(member as TSchema, `the parameter ${name}`) }),
     };
   });
 }
+
+/** Whether a schema itself says what can be sent, so that an example would repeat it. */
+const tellsValues = ({ default: usual, enum: words, const: word }: JsonObject): boolean =>
+  (usual ?? words ?? word) !== undefined;

@@ -5,7 +5,7 @@ import { PROBLEMS, Problem } from "../../../problem.ts";
 import { problemBody } from "../../problem-document.ts";
 import { component, nullable, oneOf } from "../../shapes.ts";
 
-const EXAMPLE = new Problem("entry_not_found", "This agent has no entry under this key.");
+const EXAMPLE = new Problem("rate_limited", "This key sends more requests than it may. Wait, then send fewer.");
 
 export const ProblemSchema = component(
   "Problem",

@@ -4,7 +4,6 @@ import type { JsonObject } from "../../../json.ts";
 import { isStream, leavesNoTrace } from "../../../operations.ts";
 import type { ProblemCode } from "../../../problem.ts";
 import type { Action } from "../../account/action.ts";
-import { exampleOf } from "../../example.ts";
 import type { Route } from "../../route.ts";
 import { type Components, pascalCase } from "./components.ts";
 import type { HeaderName } from "./headers.ts";
@@ -42,8 +41,8 @@ export function responsesOf(route: Route, name: string, components: Components):
   if (route.retryable) sent.push("Idempotent-Replayed");
   if (response.compressed) sent.push("Content-Encoding", "Vary");
   sent.push(...(response.sends ?? []));
-  const { mediaType = "application/json", otherTypes = [], example } = response;
-  const content = { [mediaType]: answer(response.schema, name, components, example) };
+  const { mediaType = "application/json", otherTypes = [] } = response;
+  const content = { [mediaType]: answer(response.schema, name, components) };
   for (const type of otherTypes) content[type] = { schema: { type: "string" } };
   const good = { description: response.description, ...components.headers(sent), content };
   const notModified = () => ({ description: "The entity tag still matches.", ...components.headers(sent) });
@@ -96,9 +95,7 @@ export function probeResponses(schema: TSchema, name: string, components: Compon
   };
 }
 
-function answer(schema: TSchema, name: string, components: Components, example?: unknown): JsonObject {
-  return {
-    schema: components.namedSchema(`${pascalCase(name)}Result`, schema),
-    example: (example as JsonObject | undefined) ?? exampleOf(schema, name),
-  };
-}
+/** Describes the content of an answer. Its example follows from its schema. */
+const answer = (schema: TSchema, name: string, components: Components): JsonObject => ({
+  schema: components.namedSchema(`${pascalCase(name)}Result`, schema),
+});

@@ -1,0 +1,74 @@
+/** How the API's documents write a schema: as short as JSON Schema allows, and each fact once. */
+import type { TSchema } from "@sinclair/typebox";
+import type { JsonObject } from "../../../json.ts";
+import { componentOf } from "../../shapes.ts";
+
+/** Returns a schema in its shortest form. What it consists of stays as it is. */
+export const shortened = (schema: object): object => exemplified(describedOnce(orNull(withWords(schema))));
+
+/**
+ * Returns a schema with an example only where its other members make none that says anything: that of a text, of an object
+ * with any members, and of an object as a whole. Those of answers are made of their members, here and by every reader.
+ */
+function exemplified(schema: object): object {
+  const { examples, ...rest } = schema as JsonObject;
+  const { type, enum: words, const: word, default: usual } = rest;
+  if (!Array.isArray(examples)) return schema;
+  const isText = type === "string" && (words ?? word ?? usual) === undefined;
+  return isText || type === "object" ? schema : rest;
+}
+
+/** Returns a union of words as an `enum`, which generators understand better; any other schema as it is. */
+function withWords(schema: object): object {
+  const { anyOf, ...rest } = schema as { anyOf?: { const?: unknown }[] };
+  if (anyOf === undefined || !anyOf.every((each) => typeof each.const === "string")) return schema;
+  return { type: "string", enum: [...new Set(anyOf.map((each) => each.const))], ...rest };
+}
+
+/** Returns a plain type or null as JSON Schema writes it shortest. */
+function orNull(schema: object): object {
+  const { anyOf, ...outer } = schema as { anyOf?: TSchema[] };
+  const [one, other] = anyOf ?? [];
+  if (anyOf?.length !== 2 || one === undefined || other?.type !== "null") return schema;
+  if (componentOf(one) !== undefined || !PLAIN_TYPES.includes(one.type) || one.enum !== undefined) return schema;
+  return { ...one, type: [one.type, "null"], ...outer };
+}
+
+const PLAIN_TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"];
+
+/**
+ * Returns a schema whose description does not repeat its other members, as the sentence of a problem must: the words that
+ * it allows, its range, its length, or its members.
+ */
+export function describedOnce<S extends object>(schema: S): S {
+  const {
+    type,
+    enum: words,
+    minimum,
+    maximum,
+    minItems,
+    maxItems,
+    minLength,
+    maxLength,
+    description,
+  } = schema as JsonObject;
+  if (typeof description !== "string") return schema;
+  const told = [
+    Array.isArray(words) && `: ${words.join(", ")}.`,
+    type === "boolean" && ": true or false.",
+    `: an integer from ${minimum} to ${maximum}.`,
+    `: at most ${maxItems}.`,
+    `: ${minItems} to ${maxItems} strings.`,
+    `: ${minLength} to ${maxLength} characters.`,
+    type === "object" && / *: an object of [a-z_, ]+\.$/.exec(description)?.[0],
+  ].find((end) => typeof end === "string" && description.endsWith(end));
+  return told ? { ...schema, description: `${description.slice(0, -told.length)}.` } : schema;
+}
+
+/** Removes a member from a schema and from all that it consists of: with any value, or with this one. */
+export function without(schema: unknown, member: string, value?: unknown): void {
+  if (typeof schema !== "object" || schema === null) return;
+  const members = schema as Record<string, unknown>;
+  if (value === undefined || members[member] === value) delete members[member];
+  for (const each of Object.values(members)) without(each, member, value);
+}
