@@ -78,8 +78,6 @@ export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: Ent
   return { id, key, value, metadata, createdAt, updatedAt };
 }
 
-/** The id of the event that wrote the content of a row of `entries`, as SQL. */
-export const VERSION = "(SELECT v.id FROM events v WHERE v.seq = entries.written_seq)";
 type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number];
 
 /** A present entry. */

@@ -3,7 +3,7 @@ import { showTime } from "../ids.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
-import { after, type MaybePromise, type Reader } from "../store/transaction.ts";
+import { after, type MaybePromise, type Reader, type Row } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
@@ -130,8 +130,8 @@ const NONE = -1;
 
 /**
  * The ids of events that were asked for lately, by their positions. SQLite would fetch the event and parse its body for
- * each, which is a tenth of what a read of an entry costs. Only an open workspace's writer has them, and it forgets them
- * whenever the file may differ from its memory.
+ * each, which is a tenth of what a read of an entry costs. A workspace's writer forgets them whenever the file may differ
+ * from its memory. A reader sees only what is committed, so what it knows of a file stays true while the file is open.
  */
 export class Versions {
   /** The position of the event whose id is at the same index of `#ids`. Empty until the first question. */
@@ -142,14 +142,32 @@ export class Versions {
 
   /** Returns the id of the event at a position. @throws when there is no such event, or it was pruned */
   of(seq: number): MaybePromise<string> {
-    const at = seq % REMEMBERED;
-    if (this.#seqs[at] === seq) return this.#ids[at] as string;
+    const known = this.#known(seq);
+    if (known !== undefined) return known;
     const found = this.reader.value<string | null>("SELECT id FROM events WHERE seq = ?", [seq]);
-    return after(found, (id) => this.#remember(seq, id));
+    return after(found, (id) => this.#remember(seq, stated(id)));
   }
 
-  #remember(seq: number, id: string | null | undefined): string {
-    const version = stated(id);
+  /** Returns the ids of the events at some positions. One that was pruned since its position was read has none. */
+  #ofAll(seqs: readonly number[]): MaybePromise<(string | undefined)[]> {
+    const unknown = seqs.filter((seq) => this.#known(seq) === undefined);
+    if (unknown.length === 0) return seqs.map((seq) => this.#known(seq));
+    const sql = "SELECT seq, id FROM events WHERE seq IN (SELECT value FROM json_each(?))";
+    return after(this.reader.all<[seq: number, id: string]>(sql, [JSON.stringify(unknown)]), (rows) => {
+      const found = new Map(rows);
+      // Those that were known are taken before others get their places.
+      const ids = seqs.map((seq) => found.get(seq) ?? this.#known(seq));
+      for (const [seq, id] of rows) this.#remember(seq, id);
+      return ids;
+    });
+  }
+
+  #known(seq: number): string | undefined {
+    const at = seq % REMEMBERED;
+    return this.#seqs[at] === seq ? this.#ids[at] : undefined;
+  }
+
+  #remember(seq: number, version: string): string {
     if (this.#seqs.length === 0) {
       this.#seqs = new Array<number>(REMEMBERED).fill(NONE);
       this.#ids = new Array<string>(REMEMBERED).fill("");
@@ -159,6 +177,19 @@ export class Versions {
     return version;
   }
 
+  /**
+   * Reads rows whose last column is `written_seq`, and returns each with the id of that event. On a reader thread, an entry
+   * may be written again and its event pruned between the two statements: then the rows are read once more.
+   * @throws when there is no such event
+   */
+  async withVersions<R extends Row>(read: () => MaybePromise<R[]>): Promise<(readonly [row: R, version: string])[]> {
+    for (let isAgain = false; ; isAgain = true) {
+      const rows = await read();
+      const ids = await this.#ofAll(rows.map((row) => row.at(-1) as number));
+      if (isAgain || !ids.includes(undefined)) return rows.map((row, at) => [row, stated(ids[at])]);
+    }
+  }
+
   forget(): void {
     this.#seqs = [];
     this.#ids = [];
@@ -166,7 +197,7 @@ export class Versions {
 }
 
 /** Returns the version that an entry's event has. */
-export function stated(version: string | null | undefined): string {
+function stated(version: string | null | undefined): string {
   if (version == null) throw new Error("an entry names an event that is not there");
   return version;
 }

@@ -161,7 +161,7 @@ export class OpenWorkspaces<T extends Closable> {
   }
 
   /** What is open and not set aside. */
-  *resources(): Iterable<T> {
+  *resources(): Generator<T, void> {
     for (const { resource } of this.#held.values()) yield resource;
   }
 

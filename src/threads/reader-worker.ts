@@ -15,6 +15,7 @@ import { isInquiry, isInspection } from "../operations.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
 import { QueryEmbedder } from "../search/vectors/query-embedder.ts";
+import { Versions } from "../state/events.ts";
 import { SearchIndexes } from "../state/search-indexes.ts";
 import { limitUnreleased, releaseClosed } from "../store/closing.ts";
 import { type Connection, checked, openConnection } from "../store/connection.ts";
@@ -31,7 +32,7 @@ import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
-import { OpenWorkspaces } from "./open-workspaces.ts";
+import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
 import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
 const IDLE_MS = 60_000;
@@ -64,9 +65,20 @@ function openReader(workspaceId: string): Connection {
   });
 }
 
+/** A connection with what is known of its file. */
+interface OpenReader extends Closable {
+  reader: Connection;
+  versions: Versions;
+}
+
+function openWithVersions(workspaceId: string): OpenReader {
+  const reader = openReader(workspaceId);
+  return { reader, versions: new Versions(reader), close: () => reader.close() };
+}
+
 /** For queries; each stream has its own connection. */
-const connections = new OpenWorkspaces<Connection>(
-  openReader,
+const workspaces = new OpenWorkspaces<OpenReader>(
+  openWithVersions,
   { maxOpen: options.open.readers, idleMs: IDLE_MS },
   pathOf,
   askForDescriptors,
@@ -111,7 +123,7 @@ async function handle(message: ToReader): Promise<void> {
       await opening.get(message.id);
       return closeStream(message.id);
     case "forget":
-      connections.drop(message.workspaceId);
+      workspaces.drop(message.workspaceId);
       releaseClosed();
       return;
     case "close":
@@ -127,7 +139,7 @@ async function runQuery(query: Query): Promise<void> {
     const earlier = retry === undefined ? null : await answeredBefore(workspaceId, retry);
     if (earlier !== null) return post({ kind: "answered", id, reply: earlier });
     if (isInspection(name)) {
-      const answer = await connections.use(workspaceId, clock(), (reader) => inspect(reader, name, input));
+      const answer = await workspaces.use(workspaceId, clock(), ({ reader }) => inspect(reader, name, input));
       return post({ kind: "answered", id, reply: unrecorded(answer) });
     }
     const found = await inquire(query);
@@ -137,14 +149,14 @@ async function runQuery(query: Query): Promise<void> {
     if (error instanceof Problem) return post({ kind: "answered", id, reply: refusal(error) });
     post({ kind: "answered", id, reply: problem(...explain(error)) });
     // The file may be another one when it is next asked for: put back from a backup, for instance.
-    connections.drop(workspaceId);
+    workspaces.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
   }
 }
 
 /** The stored answer to a request, which spares looking again. A file that was not opened for writing yet has none. */
 const answeredBefore = (workspaceId: string, retry: Retry): Promise<Reply | null> =>
-  connections.use(workspaceId, clock(), async (reader) =>
+  workspaces.use(workspaceId, clock(), async ({ reader }) =>
     (await hasTable(reader, "answers")) ? earlierReply(reader, retry, clock()) : null,
   );
 
@@ -158,15 +170,18 @@ function explain(error: unknown): [ProblemCode, string] {
 async function inquire({ workspaceId, name, input, principal }: Query): Promise<JsonValue> {
   const nowMs = clock();
   if (!isInquiry(name))
-    return connections.use(workspaceId, nowMs, (reader) => preparationOf(name)(reader, input, nowMs));
+    return workspaces.use(workspaceId, nowMs, ({ reader, versions }) =>
+      preparationOf(name)(reader, input, { nowMs, versions }),
+    );
   const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);
-  if (!inquiry.long) return connections.use(workspaceId, nowMs, (reader) => inquiry.query(reader, context, input));
+  const query = ({ reader, versions }: OpenReader) => inquiry.query(reader, { ...context, versions }, input);
+  if (!inquiry.long) return workspaces.use(workspaceId, nowMs, query);
   using _ = await placeForVerification();
   await untilDescriptors(askForDescriptors);
-  const own = openReader(workspaceId);
+  const own = openWithVersions(workspaceId);
   try {
-    return await inquiry.query(own, context, input);
+    return await query(own);
   } finally {
     own.close();
   }
@@ -256,17 +271,17 @@ function closeStream(id: number): void {
   stream.connection.close();
 }
 
-const upkeep = setInterval(() => void connections.closeIdle(clock()), UPKEEP_INTERVAL_MS);
+const upkeep = setInterval(() => void workspaces.closeIdle(clock()), UPKEEP_INTERVAL_MS);
 
 function shutDown(): void {
   clearInterval(upkeep);
   for (const id of [...streams.keys()]) closeStream(id);
-  connections.closeAll();
+  workspaces.closeAll();
   post({ kind: "closed" });
   parentPort?.close();
 }
 
 limitUnreleased(options.open.unreleased);
 runBehind(options.behind);
-collectWhenIdle(() => connections.resources());
+collectWhenIdle(() => workspaces.resources().map(({ reader }) => reader));
 post({ kind: "ready" });

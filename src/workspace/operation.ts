@@ -93,7 +93,7 @@ export interface PreparedOperation<N extends OperationName, Prepared> {
   /** `found` is what `ahead` returned, when it was called. */
   prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
   /** Does the costly part for some inputs, on another thread than the workspace's. */
-  ahead?(reader: Reader, input: OperationInputs[N], nowMs: number): Promise<JsonValue>;
+  ahead?(reader: Reader, input: OperationInputs[N], now: Pick<QueryContext, "nowMs" | "versions">): Promise<JsonValue>;
   run: Operation<N, Prepared>;
 }
 
@@ -113,6 +113,8 @@ export interface QueryContext {
   readonly nowMs: number;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
+  /** The ids of events that this connection was asked for. */
+  readonly versions: Versions;
   /** Opens the control database for reading; null in a program without one. */
   readonly openControl: (() => Connection) | null;
   /** Makes vectors of queries by the model outside; null without one. */

@@ -19,6 +19,7 @@ import { systemClock } from "../../src/ids.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { wholeText } from "../../src/long-text.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
+import { Versions } from "../../src/state/events.ts";
 import { newestSeal, replaceNote } from "../../src/state/seals.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import type { Connection } from "../../src/store/connection.ts";
@@ -114,7 +115,7 @@ class Life {
     const workspaceId = this.writer.workspaceId;
     const indexes = new SearchIndexes(SEARCH_BYTES);
     const context = { workspaceId, principal: this.principal, nowMs: systemClock(), indexes };
-    const parts = { ...context, openControl: null, queryEmbedder: null };
+    const parts = { ...context, versions: new Versions(this.connection), openControl: null, queryEmbedder: null };
     return await inquiryOf(name).query(this.connection, parts, input as never);
   }
 

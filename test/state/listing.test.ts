@@ -6,6 +6,7 @@ import { parseFilter } from "../../src/http/filter.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { decodeCursor, listFilters } from "../../src/lists.ts";
 import type { OperationInputs } from "../../src/operations.ts";
+import { Versions } from "../../src/state/events.ts";
 import { entryFilter } from "../../src/state/listing/filter.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { inquiryOf, jobOf } from "../../src/threads/registry.ts";
@@ -131,7 +132,8 @@ async function pageOf<N extends "data.list" | "data.query">(
   const { workspaceId } = writer;
   const nowMs = Date.UTC(2026, 0, 2);
   const indexes = new SearchIndexes(0);
-  const context = { workspaceId, principal, nowMs, indexes, openControl: null, queryEmbedder: null };
+  const versions = new Versions(connection);
+  const context = { workspaceId, principal, nowMs, indexes, versions, openControl: null, queryEmbedder: null };
   const found = await inquiryOf(name).query(connection, context, input);
   const [reply] = await writer.perform([jobOf({ name, input, principal }, found)]);
   return bodyOf(reply as Reply);

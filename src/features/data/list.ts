@@ -13,8 +13,8 @@ import { type FoundPage, readPage } from "./page.ts";
 /** Runs on the workspace's thread, but what looks at more entries than it shows is read on a reader thread before. */
 export const listData: PreparedOperation<"data.list", FoundPage> = {
   prepare: (_agents, input, found) => (looksAhead(input) ? (found as FoundPage | undefined) : undefined),
-  ahead: async (reader, input, nowMs) =>
-    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
+  ahead: async (reader, input, now) =>
+    readPage(reader, await readAgent(reader, input.agentId), input, { ...now, pause: nextTurn }),
   async run(reader, context, input, ahead) {
     const agent = await context.agents.find(input.agentId);
     const { items, next, more } = ahead ?? (await readPage(reader, agent, input, context));
@@ -25,8 +25,8 @@ export const listData: PreparedOperation<"data.list", FoundPage> = {
 };
 
 export const queryData = inquiry("data.query", {
-  query: async (reader, { nowMs }, input): Promise<FoundPage> =>
-    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, pause: nextTurn }),
+  query: async (reader, { nowMs, versions }, input): Promise<FoundPage> =>
+    readPage(reader, await readAgent(reader, input.agentId), input, { nowMs, versions, pause: nextTurn }),
   async record(_reader, context, input, { items, shown, next, more }) {
     const agent = await context.agents.find(input.agentId);
     const policies = context.agents.policiesOf(agent);

@@ -8,9 +8,8 @@ import { invalid } from "../../problem.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { countGroups, countListed } from "../../state/listing/groups.ts";
 import type { Position } from "../../state/listing/order.ts";
-import type { ListMoment } from "../../state/listing/parts.ts";
 import type { Wanted } from "../../state/listing/places.ts";
-import { type ListedEntry, listed } from "../../state/listing/rows.ts";
+import { type ListedEntry, listed, type ShownMoment } from "../../state/listing/rows.ts";
 import type { Reader } from "../../store/transaction.ts";
 
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
@@ -47,7 +46,7 @@ export async function readPage(
   reader: Reader,
   agent: AgentState | null,
   input: ListInput,
-  moment: ListMoment,
+  moment: ShownMoment,
 ): Promise<FoundPage> {
   const { count, delimiter, prefix } = input;
   const more: JsonObject = {};
@@ -59,7 +58,7 @@ export async function readPage(
   return agent === null ? { ...NO_ENTRIES, more } : { ...(await readItems(reader, agent, input, moment)), more };
 }
 
-async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ListMoment) {
+async function readItems(reader: Reader, agent: AgentState, input: ListInput, moment: ShownMoment) {
   const { below } = input;
   const { limit, after } = input.page;
   const wanted = { ...input, ...input.page, after: positionOf(after, input.sort) };
@@ -94,7 +93,7 @@ async function readBelow(
   agent: AgentState,
   prefix: string,
   { includeValues }: ListInput,
-  moment: ListMoment,
+  moment: ShownMoment,
 ): Promise<string[]> {
   const items: string[] = [];
   let characters = 0;

@@ -10,8 +10,8 @@ import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
 import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
-import { VERSION, WITH_IDS_OF_AGENT } from "../../state/entries.ts";
-import { stated } from "../../state/events.ts";
+import { WITH_IDS_OF_AGENT } from "../../state/entries.ts";
+import type { Versions } from "../../state/events.ts";
 import { countExpired, FRESH, freshBounds } from "../../state/expiry.ts";
 import { type EntryFilter, entryFilter } from "../../state/listing/filter.ts";
 import { searchAgent } from "../../state/search.ts";
@@ -23,7 +23,8 @@ const NO_MODEL_YET =
   "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
 
 type SearchInput = OperationInputs["data.search"];
-const COLUMNS = `id, key, value, metadata, created_at, updated_at, expires_at, ${VERSION}`;
+const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, written_seq FROM entries
+  WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`;
 type HitRow = [
   id: number,
   key: string,
@@ -32,7 +33,7 @@ type HitRow = [
   createdAt: number,
   updatedAt: number,
   expiresAt: number | null,
-  version: string | null,
+  writtenSeq: number,
 ];
 
 /** Returns the results, each as JSON text, and the model whose vectors ranked them. */
@@ -52,7 +53,11 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
     queryVector,
   }).catch(explainMissingModel);
   return {
-    rows: await showHits(reader, agent, hits, { freshness, limit: input.limit, filter: entryFilter(filter ?? []) }),
+    rows: await showHits(reader, context.versions, agent, hits, {
+      freshness,
+      limit: input.limit,
+      filter: entryFilter(filter ?? []),
+    }),
     wantsFullText,
     model: queryVector?.model ?? BUILT_IN_MODEL,
   };
@@ -65,32 +70,30 @@ function explainMissingModel(error: unknown): never {
 
 async function showHits(
   reader: Reader,
+  versions: Versions,
   agent: AgentState,
   hits: readonly SearchHit[],
   bounds: { freshness: Freshness; limit: number; filter: EntryFilter },
 ): Promise<string[]> {
-  const rows = await reader.all<HitRow>(
-    `SELECT ${COLUMNS} FROM entries
-     WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL AND ${FRESH}`,
-    [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, ...freshBounds(bounds.freshness)],
-  );
-  const byId = new Map(rows.map((row) => [row[0], row]));
+  const named = [JSON.stringify(hits.map(({ id }) => id)), agent.firstSeq, ...freshBounds(bounds.freshness)];
+  const rows = await versions.withVersions(() => reader.all<HitRow>(SHOWN, named));
+  const byId = new Map(rows.map((shown) => [shown[0][0], shown]));
   const shown: string[] = [];
   for (const { id, similarity } of hits) {
-    const row = byId.get(id);
-    if (row === undefined || shown.length === bounds.limit) continue;
+    const [row, version] = byId.get(id) ?? [];
+    if (row === undefined || version === undefined || shown.length === bounds.limit) continue;
     // The index may have been behind the entry.
-    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, similarity));
+    if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, version, similarity));
   }
   return shown;
 }
 
-function showHit({ policies }: AgentState, row: HitRow, similarity: number): string {
-  const [, key, value, metadata, createdAt, updatedAt, expiresAt, version] = row;
+function showHit({ policies }: AgentState, row: HitRow, version: string, similarity: number): string {
+  const [, key, value, metadata, createdAt, updatedAt, expiresAt] = row;
   return (
     `{"key":${JSON.stringify(key)},"value":${value},"metadata":${metadata},` +
     `"similarity":${Number(similarity.toFixed(6))},"created_at":"${showTime(createdAt)}",` +
-    `"updated_at":"${showTime(updatedAt)}","audit_id":"${stated(version)}",` +
+    `"updated_at":"${showTime(updatedAt)}","audit_id":"${version}",` +
     `"expires_at":${JSON.stringify(showTimeOrNull(endOf(policies, { updatedAt, expiresAt })))}}`
   );
 }

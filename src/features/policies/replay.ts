@@ -4,7 +4,7 @@ import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { countBlockedBy } from "../../state/counts/activity.ts";
-import { contentOf, VERSION } from "../../state/entries.ts";
+import { contentOf } from "../../state/entries.ts";
 import { countExpired } from "../../state/expiry.ts";
 import { partsOf } from "../../state/listing/parts.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -96,16 +96,17 @@ class Replay {
   }
 
   #replayEntry(agentId: string, id: number): void {
-    const [key, value, metadata, version] = this.connection.get<[string, string, string, string | null]>(
-      `SELECT key, value, metadata, ${VERSION} FROM entries WHERE id = ?`,
+    const [key, value, metadata, writtenSeq] = this.connection.get<[string, string, string, number]>(
+      "SELECT key, value, metadata, written_seq FROM entries WHERE id = ?",
       [id],
-    ) as [string, string, string, string];
+    ) as [string, string, string, number];
     const decision = decideAlone(this.#policies, contentOf(key, value, metadata), this.plan.nowMs);
     this.progress.examined++;
     const outcome = outcomeOf(decision);
     this.#counts[outcome]++;
     if (outcome === "unchanged" || this.#samples.length === MOST_SAMPLES) return;
     const findings = findingsOf(decision);
+    const version = this.connection.value<string>("SELECT id FROM events WHERE seq = ?", [writtenSeq]) as string;
     this.#samples.push({ agent_id: agentId, key, audit_id: version, findings });
   }
 }

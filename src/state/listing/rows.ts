@@ -2,8 +2,8 @@
 import type { JsonObject } from "../../json.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
-import { VERSION, WITH_IDS_OF_AGENT } from "../entries.ts";
-import { stated } from "../events.ts";
+import { WITH_IDS_OF_AGENT } from "../entries.ts";
+import type { Versions } from "../events.ts";
 import { entryFilter } from "./filter.ts";
 import { rowsByKey } from "./keys.ts";
 import { orderBy, type Position } from "./order.ts";
@@ -42,7 +42,7 @@ const WITHOUT_VALUES_AT_ONCE = 128;
 const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
 
 const columns = (includeValues: boolean): string =>
-  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq, ${VERSION}`;
+  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq`;
 
 type EntryTuple = [
   key: string,
@@ -53,11 +53,15 @@ type EntryTuple = [
   updatedAt: number,
   expiresAt: number | null,
   writtenSeq: number,
-  version: string | null,
 ];
 
-function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
-  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq, version] = row;
+/** When and how the rows of a list are read. */
+export interface ShownMoment extends ListMoment {
+  versions: Versions;
+}
+
+function toListed(row: EntryTuple, includeValues: boolean, version: string): ListedEntry {
+  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq] = row;
   const isText = typeof value === "string";
   const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
   return {
@@ -69,7 +73,7 @@ function toListed(row: EntryTuple, includeValues: boolean): ListedEntry {
     updatedAt,
     expiresAt,
     writtenSeq,
-    version: stated(version),
+    version,
   };
 }
 
@@ -89,24 +93,25 @@ export async function* listed(
   reader: Reader,
   agent: AgentState,
   wanted: WantedPage,
-  moment: ListMoment,
+  moment: ShownMoment,
 ): AsyncGenerator<Listed[]> {
   const isPlain = wanted.sort === undefined && wanted.filter === undefined && wanted.delimiter === undefined;
   yield* isPlain ? listedByKey(reader, agent, wanted, moment) : listedElsewhere(reader, agent, wanted, moment);
 }
 
-async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, { nowMs, pause }: ListMoment) {
+async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
   const { prefix, order, limit, includeValues } = wanted;
   let after = wanted.after === null ? null : String(wanted.after[0]);
   let { offset } = wanted;
   for (let left = limit + 1; left > 0; ) {
-    await pause();
+    await moment.pause();
     const want = Math.min(atOnce(includeValues), left);
     const range = { prefix, order, after, offset, limit: want };
-    const rows = await rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, nowMs);
-    yield rows.map((row) => ({ entry: toListed(row, includeValues), position: [row[0]] as const }));
+    const read = () => rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
+    const rows = await moment.versions.withVersions(read);
+    yield rows.map(([row, version]) => ({ entry: toListed(row, includeValues, version), position: [row[0]] as const }));
     if (rows.length < want) return;
-    after = (rows.at(-1) as EntryTuple)[0];
+    after = rows.at(-1)?.[0][0] as string;
     left -= want;
     offset = 0;
   }
@@ -115,7 +120,7 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
 const atOnce = (includeValues: boolean): number => (includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE);
 
 /** Yields the entries of a page that is not simply the next stretch of keys. */
-async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ListMoment) {
+async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
   const { offset, limit, includeValues } = wanted;
   const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
   for (let at = offset; at < places.length; at += atOnce(includeValues)) {
@@ -130,14 +135,13 @@ async function readPlaces(
   agent: AgentState,
   places: readonly Place[],
   { includeValues, filter, ...wanted }: WantedPage,
-  { nowMs }: ListMoment,
+  { nowMs, versions }: ShownMoment,
 ): Promise<Listed[]> {
   const shown = await visible(reader, agent, nowMs);
-  const rows = await reader.all<EntryTuple>(
-    `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`,
-    [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound],
-  );
-  const byId = new Map(rows.map((row) => [row[1], toListed(row, includeValues)]));
+  const sql = `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`;
+  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound];
+  const rows = await versions.withVersions(() => reader.all<EntryTuple>(sql, named));
+  const byId = new Map(rows.map(([row, version]) => [row[1], toListed(row, includeValues, version)]));
   const { order } = orderBy(wanted);
   const matches = filter === undefined ? () => true : entryFilter(filter).matches;
   return places.map(({ id, position }) => {
