@@ -9,8 +9,8 @@ import { effectivePolicies, type Floor } from "../policy/floor.ts";
 import { NO_POLICIES, type PolicySettings } from "../policy/policies.ts";
 import type { RecentWrites } from "../policy/recent-writes.ts";
 import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts";
-import { loadConfigInForce, loadFloor } from "./configs.ts";
-import { findSuspension } from "./suspension.ts";
+import { loadFloor, policiesIn } from "./configs.ts";
+import { isSuspended } from "./suspension.ts";
 
 export interface AgentState {
   /** Position of the agent's first event: its name in the file. */
@@ -57,18 +57,32 @@ const WRITE_HEADS = `INSERT INTO agents (first_seq, agent_id, head_seq, head_has
   ON CONFLICT (first_seq) DO UPDATE SET head_seq = excluded.head_seq,
     head_hash = excluded.head_hash, live_entries = excluded.live_entries`;
 
-type StateRow = [firstSeq: number, headSeq: number, headHash: string, liveEntries: number];
+/** One statement, since every search and every list on a reader thread runs it. */
+const STATE = `SELECT a.first_seq, a.head_seq, a.head_hash, a.live_entries, c.version, c.config,
+    (SELECT max(as_of_seq) FROM checkpoints WHERE agent = a.first_seq),
+    (${isSuspended("a.agent_id")})
+  FROM agents a LEFT JOIN configs c
+    ON c.agent = a.first_seq AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
+  WHERE a.agent_id IS ?`;
+
+type StateRow = [
+  firstSeq: number,
+  headSeq: number,
+  headHash: string,
+  liveEntries: number,
+  configVersion: number | null,
+  config: string | null,
+  newestCheckpoint: number | null,
+  suspended: number | null,
+];
 
 /** The agent's state read from the file, for readers that keep no cache; null if it never began. */
 export async function readAgent(reader: Reader, agentId: string | null, floor?: Floor): Promise<AgentState | null> {
-  const row = await reader.get<StateRow>(
-    "SELECT first_seq, head_seq, head_hash, live_entries FROM agents WHERE agent_id IS ?",
-    [agentId],
-  );
+  const row = await reader.get<StateRow>(STATE, [agentId]);
   if (row === undefined) return null;
-  const [firstSeq, headSeq, headHash, liveEntries] = row;
+  const [firstSeq, headSeq, headHash, liveEntries, configVersion, config, newestCheckpoint, suspended] = row;
   const beginning = freshState(agentId, firstSeq, floor ?? (await loadFloor(reader)));
-  const { configVersion = null, own = NO_POLICIES } = (await loadConfigInForce(reader, firstSeq)) ?? {};
+  const own = config === null ? NO_POLICIES : policiesIn(config);
   return {
     ...beginning,
     headSeq,
@@ -77,8 +91,8 @@ export async function readAgent(reader: Reader, agentId: string | null, floor?: 
     configVersion,
     own,
     policies: effectivePolicies(beginning.floor, own),
-    newestCheckpoint: await readNewestCheckpoint(reader, firstSeq),
-    suspended: (await findSuspension(reader, agentId)) !== null,
+    newestCheckpoint: newestCheckpoint ?? -1,
+    suspended: suspended === 1,
     recentWrites: null,
   };
 }

@@ -37,10 +37,8 @@ interface InForce {
   own: PolicySettings;
 }
 
-const inForce = (configVersion: number, config: string): InForce => ({
-  configVersion,
-  own: policiesOf(JSON.parse(config) as JsonObject),
-});
+/** Returns the policies in a stored configuration. */
+export const policiesIn = (config: string): PolicySettings => policiesOf(JSON.parse(config) as JsonObject);
 
 type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
 
@@ -65,12 +63,6 @@ export async function listConfigs(reader: Reader, agent: number, { order, page }
   const sql = `${SELECT} WHERE c.agent = ? AND c.version ${behind} ? ORDER BY c.version ${end} LIMIT ? OFFSET ?`;
   const rows = await reader.all<ConfigRow>(sql, [agent, Number(after), limit + 1, offset]);
   return pageOf(rows.map(toConfigVersion), limit);
-}
-
-export async function loadConfigInForce(reader: Reader, agent: number): Promise<InForce | null> {
-  const sql = "SELECT version, config FROM configs WHERE agent = ? ORDER BY version DESC LIMIT 1";
-  const row = await reader.get<[number, string]>(sql, [agent]);
-  return row === undefined ? null : inForce(...row);
 }
 
 /** Returns the agents whose configuration in force sets a policy. */
@@ -109,7 +101,7 @@ export async function insertConfig(
 ): Promise<InForce> {
   const sql = "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)";
   await tx.run(sql, [agent, version, config, createdSeq, rolledBackFrom]);
-  const now = inForce(version, config);
+  const now = { configVersion: version, own: policiesIn(config) };
   if (now.own[RETENTION] !== null) await ensureAgeIndex(tx);
   return now;
 }

@@ -36,9 +36,13 @@ function changedBy(effect: RecordedEffect): EntryChange["changed"] {
   }
 }
 
-const CHANGES = `SELECT agent_seq, operation, result, details FROM events
-  WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ? AND result IN ('ok', 'allowed') AND operation IN (${CHANGING})
-  ORDER BY agent_seq LIMIT ?`;
+const IN_RANGE = "FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?";
+const CHANGED = `result IN ('ok', 'allowed') AND operation IN (${CHANGING})`;
+
+/** How many events there are, and how many of them changed entries. An index has the answer. */
+const COUNTS = `SELECT count(*), count(*) FILTER (WHERE ${CHANGED}) ${IN_RANGE}`;
+
+const CHANGES = `SELECT agent_seq, operation, result, details ${IN_RANGE} AND ${CHANGED} ORDER BY agent_seq LIMIT ?`;
 
 /**
  * The agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when events of the
@@ -49,11 +53,11 @@ export async function changesAfter(
   agentId: string | null,
   range: { after: number; through: number; limit: number },
 ): Promise<EntryChange[] | null> {
-  const count = "SELECT count(*) FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?";
-  const present = await reader.value<number>(count, [agentId, range.after, range.through]);
+  const asked = [agentId, range.after, range.through];
+  const [present, changed] = (await reader.get<[number, number]>(COUNTS, asked)) ?? [0, 0];
   if (present !== range.through - range.after) return null;
-  const asked = [agentId, range.after, range.through, range.limit];
-  const rows = await reader.all<[number, string, AuditResult, string | null]>(CHANGES, asked);
+  if (changed === 0) return [];
+  const rows = await reader.all<[number, string, AuditResult, string | null]>(CHANGES, [...asked, range.limit]);
   return rows.map(([agentSeq, operation, result, text]) => {
     const details = text === null ? null : (JSON.parse(text) as JsonObject);
     return { agentSeq, changed: changedBy(recordedEffect({ operation, result }, details)) };

@@ -15,6 +15,11 @@ type Row = [operation: string, timestamp: string, actor: string, details: string
 /** As SQL, which events suspended an agent or ended a suspension. One that a policy refused did neither. */
 export const SWITCHED = `operation IN (${sqlNames("suspend", "resume")}) AND result = 'ok'`;
 
+/** As SQL, a query for 1 if an agent is suspended. `agentId`: an expression for its id. */
+export const isSuspended = (agentId: string): string =>
+  `SELECT operation IN (${sqlNames("suspend")}) FROM events WHERE agent_id = ${agentId} AND ${SWITCHED}
+   ORDER BY agent_seq DESC LIMIT 1`;
+
 const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events WHERE agent_id = ? AND ${SWITCHED}
   ORDER BY agent_seq DESC LIMIT 1`;
 
