@@ -3,6 +3,7 @@
  * `perform` calls one, applies the effect that it returns and records it, so an operation cannot change anything that
  * is not audited.
  */
+import type { VersionCondition } from "../condition.ts";
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
@@ -172,9 +173,27 @@ export function refused(
   return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
 }
 
+/** What an answer says when a condition does not hold. */
+interface ConflictWords {
+  /** The thing does not exist. */
+  absent: string;
+  /** The thing exists, and the condition asks for none. */
+  present: string;
+  /** The thing has another version. */
+  other: string;
+}
+
 /** An operation whose condition does not hold. `current`: the version that there is, null for none. */
-export const conflict = (agent: AgentState | null, details: JsonObject, detail: string, current: string | null) =>
-  refused(agent, "conflict", details, { code: "version_conflict", detail, extra: { current_version: current } });
+export function conflict(
+  agent: AgentState | null,
+  details: JsonObject,
+  words: ConflictWords,
+  condition: VersionCondition,
+  current: string | null,
+): Outcome<ProblemAnswer> {
+  const detail = current === null ? words.absent : "exists" in condition ? words.present : words.other;
+  return refused(agent, "conflict", details, { code: "version_conflict", detail, extra: { current_version: current } });
+}
 
 /** An operation that a policy refused. Its event and its answer say what was found where, never the text. */
 export function refusedByPolicy(

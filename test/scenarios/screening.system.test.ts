@@ -142,4 +142,6 @@ test.each([
 ])("%s is refused, and named", async (_, screening, param) => {
   const { status, json } = await workspace.client.configure("refused", { policies: { screening } });
   expect([status, json.code, json.param], json.detail).toEqual([400, "invalid_request", param]);
+  // Who misspells a name is told which there are.
+  if (/\.detectors\.|\.mode$/.test(param)) expect(json.detail).toMatch(/email, phone|off, audit/);
 });

@@ -81,6 +81,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
   if (appended.length > 0) expect(documentsAuditId(methodOf(sent), sent.path, answered.status)).toBe(true);
   expect(answered.headers.get("x-request-id")).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
   if (answered.status >= 400) expectProblem(answered, scenario);
+  if (scenario.code === "version_conflict") expectFittingWords(answered, sent);
   const { body, details } = scenario;
   if (body !== undefined)
     expect(structuredClone(answered.json)).toMatchObject(typeof body === "function" ? body(scene) : body);
@@ -89,6 +90,14 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
     expect(structuredClone(appended.at(-1)?.details)).toEqual(exact as Record<string, unknown>);
   }
   await scenario.check?.(scene, answered);
+}
+
+/** A conflict says whether the thing is there, when that is what the condition is about. */
+function expectFittingWords({ json }: Answered, { query, body, headers }: Sent): void {
+  const { if_version: version } = { ...query, ...(body as object | undefined) } as Record<string, unknown>;
+  const isAgainstAny = version === null || version === "null" || headers?.["if-none-match"] === "*";
+  const words = isAgainstAny ? /asks for no / : /has another version|(is|are) not th/;
+  expect(json.detail).toMatch(json.current_version === null ? /there (is|are) none|has none/ : words);
 }
 
 /** A key that stands in the details of an event stands where an erasure looks for it. */

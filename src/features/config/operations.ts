@@ -29,8 +29,12 @@ import {
 
 const NO_CONFIG = "This agent has no configuration. Make one with PUT /v1/config/{agent_id}.";
 const NO_VERSION = "This agent has no such configuration version. GET /v1/config/{agent_id}/versions lists them.";
-const CHANGED_SINCE =
-  "The configuration in force is not the one that the condition asks for. Read it again, then decide what to do.";
+const CONFLICT = {
+  absent: "The condition asks for a configuration, and the agent has none.",
+  present: "The condition asks for no configuration, and the agent has one. Read it, then decide what to do.",
+  other:
+    "The configuration in force is not the one that the condition asks for. Read it again, then decide what to do.",
+};
 
 function showConfig(agentId: string, version: ConfigVersion): string {
   return (
@@ -117,7 +121,8 @@ function conflictOver(
   { agentId, condition }: OperationInputs["config.update" | "config.rollback"],
 ): Outcome | null {
   const current = showVersion(agent?.configVersion ?? null);
-  return holds(condition, current) ? null : conflict(agent, naming(agent, agentId, {}), CHANGED_SINCE, current);
+  if (condition === undefined || holds(condition, current)) return null;
+  return conflict(agent, naming(agent, agentId, {}), CONFLICT, condition, current);
 }
 
 function addVersion(context: Context, agent: AgentState, config: string, rolledBackFrom: number | null): Outcome {

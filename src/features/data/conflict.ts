@@ -6,8 +6,11 @@ import { entryVersion } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Context, conflict, naming, type Outcome, type ProblemAnswer } from "../../workspace/operation.ts";
 
-const CHANGED_SINCE =
-  "The entry has another version than the condition asks for. Read it again, then decide what to do.";
+const WORDS = {
+  absent: "The condition asks for an entry, and there is none under this key, or it has expired.",
+  present: "The condition asks for no entry, and there is one under this key. Read it, then decide what to do.",
+  other: "The entry has another version than the condition asks for. Read it again, then decide what to do.",
+};
 
 /**
  * Returns the outcome of an operation on an entry whose condition does not hold; null when it holds. `agent` is null
@@ -25,5 +28,5 @@ export async function conflictOver(
   if (holds(condition, current)) return null;
   // A key that is not stored was never screened: it may be what a policy keeps out of the log.
   const about = current === null ? recorded("key", key, context.agents.policiesOf(agent)) : { key };
-  return conflict(agent, naming(agent, agentId, named ? about : {}), CHANGED_SINCE, current);
+  return conflict(agent, naming(agent, agentId, named ? about : {}), WORDS, condition, current);
 }

@@ -9,8 +9,11 @@ import { type ConfigVersion, configFacts, listConfigs, readConfigVersion } from 
 import { answered, type Context, conflict, notFound, type Operation } from "../../workspace/operation.ts";
 
 const NO_VERSION = "The workspace's policies have no such version. GET /v1/policies/versions lists them.";
-const CHANGED_SINCE =
-  "The policies in force are not those that the condition asks for. Read them again, then decide what to do.";
+const CONFLICT = {
+  absent: "The condition asks for policies of the workspace, and there are none yet.",
+  present: "The condition asks for no policies, and the workspace has some. Read them, then decide what to do.",
+  other: "The policies in force are not those that the condition asks for. Read them again, then decide what to do.",
+};
 
 const BEFORE_THE_FIRST = JSON.stringify({ version: null, ...floorMembers({}), created_at: null, created_by: null });
 
@@ -66,7 +69,9 @@ export const listFloorVersions: Operation<"policies.list_versions"> = async (rea
 export const updateFloor: Operation<"policies.update"> = async (_reader, context, { floor, condition }) => {
   const workspace = await workspaceOf(context);
   const current = showFloorVersion(workspace.configVersion);
-  if (!holds(condition, current)) return conflict(null, {}, CHANGED_SINCE, current);
+  if (condition !== undefined && !holds(condition, current)) {
+    return conflict(null, {}, CONFLICT, condition, current);
+  }
   const content = { version: (workspace.configVersion ?? 0) + 1, config: canonicalJson(floor), rolledBackFrom: null };
   const facts = configFacts(content, "p");
   const made = { ...content, createdAt: context.timestamp, createdBy: context.principal.actor };

@@ -115,9 +115,14 @@ export function inQuery<S extends TSchema>(schema: S): S {
   return type === "array" ? { ...schema, description: description?.replace(/\.$/, ", separated by commas.") } : schema;
 }
 
-/** Returns what a field accepts: its description, which the documentation also shows, and the words of a list. */
-export function expectation({ description, items }: TSchema): string {
-  const words = ((items as TSchema | undefined)?.anyOf ?? []).flatMap((each: TSchema) => each.const ?? []);
+/** Returns what a field accepts: its description, which the documentation also shows, and the words or names in it. */
+export function expectation({ description, items, patternProperties }: TSchema): string {
+  const named = Object.keys(patternProperties ?? {}).flatMap(
+    (each) => /^\^\((.*)\)\$$/.exec(each)?.[1]?.split("|") ?? [],
+  );
+  const words = ((items as TSchema | undefined)?.anyOf ?? [])
+    .flatMap((each: TSchema) => each.const ?? [])
+    .concat(named);
   const known = words.length === 0 ? "" : ` Known here: ${words.join(", ")}.`;
   return `${description ?? "See the API documentation for its form."}${known}`;
 }
