@@ -2,9 +2,10 @@
  * A libSQL server without governd: the rows of governed writes, packed as a node packs them, in guarded batches that
  * follow each other. Nothing is checked, hashed, screened or answered: this is what the server can take.
  */
-import { HranaServer } from "../../src/engine/hrana.ts";
-import { CREATE_COMMITS, Namespace } from "../../src/engine/namespace.ts";
-import { GUARD } from "../../src/engine/server-engine.ts";
+
+import { CREATE_COMMITS } from "../../src/engine/commits.ts";
+import type { Namespace } from "../../src/engine/namespace.ts";
+import { GUARD, ServerEngine } from "../../src/engine/server-engine.ts";
 import { type ReplicatedTable, readTables, statementsOf } from "../../src/engine/tables.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import type { LibsqlServer } from "../../test/support/libsql-server.ts";
@@ -96,12 +97,13 @@ export async function writePacked(
   rows: Rows,
   { workspaces, size, seconds }: { workspaces: number; size: number; seconds: number },
 ): Promise<Packed> {
-  const hrana = new HranaServer(server.url, server.token);
+  const { url, token: authToken } = server;
+  const engine = new ServerEngine({ url, authToken, adminUrl: null, adminToken: null, replicaUrls: [] }, console.error);
   const targets: Target[] = [];
   for (let at = 0; at < workspaces; at++) {
     const name = `packed-${crypto.randomUUID()}`;
     await server.createNamespace(name, { durability_mode: "strong", max_row_size: 512 * 1024 * 1024 });
-    const target = new Target(new Namespace(name, { server: hrana, onWarning: console.error }), rows);
+    const target = new Target(engine.namespace(name), rows);
     await target.create();
     targets.push(target);
   }

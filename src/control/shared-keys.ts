@@ -8,7 +8,8 @@ import { existsSync, readFileSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { replaceFile } from "../datadir/private-files.ts";
 import type { SealKey } from "../datadir/seal-key.ts";
-import { type Namespace, query } from "../engine/namespace.ts";
+import { query } from "../engine/hrana.ts";
+import type { Namespace } from "../engine/namespace.ts";
 import { Failure, orNull } from "../failure.ts";
 import { KeyUnusable, SecretKey } from "./secret-key.ts";
 

@@ -32,8 +32,8 @@ export function wordsOf(
 /** Returns the settings of the libSQL server as variables of the environment: everybody can read the words of a process. */
 function serverOf(settings: OwnSettings): Record<string, string> {
   if (settings.engine !== "libsql-server") return {};
-  const values = SERVER_SETTINGS.map((name) => [variableOf(name), settings[name]] as const);
-  return Object.fromEntries(values.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  const values = SERVER_SETTINGS.map((name) => [variableOf(name), String(settings[name] ?? "")]);
+  return Object.fromEntries(values.filter(([, value]) => value !== ""));
 }
 
 /**

@@ -8,17 +8,12 @@ import type { Connection } from "../store/connection.ts";
 import { transact } from "../store/transaction.ts";
 import { NotCommitted } from "../workspace/storage-failure.ts";
 import { ChangeCapture, type Taken } from "./capture.ts";
+import { COMMITS_TABLE, type CommitState, EVERYTHING } from "./commits.ts";
 import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace } from "./copy-errors.ts";
 import type { Statement } from "./hrana.ts";
-import {
-  COMMITS_TABLE,
-  type CommitState,
-  EVERYTHING,
-  type Namespace,
-  type Outcome,
-  query,
-  ServerUnavailable,
-} from "./namespace.ts";
+import { query } from "./hrana.ts";
+import { type Namespace, type Outcome, ServerUnavailable } from "./namespace.ts";
+import type { Reads } from "./replicas.ts";
 import { pages, rowsWith } from "./rows.ts";
 import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
@@ -28,6 +23,8 @@ const NUMBERS = 2 ** 31 - 1;
 /** Keys whose rows are asked for at once, and commits. */
 const KEYS_AT_ONCE = 1_000;
 const COMMITS_AT_ONCE = 500;
+/** A copy that is so many commits behind is brought up to date from a replica, if there is one. */
+const FAR = 100;
 /** How often a change is run at most when other nodes change the same database at the same time. */
 const MOST_RACES = 20;
 /** The value of `PRAGMA synchronous` with which a commit waits for the disk. */
@@ -228,16 +225,27 @@ export class WorkingCopy {
 
   /** Makes the copy again from all rows. Returns the number of its newest commit. */
   async #pullAll(state: CommitState): Promise<number> {
-    await this.#fill();
+    await this.#inBulk(state, (reads) => this.#fill(reads));
     // What was committed meanwhile is partly in it.
     return this.#follow(state.number, await this.#state());
   }
 
-  async #fill(): Promise<void> {
+  /** Runs `work`, which reads many rows as they are at a commit or later: from a replica, if one has them. */
+  async #inBulk(state: CommitState, work: (reads: Reads) => Promise<void>): Promise<void> {
+    const reads = await this.namespace.bulk(state);
+    await work(reads);
+    if (await reads.areOfServer()) return;
+    this.namespace.warn(
+      `a replica has commits of ${this.namespace.name} that the libSQL server lacks: make a new replica, or restore what the server lost`,
+    );
+    await this.#fill(this.namespace);
+  }
+
+  async #fill(reads: Reads): Promise<void> {
     const tables = await this.#matchTables();
     for (const table of tables.values()) this.connection.run(`DELETE FROM ${table.name}`);
     for (const table of tables.values()) {
-      for await (const rows of pages(this.namespace, table)) this.#apply(table, { rows, gone: [] });
+      for await (const rows of pages(reads, table)) this.#apply(table, { rows, gone: [] });
     }
   }
 
@@ -245,27 +253,29 @@ export class WorkingCopy {
   async #follow(number: number, state: CommitState): Promise<number> {
     let [from, to] = [number, state];
     while (from < to.number) {
-      await this.#applyCommits(from, to);
+      const [after, state] = [from, to];
+      if (to.number - from < FAR) await this.#applyCommits(after, state, this.namespace);
+      else await this.#inBulk(state, (reads) => this.#applyCommits(after, state, reads));
       from = to.number;
       to = await this.#state();
     }
     return from;
   }
 
-  async #applyCommits(from: number, to: CommitState): Promise<void> {
+  async #applyCommits(from: number, to: CommitState, reads: Reads): Promise<void> {
     const changed = await this.#changedKeys(from, to.number);
-    if (changed === null) return await this.#fill();
+    if (changed === null) return await this.#fill(reads);
     const tables = await this.#matchTables();
     const { log: logName } = this.options;
     for (const [name, keys] of changed) {
       const table = tables.get(name);
       if (table === undefined) throw new Error(`the server has changes of an unknown table ${name}`);
-      await this.#applyKeys(table, [...keys]);
+      await this.#applyKeys(table, [...keys], reads);
     }
     const log = logName === null ? undefined : tables.get(logName);
     if (log === undefined) return;
     const end = this.connection.value<number>(`SELECT max(${log.keyColumns}) FROM ${log.name}`) ?? -1;
-    for await (const rows of pages(this.namespace, log, end)) this.#apply(log, { rows, gone: [] });
+    for await (const rows of pages(reads, log, end)) this.#apply(log, { rows, gone: [] });
   }
 
   /** Returns the keys of the rows that commits changed, by table; null when everything may have changed. */
@@ -288,10 +298,10 @@ export class WorkingCopy {
     return changed;
   }
 
-  async #applyKeys(table: ReplicatedTable, keys: Key[]): Promise<void> {
+  async #applyKeys(table: ReplicatedTable, keys: Key[], reads: Reads): Promise<void> {
     for (let from = 0; from < keys.length; from += KEYS_AT_ONCE) {
       const some = keys.slice(from, from + KEYS_AT_ONCE);
-      const found = await rowsWith(this.namespace, table, some);
+      const found = await rowsWith(reads, table, some);
       this.#apply(table, { rows: [...found.values()], gone: some.filter((key) => !found.has(key)) });
     }
   }

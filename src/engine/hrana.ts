@@ -6,7 +6,7 @@
 import { isIP } from "node:net";
 
 /** What a parameter of a statement can be. Integers beyond 2^53 travel as JSON text. */
-export type Argument = string | number | Uint8Array | null;
+type Argument = string | number | Uint8Array | null;
 
 /** A statement. A condition is the number of the step that must have ended well. */
 export interface Statement {
@@ -22,6 +22,9 @@ export interface StepError {
   message: string;
   code: string | null;
 }
+
+/** Statements with arguments. */
+export const query = (sql: string, ...args: Argument[]): Statement => ({ sql, args });
 
 /** The results of a batch by its steps: rows, an error, or null for a step that did not run. */
 export interface BatchResult {
@@ -56,6 +59,16 @@ export class ServerRefused extends Error {
   /** The server does not find the namespace, which may be because it has too many open. */
   get isNotFound(): boolean {
     return this.status === 404;
+  }
+}
+
+/** A statement of the node does not fit the database on the server. */
+export class StatementFailed extends Error {
+  override readonly name = "StatementFailed";
+
+  /** Whether the rows are more than the server sends at once. */
+  get isTooLarge(): boolean {
+    return /too large|too big|response size/i.test(this.message);
   }
 }
 

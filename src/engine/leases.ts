@@ -3,7 +3,8 @@
  * whether a write counts, the guard of its commit decides. Time is the server's, so that the clocks of nodes do not matter.
  */
 import { RandomPool } from "../ids.ts";
-import { type Namespace, query } from "./namespace.ts";
+import { query } from "./hrana.ts";
+import type { Namespace } from "./namespace.ts";
 
 /** How long a lease lasts, ms. */
 export const LEASE_MS = 10_000;

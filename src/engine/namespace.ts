@@ -6,8 +6,8 @@
 import { RandomPool } from "../ids.ts";
 import { atMost } from "../timer.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
+import { COMMITS_TABLE, type CommitState } from "./commits.ts";
 import {
-  type Argument,
   type BatchResult,
   bodyOf,
   type HranaServer,
@@ -15,22 +15,11 @@ import {
   type ResultRow,
   ServerRefused,
   type Statement,
+  StatementFailed,
   type StepError,
   transactionBody,
 } from "./hrana.ts";
-
-/** The table of commits. */
-export const COMMITS_TABLE = "governd_commits";
-
-export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
-  number   INTEGER PRIMARY KEY,
-  token    TEXT    NOT NULL,
-  format   INTEGER NOT NULL,
-  changed  TEXT    NOT NULL
-) STRICT`;
-
-/** Of a commit, in place of the keys that changed: copies are made again from all rows. */
-export const EVERYTHING = "null";
+import { BulkReads, type Replicas } from "./replicas.ts";
 
 /** Commits whose changed keys are kept. A copy that is further behind is made again from all rows. */
 const COMMITS_KEPT = 10_000;
@@ -58,17 +47,9 @@ export class ServerUnavailable extends Unreachable {
 
 interface NamespaceOptions {
   server: HranaServer;
+  replicas: Replicas;
   /** Told of something that the operator should know, in words without data. */
   onWarning(warning: string): void;
-}
-
-/** How far a namespace is. */
-export interface CommitState {
-  /** The newest commit. */
-  number: number;
-  /** The oldest one whose changed keys are known. */
-  oldest: number;
-  format: number;
 }
 
 export class Namespace {
@@ -245,29 +226,24 @@ export class Namespace {
   async state(): Promise<CommitState | null> {
     try {
       const [newest, oldest] = ["max", "min"].map((end) => `(SELECT ${end}(number) FROM ${COMMITS_TABLE})`);
-      const sql = `SELECT number, ${oldest}, format FROM ${COMMITS_TABLE} WHERE number = ${newest}`;
+      const sql = `SELECT number, token, ${oldest}, format FROM ${COMMITS_TABLE} WHERE number = ${newest}`;
       const [[row] = []] = await this.read([{ sql }]);
-      const [number, first, format] = row as [number, number, number];
-      return { number, oldest: first, format };
+      const [number, token, first, format] = row as [number, string, number, number];
+      return { number, token, oldest: first, format };
     } catch (error) {
       if (error instanceof StatementFailed && error.message.includes(`no such table: ${COMMITS_TABLE}`)) return null;
       throw error;
     }
   }
 
+  /** Returns what reads many rows, as they are at this commit or later. */
+  async bulk(state: CommitState): Promise<BulkReads> {
+    return new BulkReads(this, await this.options.replicas.having(this.name, state));
+  }
+
   /** Gives up what has no definite answer yet. */
   close(): void {
     this.#isClosed = true;
-  }
-}
-
-/** A statement of the node does not fit the database on the server. */
-export class StatementFailed extends Error {
-  override readonly name = "StatementFailed";
-
-  /** Whether the rows are more than the server sends at once. */
-  get isTooLarge(): boolean {
-    return /too large|too big|response size/i.test(this.message);
   }
 }
 
@@ -312,6 +288,3 @@ const pauseMs = (attempt: number): number => Math.min(FIRST_PAUSE_MS * 2 ** atte
 
 const notFound = (name: string): string =>
   `the libSQL server denies that the namespace ${name} exists, and is asked again: if there are more workspaces than its --max-active-namespaces, raise that and engine_max_namespaces`;
-
-/** Statements with arguments, for the callers of {@link Namespace.read}. */
-export const query = (sql: string, ...args: Argument[]): Statement => ({ sql, args });

@@ -1,7 +1,8 @@
 /** Bringing the rows of a file into a namespace that has none yet. */
 import type { Connection } from "../store/connection.ts";
+import { CREATE_COMMITS } from "./commits.ts";
 import type { Statement } from "./hrana.ts";
-import { CREATE_COMMITS, type Namespace, ServerUnavailable } from "./namespace.ts";
+import { type Namespace, ServerUnavailable } from "./namespace.ts";
 import { type ReplicatedTable, readTables } from "./tables.ts";
 
 /** Most text in one request, UTF-16 units, unless a single row has more. */

@@ -3,6 +3,7 @@ import { Failure } from "../failure.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { ServerAdmin } from "./admin.ts";
 import { HranaServer, NoAnswer, ServerRefused, transactionBody } from "./hrana.ts";
+import { FIRST_FOR_REPLICAS, isForReplicas } from "./replicas.ts";
 import { CONTROL_NAMESPACE } from "./server-engine.ts";
 
 /** How long the server may take for one answer, ms. */
@@ -10,9 +11,6 @@ const TIMEOUT_MS = 5_000;
 /** How long a start waits for a server that is just being restarted, or whose answers are lost, and how often it asks, ms. */
 const PATIENCE_MS = 5_000;
 const PAUSE_MS = 200;
-
-/** The first version that makes its replication log durable. */
-const FIRST_FOR_REPLICAS = [0, 24, 33] as const;
 
 /** What the daemon knows besides what the server says. */
 interface Known {
@@ -57,14 +55,10 @@ function requireEnoughNamespaces({ maxNamespaces, logs }: Known): void {
 }
 
 function requireDurableReplication(version: [number, number, number] | null): void {
+  if (isForReplicas(version)) return;
   const shown = version?.join(".") ?? "unknown";
-  const differing = version?.findIndex((part, at) => part !== FIRST_FOR_REPLICAS[at]) ?? 0;
-  const isNewEnough =
-    version !== null &&
-    (differing === -1 || (version[differing] as number) > (FIRST_FOR_REPLICAS[differing] as number));
-  if (isNewEnough) return;
   throw unusable(
-    `replica_urls are set, and the server's version is ${shown}: before ${FIRST_FOR_REPLICAS.join(".")} it never makes its replication log durable, so that a crash of its machine leaves replicas with events that the server lost. Use a newer server, or remove replica_urls.`,
+    `replica_urls are set, and the server's version is ${shown}: before ${FIRST_FOR_REPLICAS} it never makes its replication log durable, so that a crash of its machine leaves replicas with events that the server lost. Use a newer server, or remove replica_urls.`,
   );
 }
 

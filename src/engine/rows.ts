@@ -1,6 +1,6 @@
 /** Reading rows of a namespace, in answers that are no longer than the server allows. */
-import type { Namespace } from "./namespace.ts";
-import { query, StatementFailed } from "./namespace.ts";
+import { query, StatementFailed } from "./hrana.ts";
+import type { Reads } from "./replicas.ts";
 import { type Key, keysJson, type ReplicatedTable } from "./tables.ts";
 
 /** Rows that are read at once at first. */
@@ -11,11 +11,7 @@ const PIECE_LENGTH = 2_000_000;
 const PAGE_DEADLINE_MS = 30_000;
 
 /** Reads the rows of a table in the order of their keys, those behind `after`, page by page. */
-export async function* pages(
-  namespace: Namespace,
-  table: ReplicatedTable,
-  after: Key | null = null,
-): AsyncGenerator<string[]> {
+export async function* pages(reads: Reads, table: ReplicatedTable, after: Key | null = null): AsyncGenerator<string[]> {
   let last = after;
   let most = ROWS_AT_ONCE;
   for (;;) {
@@ -23,7 +19,7 @@ export async function* pages(
     const args = last === null ? [] : [last];
     const selected = (columns: string, limit: number) =>
       query(`SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${table.keyColumns} LIMIT ${limit}`, ...args);
-    const found = await unlessTooLarge(namespace, selected(`${table.keyOf()}, ${table.rowJson}`, most));
+    const found = await unlessTooLarge(reads, selected(`${table.keyOf()}, ${table.rowJson}`, most));
     if (found !== null) {
       if (found.length > 0) yield found.map(([, row]) => row as string);
       if (found.length < most) return;
@@ -32,34 +28,30 @@ export async function* pages(
     } else if (most > 1) {
       most = Math.ceil(most / 8);
     } else {
-      const [[[key] = []] = []] = await namespace.read([selected(table.keyOf(), 1)], PAGE_DEADLINE_MS);
-      yield [await longRow(namespace, table, key as Key)];
+      const [[[key] = []] = []] = await reads.read([selected(table.keyOf(), 1)], PAGE_DEADLINE_MS);
+      yield [await longRow(reads, table, key as Key)];
       last = key as Key;
     }
   }
 }
 
 /** Returns the rows with these keys that there are. */
-export async function rowsWith(
-  namespace: Namespace,
-  table: ReplicatedTable,
-  keys: readonly Key[],
-): Promise<Map<Key, string>> {
+export async function rowsWith(reads: Reads, table: ReplicatedTable, keys: readonly Key[]): Promise<Map<Key, string>> {
   const sql = `SELECT ${table.keyOf()}, ${table.rowJson} FROM (SELECT value AS noted FROM json_each(?)) CROSS JOIN ${table.name} ON ${table.hasKey("noted")}`;
-  const found = await unlessTooLarge(namespace, query(sql, keysJson(table, keys)));
+  const found = await unlessTooLarge(reads, query(sql, keysJson(table, keys)));
   if (found !== null) return new Map(found as [Key, string][]);
-  if (keys.length === 1) return new Map([[keys[0] as Key, await longRow(namespace, table, keys[0] as Key)]]);
+  if (keys.length === 1) return new Map([[keys[0] as Key, await longRow(reads, table, keys[0] as Key)]]);
   const middle = Math.ceil(keys.length / 2);
   const halves = [keys.slice(0, middle), keys.slice(middle)];
   const rows = new Map<Key, string>();
-  for (const half of halves) for (const [key, row] of await rowsWith(namespace, table, half)) rows.set(key, row);
+  for (const half of halves) for (const [key, row] of await rowsWith(reads, table, half)) rows.set(key, row);
   return rows;
 }
 
 /** Returns the rows of a query; null when they are more than the server sends at once. */
-async function unlessTooLarge(namespace: Namespace, statement: ReturnType<typeof query>) {
+async function unlessTooLarge(reads: Reads, statement: ReturnType<typeof query>) {
   try {
-    const [rows = []] = await namespace.read([statement], PAGE_DEADLINE_MS);
+    const [rows = []] = await reads.read([statement], PAGE_DEADLINE_MS);
     return rows;
   } catch (error) {
     if (error instanceof StatementFailed && error.isTooLarge) return null;
@@ -67,11 +59,11 @@ async function unlessTooLarge(namespace: Namespace, statement: ReturnType<typeof
   }
 }
 
-async function longRow(namespace: Namespace, table: ReplicatedTable, key: Key): Promise<string> {
+async function longRow(reads: Reads, table: ReplicatedTable, key: Key): Promise<string> {
   let row = "";
   for (;;) {
     const sql = `SELECT substr(${table.rowJson}, ?2, ${PIECE_LENGTH}) FROM ${table.name} WHERE ${table.hasKey("?1")}`;
-    const [[[piece] = []] = []] = await namespace.read([query(sql, key, [...row].length + 1)], PAGE_DEADLINE_MS);
+    const [[[piece] = []] = []] = await reads.read([query(sql, key, [...row].length + 1)], PAGE_DEADLINE_MS);
     if (typeof piece !== "string" || piece === "") return row;
     row += piece;
   }

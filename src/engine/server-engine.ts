@@ -14,11 +14,12 @@ import { DamagedWorkspace, MissingWorkspace } from "../workspace/storage-failure
 import { ServerAdmin } from "./admin.ts";
 import { WorkingCopy } from "./copy.ts";
 import { NamespaceMissing } from "./copy-errors.ts";
-import { HranaServer, ServerRefused } from "./hrana.ts";
+import { HranaServer, query, ServerRefused } from "./hrana.ts";
 import { MovingEngine } from "./moving-engine.ts";
-import { Namespace, query } from "./namespace.ts";
+import { Namespace } from "./namespace.ts";
 import { pullAsIs } from "./pull.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
+import { Replicas } from "./replicas.ts";
 import { upgrade } from "./upgrade.ts";
 
 /** The namespace of the control database. */
@@ -43,18 +44,21 @@ export interface OpenedCopy {
 
 export class ServerEngine {
   readonly #server: HranaServer;
+  readonly #replicas: Replicas;
   readonly #admin: ServerAdmin | null;
 
   constructor(
-    { url, authToken, adminUrl, adminToken }: ServerOptions,
+    { url, authToken, adminUrl, adminToken, replicaUrls }: ServerOptions,
     private readonly onWarning: (warning: string) => void,
   ) {
     this.#server = new HranaServer(url, authToken);
+    const replicas = replicaUrls.map((replica) => new HranaServer(replica, authToken));
+    this.#replicas = new Replicas(this.#server, replicas, onWarning);
     this.#admin = adminUrl === null || adminToken === null ? null : new ServerAdmin(adminUrl, adminToken);
   }
 
   namespace(name: string): Namespace {
-    return new Namespace(name, { server: this.#server, onWarning: this.onWarning });
+    return new Namespace(name, { server: this.#server, replicas: this.#replicas, onWarning: this.onWarning });
   }
 
   /** Creates a namespace, unless there is one. Without an admin API, all exist. @throws {ServerRefused} */

@@ -11,9 +11,10 @@ import { type Connection, openConnection } from "../store/connection.ts";
 import { migrate } from "../store/migrate.ts";
 import { removeDatabase } from "../store/remove.ts";
 import { copyDatabase } from "../store/snapshot.ts";
+import { COMMITS_TABLE, EVERYTHING } from "./commits.ts";
 import { changesOf, withBase } from "./differences.ts";
 import type { Statement } from "./hrana.ts";
-import { COMMITS_TABLE, EVERYTHING, ServerUnavailable } from "./namespace.ts";
+import { ServerUnavailable } from "./namespace.ts";
 import { type PullParts, pullAsIs } from "./pull.ts";
 import { type ReplicatedTable, readTables, statementsOf, type TableChanges } from "./tables.ts";
 

@@ -7,8 +7,11 @@
  * a difference is always between two snapshots that are kept until all of it was answered. So the process may be killed at
  * any moment, and the next one goes on.
  */
+
+import { CREATE_COMMITS } from "../engine/commits.ts";
 import type { Statement } from "../engine/hrana.ts";
-import { CREATE_COMMITS, type Namespace, query } from "../engine/namespace.ts";
+import { query } from "../engine/hrana.ts";
+import type { Namespace } from "../engine/namespace.ts";
 import { FIRST_COMMIT } from "../engine/push.ts";
 import { type ReplicatedTable, statementsOf, type TableChanges } from "../engine/tables.ts";
 import { Failure } from "../failure.ts";

@@ -249,7 +249,7 @@ const SETTINGS = {
   replica_urls: fixed(
     webAddresses,
     [],
-    "replicas that follow the server: a start requires a server that keeps what they follow on its disk",
+    "replicas of the server, from which many rows are read (sqld 0.24.33 or newer)",
   ),
   node_url: fixed(webAddress, null, "where other nodes reach this one (default: node_listen)"),
   node_listen: fixed(

@@ -11,7 +11,7 @@ export interface ServerOptions {
   /** Null: all namespaces exist. */
   adminUrl: string | null;
   adminToken: string | null;
-  /** Replicas of the server. */
+  /** Replicas of the server, from which many rows are read. */
   replicaUrls: readonly string[];
 }
 
@@ -22,15 +22,14 @@ export const SERVER_SETTINGS = [
   "engine_admin_url",
   "engine_auth_token",
   "engine_admin_token",
+  "replica_urls",
 ] as const satisfies readonly SettingName[];
 
 /**
  * Returns the server that has the workspaces; null for the embedded engine.
  * @throws {Failure} `invalid_settings` when the file of a token cannot be read
  */
-export function serverOptions(
-  settings: Pick<Settings, (typeof SERVER_SETTINGS)[number] | "replica_urls">,
-): ServerOptions | null {
+export function serverOptions(settings: Pick<Settings, (typeof SERVER_SETTINGS)[number]>): ServerOptions | null {
   if (settings.engine === "embedded" || settings.engine_url === null) return null;
   return {
     url: settings.engine_url,

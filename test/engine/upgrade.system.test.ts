@@ -3,8 +3,8 @@ import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CONTROL_MIGRATIONS } from "../../src/control/database.ts";
+import { COMMITS_TABLE } from "../../src/engine/commits.ts";
 import { changesOf, withBase } from "../../src/engine/differences.ts";
-import { COMMITS_TABLE } from "../../src/engine/namespace.ts";
 import { pushInto } from "../../src/engine/push.ts";
 import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine/server-engine.ts";
 import { readTables } from "../../src/engine/tables.ts";

@@ -38,7 +38,7 @@ export interface LibsqlServerOptions {
   /** False: anybody may use every namespace, without a token. */
   tokens?: boolean;
   /** The primary whose replica it is. */
-  primary?: LibsqlServer;
+  primary?: Pick<LibsqlServer, "replicationUrl">;
   /** Where its directory is; a disk for a test to which an fsync matters. */
   parent?: string;
   flags?: readonly string[];

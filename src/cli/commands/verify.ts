@@ -5,6 +5,7 @@ import { digestOfFile } from "../../backup/files.ts";
 import { readEncryptionKey } from "../../datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
+import type { Settings } from "../../settings/definitions.ts";
 import { serverToken } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { type ObstacleCode, REPORT_SCHEMA } from "../../verify/codes.ts";
@@ -62,7 +63,7 @@ export function addVerify(program: Command, session: Session): void {
     .option("--json-schema", "print the JSON Schema of the report that --json prints")
     .addHelpText("after", EXIT_HELP)
     .action((paths: string[], options: VerifyOptions) => verify(session, paths, options));
-  addCommonOptions(command, ["encryption_key_file", "engine_auth_token"]);
+  addCommonOptions(command, ["encryption_key_file", "engine_auth_token", "replica_urls"]);
 }
 
 async function verify(session: Session, paths: readonly string[], options: VerifyOptions): Promise<void> {
@@ -80,7 +81,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
       const all: SourceResult[] = [];
       const at = (path: string) => verifyPath(path, asked, progress);
       for (const path of paths) {
-        const server = isServer(path) ? { url: path, authToken: serverToken(settingsOf(options)) } : null;
+        const server = isServer(path) ? serverAt(path, settingsOf(options)) : null;
         all.push(...(await (server === null ? at(path) : verifyServer(server, progress, at))));
       }
       return all;
@@ -96,6 +97,12 @@ async function verify(session: Session, paths: readonly string[], options: Verif
   session.exitCode = EXIT_CODES[verdict];
   await session.terminal.out(session.json ? json(verdict, results) : text(verdict, results, options));
 }
+
+const serverAt = (url: string, settings: Settings) => ({
+  url,
+  authToken: serverToken(settings),
+  replicaUrls: settings.replica_urls,
+});
 
 /** Reads the settings only when there is an encrypted database: other evidence is verified without them. */
 function lazyKey(options: VerifyOptions): () => EncryptionKey | null {

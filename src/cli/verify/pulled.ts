@@ -17,17 +17,17 @@ export const isServer = (evidence: string): boolean => /^https?:\/\//.test(evide
 
 /**
  * Pulls all workspaces and the control database of a server, and returns what `verify` finds in the directory that has
- * them then. The server is only read, so a token that allows no more is enough.
+ * them then. The server is only read, so a token that allows no more is enough. Replicas send what the server shows.
  * @throws {Failure} `evidence_unreadable` when the server cannot be read
  */
 export async function verifyServer(
-  server: Pick<ServerOptions, "url" | "authToken">,
+  server: Pick<ServerOptions, "url" | "authToken" | "replicaUrls">,
   progress: Progress,
   verify: (directory: string) => Promise<SourceResult[]>,
 ): Promise<SourceResult[]> {
   const { path: root, remove } = privateDirectory();
   try {
-    const options: ServerOptions = { ...server, adminUrl: null, adminToken: null, replicaUrls: [] };
+    const options: ServerOptions = { ...server, adminUrl: null, adminToken: null };
     await pull(dataDirectory(root), new ServerEngine(options, () => {}), progress).catch((error) => {
       const message = `The libSQL server ${server.url} cannot be read: ${messageOf(error)}. Check the URL and engine_auth_token.`;
       throw new Failure("evidence_unreadable", message, { cause: error });
