@@ -13,6 +13,7 @@ export interface Anchor {
 /** Scripts that put no space between words: there is no boundary to ask for. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
+const BEYOND_ASCII = /[^\0-\x7f]/;
 /** Words this short are matched whole only: encoded data is full of them. */
 const SHORT_WORD = 4;
 /** Shorter words have no plural: "wa" is not meant in "was". */
@@ -50,7 +51,7 @@ export function asName(word: string, whole: boolean, check: Check): Check {
  * inside a random identifier names nothing.
  */
 function where(word: string, isPart: (text: string, start: number, end: number) => boolean, check: Check): Check {
-  if (UNSPACED.test(word)) return check;
+  if (BEYOND_ASCII.test(word) && UNSPACED.test(word)) return check;
   return (text, start, end) => {
     const hit = isPart(text, start, end) ? null : check(text, start, end);
     return hit === null || isInIdentifier(text, start, end) ? null : hit;
@@ -61,9 +62,11 @@ function where(word: string, isPart: (text: string, start: number, end: number) 
 const NOT_IN_NAMES =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}\p{Script=Thai}]/u;
 
+const PARTED = /[ '.-]/;
+
 /** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */
 export function spellings(word: string): string[] {
-  if (NOT_IN_NAMES.test(word)) return [word];
+  if (!PARTED.test(word) || NOT_IN_NAMES.test(word)) return [word];
   const others = [word.replace(/'/g, " "), word.replace(/'/g, ""), word.replace(/[ '.-]/g, "")];
   return [...new Set([word, ...others])];
 }

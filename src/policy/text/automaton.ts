@@ -2,7 +2,7 @@
  * Aho-Corasick: every word of a dictionary is found in one pass over the text, in time that depends on
  * the text's length alone. Words are matched on folded code units (fold.ts).
  */
-import { FOLD, foldWord } from "./fold.ts";
+import { FOLD, type FoldedWords, foldWords } from "./fold.ts";
 
 /** Class of every code unit that no word contains. */
 const OTHER = 0;
@@ -13,7 +13,9 @@ const MAX_STATES = 0xffff;
  */
 const FIRST_SHARED = 0x80;
 const SHARED_CLASSES = 31;
-const NOT_LATIN = /[^\x20-\x7e]/;
+/** The words that have no letters beyond these need no second look. */
+const FIRST_PLAIN = 0x20;
+const LAST_PLAIN = 0x7e;
 
 /** A compiled dictionary. Build once, use for every text. */
 export class Automaton {
@@ -26,15 +28,29 @@ export class Automaton {
   readonly firstAccepting: number;
   /** Ids of the words that end in each state, longest first; undefined for most states. */
   readonly output: readonly (readonly number[] | undefined)[];
-  private readonly words: readonly (string | null)[];
+  readonly #folded: FoldedWords;
+  /** 1 for each word that has letters of a shared class. */
+  readonly #isShared: Uint8Array;
   /** Length of each word as matched, in code units. */
   readonly lengths: Uint16Array;
 
   constructor(words: readonly string[]) {
-    const folded = words.map(foldWord);
-    this.words = folded.map((word) => (NOT_LATIN.test(word) ? word : null));
-    this.lengths = Uint16Array.from(folded, (word) => word.length);
-    const codes = [...new Set(folded.join("").split(""))].map((unit) => unit.charCodeAt(0));
+    const folded = foldWords(words);
+    const { units, ends } = folded;
+    this.#folded = folded;
+    this.#isShared = new Uint8Array(words.length);
+    this.lengths = new Uint16Array(words.length);
+    const isUsed = new Uint8Array(0x10000);
+    const codes: number[] = [];
+    for (let id = 0, at = 0; id < words.length; id++) {
+      this.lengths[id] = (ends[id] as number) - at;
+      for (; at < (ends[id] as number); at++) {
+        const unit = units[at] as number;
+        if (isUsed[unit] === 0) codes.push(unit);
+        isUsed[unit] = 1;
+        if (unit < FIRST_PLAIN || unit > LAST_PLAIN) this.#isShared[id] = 1;
+      }
+    }
     const plain = codes.filter((code) => code < FIRST_SHARED);
     this.classes = plain.length + 1 + SHARED_CLASSES;
     const classFor = new Uint8Array(0x10000).fill(OTHER);
@@ -51,11 +67,10 @@ export class Automaton {
 
   /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
   confirms(id: number, text: string, end: number): boolean {
-    const word = this.words[id];
-    if (word == null) return true;
-    const start = end - word.length;
-    for (let i = 0; i < word.length; i++) {
-      if (FOLD[text.charCodeAt(start + i)] !== word.charCodeAt(i)) return false;
+    if (this.#isShared[id] === 0) return true;
+    const { units, ends } = this.#folded;
+    for (let i = 1; i <= (this.lengths[id] as number); i++) {
+      if (FOLD[text.charCodeAt(end - i)] !== units[(ends[id] as number) - i]) return false;
     }
     return true;
   }
@@ -71,17 +86,14 @@ class Trie {
   readonly ids: (number[] | undefined)[] = [undefined];
 
   /** `classFor`: class of each folded code unit. */
-  constructor(words: readonly string[], classFor: Uint8Array) {
-    const most = Math.min(
-      words.reduce((sum, word) => sum + word.length, 1),
-      MAX_STATES,
-    );
+  constructor({ units, ends }: FoldedWords, classFor: Uint8Array) {
+    const most = Math.min(units.length + 1, MAX_STATES);
     this.firstChild = new Uint16Array(most);
     this.nextSibling = new Uint16Array(most);
     this.classInto = new Uint8Array(most);
-    for (const [id, word] of words.entries()) {
+    for (let id = 0, at = 0; id < ends.length; id++) {
       let state = 0;
-      for (let i = 0; i < word.length; i++) state = this.#child(state, classFor[word.charCodeAt(i)] as number);
+      for (; at < (ends[id] as number); at++) state = this.#child(state, classFor[units[at] as number] as number);
       this.ids[state] ??= [];
       (this.ids[state] as number[]).push(id);
     }
@@ -113,7 +125,7 @@ class Trie {
  */
 function buildTransitions({ firstChild, nextSibling, classInto, ids, states }: Trie, classes: number) {
   const next = new Uint16Array(states * classes);
-  const output: (readonly number[] | undefined)[] = Array.from({ length: states });
+  const output: (readonly number[] | undefined)[] = new Array(states).fill(undefined);
   /** The states in the order in which they are met. Of each: its state in the trie, that of its longest proper suffix. */
   const order = new Uint16Array(states);
   const inTrie = new Uint16Array(states);

@@ -35,6 +35,7 @@ export function listsOf<const N extends string>(text: string, names: readonly N[
 
 /** The words that a line with alternatives in brackets stands for: `hasł(o|a)` for `hasło` and `hasła`. */
 export function spelledOut(line: string): string[] {
+  if (!line.includes("(")) return [line];
   const [, before = line, choice, after = ""] = /^([^(]*)\(([^)]*)\)(.*)$/.exec(line) ?? [];
   if (choice === undefined) return [line];
   return choice.split("|").flatMap((one) => spelledOut(before + one + after));
