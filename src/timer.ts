@@ -33,6 +33,23 @@ export function repeat(timer: Timer, ms: number, work: () => void): () => void {
 /** Resolves in the next turn of the event loop, so that what waits there runs first. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** What waits for a turn of its own. */
+const ownTurns: (() => void)[] = [];
+
+/**
+ * Resolves in a later turn of the event loop that nobody else gets by this, so that the pieces of large work come one by
+ * one, however many requests they are of, and what is small is done between them.
+ */
+export const ownTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (ownTurns.push(resolve) === 1) setImmediate(takeOwnTurn);
+  });
+
+function takeOwnTurn(): void {
+  ownTurns.shift()?.();
+  if (ownTurns.length > 0) setImmediate(takeOwnTurn);
+}
+
 /**
  * Turns of the event loop after which the runtime has reported every connection that it closed. It closes one when a
  * request arrives before the response to the one before, and over TLS it reports that up to three turns later.

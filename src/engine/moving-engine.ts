@@ -4,7 +4,7 @@
  */
 import type { Connection } from "../store/connection.ts";
 import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
-import type { Engine } from "../workspace/engine.ts";
+import { type Engine, embeddedEngine } from "../workspace/engine.ts";
 import type { Head } from "../workspace/head.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
 
@@ -38,12 +38,11 @@ export class MovingEngine implements Engine {
     return true;
   }
 
-  commit(expected: Head): ReturnType<Engine["commit"]> {
-    if (this.#copy !== null) return this.#copy.commit(expected);
+  commit(expected: Head, isLong: boolean): ReturnType<Engine["commit"]> {
+    if (this.#copy !== null) return this.#copy.commit(expected, isLong);
     // Nobody moves it as long as the transaction is open.
     if (placeOf(this.connection) !== AT_HOME) return "stale";
-    this.connection.exec("COMMIT");
-    return "committed";
+    return embeddedEngine(this.connection).commit(expected, isLong);
   }
 
   async #settledPlace(): Promise<number> {

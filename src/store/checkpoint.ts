@@ -11,7 +11,7 @@
 import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { sqliteCode } from "./damage.ts";
 import { freeBytesBeside } from "./disk-space.ts";
-import { toEnd } from "./steps.ts";
+import { type Steps, toEnd, waitFor } from "./steps.ts";
 import type { Row } from "./transaction.ts";
 import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
@@ -21,7 +21,11 @@ const PATIENCE_MS = 100;
 /** A connection that runs a checkpoint. It has no transaction open. */
 interface Checkpointer {
   get<R extends Row>(sql: string): R | undefined;
+  execBeside(sql: string): Promise<void>;
 }
+
+/** Copies as much of the log as its readers allow. */
+const COPY = "PRAGMA wal_checkpoint(PASSIVE)";
 
 /** A connection whose transaction keeps the log from being started over. It prepares no statement. */
 interface LogGuard {
@@ -61,7 +65,8 @@ const unproved = new Map<string, Unproved>();
 /**
  * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, so
  * none starts the log over, which SQLite before 3.51.3 does not survive (https://sqlite.org/wal.html#walresetbug).
- * Copies nothing while the disk has no space for what the database would grow.
+ * Copies nothing while the disk has no space for what the database would grow. The copy is one step, which `isBeside` has
+ * done beside the thread.
  * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
  *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
  */
@@ -70,7 +75,8 @@ export function* checkpointInSteps(
   path: string,
   log: WriteAheadLog,
   openGuard: () => LogGuard,
-): Generator<void, Checkpointed> {
+  isBeside: boolean,
+): Steps<Checkpointed> {
   const guard = openGuard();
   try {
     // Also, a log that cannot be read is not copied.
@@ -78,7 +84,9 @@ export function* checkpointInSteps(
     const isFitting = found === 0 || fits(path, log);
     if (found === 0 || !isFitting) return { frames: log.readNew(), copied: 0, fits: isFitting };
     yield;
-    const row = connection.get<[busy: number, frames: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)");
+    if (isBeside) yield* waitFor(connection.execBeside(COPY));
+    // Behind that one, this copies what a reader kept, and says how much of the log is copied in all.
+    const row = connection.get<[busy: number, frames: number, copied: number]>(COPY);
     // A database without a write-ahead log says -1.
     const [, frames, copied] = row ?? [0, 0, 0];
     const done = { frames, copied, fits: true };
@@ -122,7 +130,7 @@ export function proveCopies(path: string): Checkpointed | null {
   return toEnd(proveInSteps(path));
 }
 
-function* proveInSteps(path: string): Generator<void, Checkpointed | null> {
+function* proveInSteps(path: string): Steps<Checkpointed | null> {
   const proof = unproved.get(path);
   if (proof === undefined) return null;
   // The file that was copied into is not at this path any more.
@@ -143,7 +151,7 @@ function* proveInSteps(path: string): Generator<void, Checkpointed | null> {
  * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
  * nothing here: an error of the disk would end the transaction that guards the log.
  */
-function* rewriteWrong(path: string, proof: Unproved): Generator<void, number> {
+function* rewriteWrong(path: string, proof: Unproved): Steps<number> {
   const { log, done } = proof;
   const newest = log.newest(done.frames, done.copied);
   const file = descriptorOf(path);
@@ -158,11 +166,7 @@ function* rewriteWrong(path: string, proof: Unproved): Generator<void, number> {
 }
 
 /** Returns the pages of a database that are not as their newest frames say. */
-function* wrongPages(
-  file: number,
-  pageSize: number,
-  newest: ReadonlyMap<number, NewestFrame>,
-): Generator<void, number[]> {
+function* wrongPages(file: number, pageSize: number, newest: ReadonlyMap<number, NewestFrame>): Steps<number[]> {
   const pages = Uint32Array.from(newest.keys()).sort();
   const buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
   const wrong: number[] = [];

@@ -7,15 +7,17 @@
  */
 import { statSync } from "node:fs";
 import Database from "libsql";
+import AsyncDatabase from "libsql/promise";
 import { type Checkpointed, checkpointInSteps, identityOf, proveCopies } from "./checkpoint.ts";
 import { isLogEmpty, letGo } from "./closing.ts";
 import { CannotOpen, isDriverError, sqliteCode } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
 import { type GuardedSelect, guardedOnce, isSelect } from "./guarded-select.ts";
+import { LogLooks } from "./log-looks.ts";
 import { ALWAYS, type TakeLogRight } from "./log-right.ts";
 import { OwnFiles } from "./own-files.ts";
-import { toEnd } from "./steps.ts";
+import { type Steps, toEnd } from "./steps.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 import { WriteAheadLog } from "./wal.ts";
@@ -24,9 +26,6 @@ import { WriteAheadLog } from "./wal.ts";
 const MAX_STATEMENTS = 256;
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** The fewest and the most writing statements between two looks at the length of the log. */
-const FEWEST_BETWEEN_LOOKS = 64;
-const MOST_BETWEEN_LOOKS = 512;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
@@ -54,6 +53,9 @@ interface OpenFile {
 }
 
 type Driver = InstanceType<typeof Database>;
+
+/** Both kinds of the driver's databases hold the same native one, which this runs the statements of. */
+const execAsync = AsyncDatabase.prototype.exec as unknown as (this: Driver, sql: string) => Promise<void>;
 type Statement = ReturnType<Driver["prepare"]>;
 
 /** A statement, and how to decode its rows. */
@@ -70,12 +72,7 @@ export class Connection implements Transaction, Disposable {
   #writes = 0;
   #space = DiskSpace.ample();
   #onNoSpace = () => {};
-  /** At how many writing statements the length of the log is looked at next. */
-  #lookAt = FEWEST_BETWEEN_LOOKS;
-  /** The writing statements and the frames at the last look, and how often the log had started over. */
-  #lastLook = { writes: 0, frames: 0, starts: 0 };
-  /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
-  #framesBefore = 0;
+  readonly #looks = new LogLooks();
   readonly #log: WriteAheadLog;
   /** The files as this connection left them; null for a database in memory. */
   readonly own: OwnFiles | null;
@@ -131,43 +128,33 @@ export class Connection implements Transaction, Disposable {
    * @throws {UnreadableLog} see {@link checkpointInSteps}; what was committed stays so
    */
   checkpointIfDue(mostBytes = Number.POSITIVE_INFINITY): void {
-    toEnd(this.checkpointIfDueInSteps(mostBytes));
+    toEnd(this.#checkpointIfDue(mostBytes, false));
   }
 
-  /** The same in steps, as all that is named so. Nothing else is done with the connection between them. */
-  *checkpointIfDueInSteps(mostBytes = Number.POSITIVE_INFINITY): Generator<void, void> {
-    if (this.file === null || (this.#writes < this.#lookAt && mostBytes === Number.POSITIVE_INFINITY)) return;
+  /** The same in steps, with SQLite's part beside the thread. Nothing else is done with the connection between them. */
+  checkpointIfDueBeside(mostBytes = Number.POSITIVE_INFINITY): Steps<void> {
+    return this.#checkpointIfDue(mostBytes, true);
+  }
+
+  *#checkpointIfDue(mostBytes: number, isBeside: boolean): Steps<void> {
+    if (this.file === null || (!this.#looks.isDue(this.#writes) && mostBytes === Number.POSITIVE_INFINITY)) return;
     const frames = yield* this.#log.readNewInSteps();
-    // The commit after a checkpoint that copied everything started the log over.
-    if (this.#log.starts !== this.#lastLook.starts) this.#framesBefore = 0;
     const most = Math.min(this.#space.logBytes, mostBytes) / Math.max(1, this.#log.pageSize);
-    const left = Math.max(0, most - (frames - this.#framesBefore));
-    this.#planLook(frames, left);
-    if (left > 0) return;
+    if (this.#looks.look(this.#log.starts, frames, most, this.#writes) > 0) return;
     using right = this.takeLogRight();
     if (right === null) return;
-    const done = yield* this.#checkpoint(this.file.path);
-    this.#framesBefore = done.frames;
+    const done = yield* this.#checkpoint(this.file.path, isBeside);
+    this.#looks.copied(done.frames);
     if (!done.fits) this.#onNoSpace();
   }
 
-  /** The next look comes when half of the frames left would be filled, if the log grew as it did since the last look. */
-  #planLook(frames: number, left: number): void {
-    const last = this.#lastLook;
-    const { starts } = this.#log;
-    const grown = starts === last.starts ? frames - last.frames : frames;
-    const writes = ((this.#writes - last.writes) * left) / (2 * Math.max(1, grown));
-    this.#lookAt = this.#writes + Math.max(FEWEST_BETWEEN_LOOKS, Math.min(MOST_BETWEEN_LOOKS, Math.floor(writes)));
-    this.#lastLook = { writes: this.#writes, frames, starts };
-  }
-
   /** To be called with the right to copy the log back. */
-  *#checkpoint(path: string): Generator<void, Checkpointed> {
+  *#checkpoint(path: string, isBeside: boolean): Steps<Checkpointed> {
     proveCopies(path);
     if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0, fits: true };
     const key = this.file?.options.encryptionKey ?? null;
     try {
-      const done = yield* checkpointInSteps(this, path, this.#log, () => openDriver(path, key));
+      const done = yield* checkpointInSteps(this, path, this.#log, () => openDriver(path, key), isBeside);
       this.own.copied(done.copied);
       return done;
     } finally {
@@ -181,14 +168,18 @@ export class Connection implements Transaction, Disposable {
    * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
-    return toEnd(this.truncateLogInSteps());
+    return toEnd(this.#truncateLog(false));
   }
 
-  *truncateLogInSteps(): Generator<void, boolean> {
+  truncateLogBeside(): Steps<boolean> {
+    return this.#truncateLog(true);
+  }
+
+  *#truncateLog(isBeside: boolean): Steps<boolean> {
     if (this.file === null) return true;
     using right = this.takeLogRight();
     if (right === null) return false;
-    const { frames, copied } = yield* this.#checkpoint(this.file.path);
+    const { frames, copied } = yield* this.#checkpoint(this.file.path, isBeside);
     if (copied < frames) return false;
     this.exec("PRAGMA busy_timeout = 0");
     try {
@@ -231,6 +222,14 @@ export class Connection implements Transaction, Disposable {
   /** Runs statements without parameters and without a result: schema changes, transaction control. */
   exec(sql: string): void {
     this.driver.exec(sql);
+  }
+
+  /**
+   * As {@link exec}, on a thread of the driver, so that others have the caller's thread meanwhile. Nothing else is done
+   * with the connection until it has ended.
+   */
+  execBeside(sql: string): Promise<void> {
+    return execAsync.call(this.driver, sql);
   }
 
   get inTransaction(): boolean {

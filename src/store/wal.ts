@@ -6,7 +6,7 @@
  * other file of a database: SQLite holds no lock on it, and closing any descriptor of a file drops a process's locks.
  */
 import { closeSync, openSync, readSync } from "node:fs";
-import { toEnd } from "./steps.ts";
+import { type Steps, toEnd } from "./steps.ts";
 
 const HEADER_BYTES = 32;
 const PAGE_SIZE_AT = 8;
@@ -78,7 +78,7 @@ export class WriteAheadLog {
   }
 
   /** As {@link readNew}, in steps. */
-  *readNewInSteps(): Generator<void, number> {
+  *readNewInSteps(): Steps<number> {
     let file = NO_FILE;
     try {
       file = openLog(this.path);
@@ -145,7 +145,7 @@ export class WriteAheadLog {
    * Reads from the last known frame on. Frames behind the last one are left from before the log was started over; their
    * salts differ. Those of a transaction that did not end may change, and are read again.
    */
-  *#readFrom(file: number, header: Buffer): Generator<void, void> {
+  *#readFrom(file: number, header: Buffer): Steps<void> {
     const salts = saltsOf(header, SALTS_AT);
     this.#pageSize = header.readUInt32BE(PAGE_SIZE_AT);
     const size = FRAME_HEADER_BYTES + this.#pageSize;

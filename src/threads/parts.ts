@@ -3,7 +3,7 @@
  * operation, so that neither thread makes, copies or reads all of them at once.
  */
 import type { CompositeName, OperationInputs } from "../operations.ts";
-import { nextTurn } from "../timer.ts";
+import { ownTurn } from "../timer.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
 import type { Recorded } from "./messages.ts";
 
@@ -23,7 +23,7 @@ export async function partTexts(parts: Parts): Promise<string[]> {
     length += text.length;
     if (length < PIECE) continue;
     lists.push(`[${texts.join(",")}]`);
-    await nextTurn();
+    await ownTurn();
     texts = [];
     length = 0;
   }

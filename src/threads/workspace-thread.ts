@@ -17,11 +17,10 @@ import { headMs, requireContinuation, requireSealed } from "../workspace/continu
 import { problem, type Reply } from "../workspace/contract.ts";
 import { type Head, readHead } from "../workspace/head.ts";
 import { recordingJob } from "../workspace/job.ts";
-import { type AnyJob, WorkspaceWriter } from "../workspace/perform.ts";
+import { type AnyJob, type OnReplies, WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore } from "../workspace/sweep.ts";
 import { TimeSlice } from "../workspace/time-slice.ts";
-import { BatchQueue } from "./batch-queue.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
 import { Compaction } from "./compaction.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
@@ -42,17 +41,16 @@ import {
 import { OpenWorkspaces } from "./open-workspaces.ts";
 import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
-import { writeReplies } from "./reply-text.ts";
 import { Sealing } from "./sealing.ts";
 import { type Arrived, PreparedAhead } from "./server/ahead.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
+import { BatchQueue } from "./turns/batch-queue.ts";
+import { Turns } from "./turns/turns.ts";
 
 /** How long an idle workspace stays open. */
 const IDLE_MS = 60_000;
 /** How often idle workspaces are closed and open ones swept for expired entries. */
 const UPKEEP_INTERVAL_MS = 30_000;
-/** How long other workspaces have the thread when an operation that takes long gives way. */
-const TURN_MS = 10;
 /** How often troubled workspaces are tried again. */
 const PROBE_INTERVAL_MS = 1_000;
 
@@ -63,6 +61,7 @@ export class WorkspaceThread {
   readonly #queue = new SerialQueue();
   readonly #parts = new PartsAhead();
   readonly #batches = new BatchQueue<Arrived>(charactersOf, countOf);
+  readonly #turns: Turns<Arrived>;
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
   /** Files that were overwritten in place, by workspace: they are a mixture of two. */
@@ -82,7 +81,7 @@ export class WorkspaceThread {
   readonly #ahead = new PreparedAhead((message) => this.#jobOf(message));
   readonly #beside = new BesideOneAnother(
     this.#batches,
-    (workspaceId, group) => this.#serveBatch(workspaceId, group),
+    (workspaceId, group) => this.#turns.serve(workspaceId, group),
     (error) => this.#post(failureOf("operations", error)),
   );
 
@@ -107,6 +106,13 @@ export class WorkspaceThread {
       () => this.#post({ kind: "no_descriptors" }),
       this.#copies?.open ?? null,
     );
+    this.#turns = new Turns(this.#batches, {
+      monotonicMs: around.monotonicMs,
+      // Copies are served beside one another.
+      isInUse: (workspaceId) => this.#copies !== null || this.#workspaces.isInUse(workspaceId),
+      perform: (workspaceId, group, answer) => this.#runGroup(workspaceId, group, answer),
+      post: (text) => around.post(text),
+    });
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, parts.post, server && new NamedQueues());
     this.#keyring = new SealKeyring(sealing.key);
     this.#sealing = new Sealing({
@@ -117,7 +123,7 @@ export class WorkspaceThread {
       clock,
       timer,
       enqueue: (work) => this.#enqueue("sealing", work),
-      giveWay: () => this.#giveWay(),
+      giveWay: () => this.#turns.giveWay(),
     });
     // Full text is taken further between groups of operations, a step at a time.
     this.#fullText = new FullTextUpkeep((workspaceId, work) => {
@@ -140,6 +146,7 @@ export class WorkspaceThread {
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
       this.#batches.add(this.#ahead.arrived(this.#parts.complete(message.operations)), message.depth);
+      this.#turns.arrived();
       if (this.#copies === null) this.#enqueue(message.kind, () => this.#serve());
       else this.#beside.begin();
     }
@@ -193,7 +200,11 @@ export class WorkspaceThread {
     try {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
-      const slice = new TimeSlice(monotonicMs, () => this.#giveWay());
+      const slice = new TimeSlice(
+        monotonicMs,
+        () => this.#turns.giveWay(workspaceId),
+        (work) => this.#turns.serveDuring(workspaceId, work),
+      );
       const answerBytes = () => this.options.answerBytes;
       const writer = new WorkspaceWriter(connection, {
         ...(copy && { engine: copy.engine }),
@@ -228,33 +239,11 @@ export class WorkspaceThread {
     await nextTurn();
     const next = this.#batches.take();
     if (!this.#batches.isEmpty) this.#enqueue("operations", () => this.#serve());
-    if (next !== null) await this.#serveBatch(next.workspaceId, next.group);
-  }
-
-  /** Runs what waits on workspaces that are not in use, for as long as a turn: between two steps of what takes long. */
-  async #giveWay(): Promise<void> {
-    await nextTurn();
-    if (this.#copies !== null) return;
-    for (const end = this.around.monotonicMs() + TURN_MS; this.around.monotonicMs() < end; ) {
-      const next = this.#batches.take((workspaceId) => this.#workspaces.isInUse(workspaceId));
-      if (next === null) return;
-      await this.#serveBatch(next.workspaceId, next.group);
-    }
-  }
-
-  async #serveBatch(workspaceId: string, group: readonly Arrived[]): Promise<void> {
-    const beganMs = this.around.monotonicMs();
-    const replies = await this.#runGroup(workspaceId, group);
-    this.#batches.spent(workspaceId, this.around.monotonicMs() - beganMs);
-    let posted = 0;
-    for (const text of writeReplies(group, replies)) {
-      if (posted++ > 0) await this.#giveWay();
-      this.around.post(text);
-    }
+    if (next !== null) await this.#turns.serve(next.workspaceId, next.group);
   }
 
   async #handle(message: Exclude<ToWriter, CompactMessage | { kind: "operations" }>): Promise<void> {
-    const giveWay = () => this.#giveWay();
+    const giveWay = () => this.#turns.giveWay();
     switch (message.kind) {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
@@ -280,18 +269,24 @@ export class WorkspaceThread {
     }
   }
 
-  async #runGroup(workspaceId: string, group: readonly Arrived[]): Promise<Reply[]> {
+  /** `answer` is called with the replies as soon as they may be let out, unless that is when this returns. */
+  async #runGroup(workspaceId: string, group: readonly Arrived[], answer: OnReplies): Promise<Reply[]> {
     try {
-      return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group));
+      return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group, answer));
     } catch (error) {
       this.#breaker.fail(workspaceId, `opening ${workspaceId}`, error);
       return group.map(() => problem("unavailable", whyUnusable(error)));
     }
   }
 
-  async #runJobs(workspaceId: string, open: OpenWriter, group: readonly Arrived[]): Promise<Reply[]> {
+  async #runJobs(
+    workspaceId: string,
+    open: OpenWriter,
+    group: readonly Arrived[],
+    answer: OnReplies,
+  ): Promise<Reply[]> {
     const beganMs = performance.now();
-    const replies = await this.#ahead.perform(workspaceId, open.writer, group);
+    const replies = await this.#ahead.perform(workspaceId, open.writer, group, answer);
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
     this.#sealing.note(workspaceId, open);
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
@@ -309,7 +304,7 @@ export class WorkspaceThread {
   async #upkeep(): Promise<void> {
     await this.#sealing.sealScheduled(this.#workspaces.idle(this.around.clock()));
     // Closing one copies its log back, which a full disk may have no space for.
-    if (!this.#space.isFull) await this.#workspaces.closeIdle(this.around.clock(), () => this.#giveWay());
+    if (!this.#space.isFull) await this.#workspaces.closeIdle(this.around.clock(), () => this.#turns.giveWay());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
   }
 

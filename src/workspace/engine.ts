@@ -16,14 +16,18 @@ export interface Engine {
    * again. Null when every file is ready.
    */
   readonly begin: (() => MaybePromise<boolean>) | null;
-  /** Commits the open transaction, which began behind the event `expected`. When it does not, the caller rolls back. */
-  commit(expected: Head): MaybePromise<CommitOutcome>;
+  /**
+   * Commits the open transaction, which began behind the event `expected`. When it does not, the caller rolls back.
+   * `isLong`: it has much to write, which is done beside the thread.
+   */
+  commit(expected: Head, isLong: boolean): MaybePromise<CommitOutcome>;
 }
 
 /** Returns the engine of a file that nobody else owns. */
 export const embeddedEngine = (connection: Connection): Engine => ({
   begin: null,
-  commit() {
+  commit(_expected, isLong) {
+    if (isLong) return connection.execBeside("COMMIT").then(() => "committed");
     connection.exec("COMMIT");
     return "committed";
   },

@@ -32,6 +32,9 @@ export interface PreparedJob {
   readonly preparation: Preparation;
 }
 
+/** Lets replies out. */
+export type OnReplies = (replies: readonly Reply[]) => Promise<void>;
+
 const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("preparation" in waiting ? waiting.job : waiting);
 
 export interface WriterOptions {
@@ -108,11 +111,12 @@ export class WorkspaceWriter {
   /**
    * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the others: if it
    * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable`, and
-   * nothing was written, or `outcome_unknown`.
+   * nothing was written, or `outcome_unknown`. `onCommitted` is called with the replies as soon as they may be let out,
+   * unless that is when this returns.
    */
-  async perform(jobs: readonly (AnyJob | PreparedJob)[]): Promise<Reply[]> {
+  async perform(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
     try {
-      return await this.#performTogether(jobs);
+      return await this.#performTogether(jobs, onCommitted);
     } catch (error) {
       if (!(error instanceof JobFailed)) {
         this.options.onFailure?.("commit", error);
@@ -127,8 +131,8 @@ export class WorkspaceWriter {
     return replies;
   }
 
-  #performTogether(jobs: readonly (AnyJob | PreparedJob)[]): Promise<Reply[]> {
-    return this.#log.run(async () => {
+  #performTogether(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
+    const run = async () => {
       const preparations: Preparation[] = [];
       for (const job of jobs) {
         if ("preparation" in job) preparations.push(job.preparation);
@@ -141,7 +145,8 @@ export class WorkspaceWriter {
         replies.push(reply instanceof Promise ? await reply : reply);
       }
       return replies;
-    });
+    };
+    return this.#log.run(run, onCommitted);
   }
 
   /**

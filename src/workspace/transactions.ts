@@ -8,6 +8,8 @@ import { type AgentChange, AgentDirectory, type AgentState } from "../state/agen
 import { Versions } from "../state/events.ts";
 import { NewestLeaves, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
+import type { Steps } from "../store/steps.ts";
+import type { MaybePromise } from "../store/transaction.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
 import type { Engine } from "./engine.ts";
 import { type Head, readHead } from "./head.ts";
@@ -23,6 +25,9 @@ interface TransactionOptions {
   onFailure: ((where: string, error: unknown) => void) | undefined;
   onHead: ((head: Head) => void) | undefined;
 }
+
+/** Told what a transaction did as soon as it is on disk. */
+type OnCommitted<T> = (done: T) => MaybePromise<void>;
 
 /** How often a transaction is run at most when other nodes write to the log at the same time. */
 const MOST_RACES = 20;
@@ -99,15 +104,18 @@ export class Transactions {
     return done;
   }
 
-  /** Runs `work` in a transaction, again if another node was faster. When it throws, nothing has changed. */
-  run<T>(work: () => Promise<T>): Promise<T> {
-    return this.options.engine.begin === null ? this.#runOnce(work) : this.#runRacing(work);
+  /**
+   * Runs `work` in a transaction, again if another node was faster. When it throws, nothing has changed. `onCommitted` is
+   * called with what it returned before the log is copied back, unless an erasure has to empty the log first.
+   */
+  run<T>(work: () => Promise<T>, onCommitted?: OnCommitted<T>): Promise<T> {
+    return this.options.engine.begin === null ? this.#runOnce(work, onCommitted) : this.#runRacing(work, onCommitted);
   }
 
-  async #runRacing<T>(work: () => Promise<T>): Promise<T> {
+  async #runRacing<T>(work: () => Promise<T>, onCommitted: OnCommitted<T> | undefined): Promise<T> {
     for (let races = 1; ; races++) {
       try {
-        return await this.#runOnce(work);
+        return await this.#runOnce(work, onCommitted);
       } catch (error) {
         const isStale = error instanceof NotCommitted && error.outcome === "stale";
         if (!isStale || races === MOST_RACES) throw error;
@@ -115,15 +123,15 @@ export class Transactions {
     }
   }
 
-  async #runOnce<T>(work: () => Promise<T>): Promise<T> {
-    const { engine } = this.options;
+  async #runOnce<T>(work: () => Promise<T>, onCommitted: OnCommitted<T> | undefined): Promise<T> {
+    const { engine, slice } = this.options;
     const before = this.#head;
     let done: T;
     let isCommitting = false;
     try {
       const isRefreshed = engine.begin !== null && (await engine.begin());
       if (isRefreshed) this.#dataVersion = -1;
-      this.options.slice.begin();
+      slice.begin();
       this.nowMs = this.options.clock();
       this.timestamp = new Date(this.nowMs).toISOString();
       this.connection.exec("BEGIN IMMEDIATE");
@@ -133,8 +141,8 @@ export class Transactions {
       done = await work();
       await this.#writeHeads(start);
       isCommitting = true;
-      const committing = engine.commit(start);
-      const outcome = committing instanceof Promise ? await committing : committing;
+      const committing = engine.commit(start, slice.hasGivenWay);
+      const outcome = committing instanceof Promise ? await slice.during(committing) : committing;
       if (outcome !== "committed") throw new NotCommitted(outcome);
     } catch (thrown) {
       this.isUnsure = isCommitting && mayReappear(thrown);
@@ -147,6 +155,7 @@ export class Transactions {
     this.connection.own?.noteLog();
     if (this.#head !== before) this.options.onHead?.(this.#head);
     this.agents.trim();
+    if (!this.toScrub) await onCommitted?.(done);
     await this.#afterCommit();
     return done;
   }
@@ -162,19 +171,20 @@ export class Transactions {
     this.report("file of seals", () => this.options.sealer?.committed());
     // While readers need the write-ahead log, it cannot be emptied.
     if (this.toScrub) await this.#inTurns("emptying the write-ahead log", this.#scrubbing());
-    const copying = this.connection.checkpointIfDueInSteps();
+    const copying = this.connection.checkpointIfDueBeside();
     const failure = await this.#inTurns("copying the write-ahead log back", copying);
     if (failure !== null) this.failure = failure; // so that the workspace is opened again
   }
 
-  *#scrubbing(): Generator<void, void> {
-    this.toScrub = !(yield* this.connection.truncateLogInSteps());
+  *#scrubbing(): Steps<void> {
+    this.toScrub = !(yield* this.connection.truncateLogBeside());
   }
 
   /** Does steps, between which other workspaces have their turn, and reports a failure as {@link report} does. */
-  async #inTurns(where: string, steps: Generator<void, void>): Promise<unknown> {
+  async #inTurns(where: string, steps: Steps<void>): Promise<unknown> {
+    const { slice } = this.options;
     try {
-      for (const _ of steps) await this.options.slice.pause();
+      for (const beside of steps) await (beside === undefined ? slice.pause() : slice.during(beside));
       return null;
     } catch (error) {
       this.options.onFailure?.(where, error);

@@ -154,10 +154,12 @@ describe("the build", () => {
   });
 
   test("refuses a loader of libSQL that it does not know", () => {
-    const loader = readFileSync(join(ROOT, "node_modules/libsql/index.js"), "utf8");
-    expect(replaceLoader(loader, "/native.node")).toContain('return require("/native.node");');
-    for (const changed of [loader.replace("familySync()", "family()"), loader.replace("@libsql/", "@turso/"), ""]) {
-      expect(() => replaceLoader(changed, "/native.node")).toThrow("adapt it to the new one");
+    for (const name of ["index.js", "promise.js"]) {
+      const loader = readFileSync(join(ROOT, "node_modules/libsql", name), "utf8");
+      expect(replaceLoader(loader, "/native.node")).toContain('return require("/native.node");');
+      for (const changed of [loader.replace("familySync()", "family()"), loader.replace("@libsql/", "@turso/"), ""]) {
+        expect(() => replaceLoader(changed, "/native.node")).toThrow("adapt it to the new one");
+      }
     }
   });
 

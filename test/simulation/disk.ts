@@ -111,6 +111,8 @@ export class SimulatedDisk {
     if (this.#lasting !== null && this.#random.chance(0.5)) throw new SqliteError("SQLITE_CANTOPEN");
     const opened: Opened = { real: openWorkspaceFile(path, key), path };
     this.#opened.add(opened);
+    // What is done beside the thread is done at once, so that a run repeats itself.
+    opened.real.execBeside = (sql) => Promise.try(() => opened.real.exec(sql));
     return new Proxy(opened.real, {
       get: (real, name) => {
         if (life !== this.#life && name === "inTransaction") return false;
@@ -120,6 +122,10 @@ export class SimulatedDisk {
           if (life !== this.#life) throw new Stopped();
           const call = () => (member as (...values: unknown[]) => unknown).apply(real, parameters);
           if (name === "close") this.#opened.delete(opened);
+          if (name === "execBeside") {
+            const sql = String(parameters[0]);
+            return Promise.try(() => this.#statement(opened, sql, () => real.exec(sql)));
+          }
           if (name !== "exec" && name !== "run" && name !== "get" && name !== "all") return call();
           return this.#statement(opened, String(parameters[0]), call);
         };

@@ -1,7 +1,7 @@
 /** What shares a transaction: the order, the sizes and the fairness of groups. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { BatchQueue } from "../../src/threads/batch-queue.ts";
+import { BatchQueue } from "../../src/threads/turns/batch-queue.ts";
 
 interface Asked {
   workspaceId: string;
@@ -88,12 +88,32 @@ test("a workspace that comes back has no claim from before", () => {
   expect(gathered.take()?.workspaceId).toBe("steady");
 });
 
-test("a busy workspace is left out", () => {
+test("a workspace that may not be served now is left out", () => {
   const gathered = new BatchQueue<Asked>(() => 0);
   gathered.add([...asked("a", 0, 1), ...asked("b", 1, 1)], 2);
-  expect(gathered.take((id) => id === "a")?.workspaceId).toBe("b");
-  expect(gathered.take((id) => id === "a")).toBeNull();
+  expect(gathered.take((id) => id !== "a")?.workspaceId).toBe("b");
+  expect(gathered.take((id) => id !== "a")).toBeNull();
   expect(gathered.take()?.workspaceId).toBe("a");
+});
+
+test("how long a group is expected to take follows from those before it", () => {
+  const gathered = new BatchQueue<Asked>(() => 0);
+  const expected = (): number => {
+    let found = -1;
+    gathered.add(asked("a", 0, 1), 1);
+    gathered.take((_, groupMs) => {
+      found = groupMs;
+      return true;
+    });
+    return found;
+  };
+  expect(expected()).toBe(0);
+  gathered.spent("a", 500, 100);
+  expect(expected()).toBe(100);
+  // One that took long for once is no reason to expect that of the next.
+  for (let i = 0; i < 30; i++) gathered.spent("a", 1);
+  gathered.spent("a", 40);
+  expect(expected()).toBeLessThan(12);
 });
 
 test("large operations share a transaction as far as their text allows", () => {

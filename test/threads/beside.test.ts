@@ -1,7 +1,7 @@
 /** Batches of several workspaces beside one another. */
 import { expect, test } from "bun:test";
-import { BatchQueue } from "../../src/threads/batch-queue.ts";
 import { BesideOneAnother } from "../../src/threads/server/copies.ts";
+import { BatchQueue } from "../../src/threads/turns/batch-queue.ts";
 
 interface Waiting {
   workspaceId: string;

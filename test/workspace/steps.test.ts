@@ -116,8 +116,28 @@ test("the log of a large transaction is read, copied back and compared in turns"
   expect(connection.value<string>("PRAGMA integrity_check")).toBe("ok");
   // A copy that is due by the length of the log takes as many turns.
   for (let i = 0; i < ENTRIES; i++) await workspace.perform("data.write", large(i));
-  expect([...connection.checkpointIfDueInSteps(0)].length).toBeGreaterThanOrEqual(3);
+  let steps = 0;
+  for (const beside of connection.checkpointIfDueBeside(0)) {
+    await beside;
+    steps++;
+  }
+  expect(steps).toBeGreaterThanOrEqual(3);
   expect(connection.value<string>("PRAGMA integrity_check")).toBe("ok");
+});
+
+test("replies are let out before the log is copied back, but for those to an erasure", async () => {
+  const { writer } = workspace;
+  const performed = async (job: ReturnType<OpenWorkspace["job"]>) => {
+    const told: [result: string | undefined, turns: number][] = [];
+    turnsAfterCommit = 0;
+    const [reply] = await writer.perform([job], async ([first]) => void told.push([first?.result, turnsAfterCommit]));
+    return { told, result: reply?.result, turns: turnsAfterCommit };
+  };
+  const written = await performed(workspace.job("data.write", large(0)));
+  expect(written.told).toEqual([["allowed", 0]]);
+  const erased = await performed(workspace.job("data.erase", { agentId: "a", prefix: "large/" }));
+  expect(erased).toMatchObject({ told: [], result: "ok" });
+  expect(erased.turns).toBeGreaterThanOrEqual(3);
 });
 
 test("a step has few rows, or few bytes, and one row at least", () => {

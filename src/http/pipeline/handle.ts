@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../json.ts";
 import { isComposite, isInquiry, type OperationInputs, type OperationName } from "../../operations.ts";
 import { invalid, Problem } from "../../problem.ts";
+import { ownTurn } from "../../timer.ts";
 import {
   type Bytes,
   type OperationRequest,
@@ -21,6 +22,7 @@ import { compressedBody } from "./compression.ts";
 import { matchesNone } from "./entity-tag.ts";
 import type { Exchange } from "./exchange.ts";
 import { inPieces } from "./large-body.ts";
+import { PIECE } from "./large-json.ts";
 import { watched } from "./live.ts";
 import { conditionOf } from "./precondition.ts";
 import { parseQuery, shortName } from "./query.ts";
@@ -168,7 +170,9 @@ export async function takeBody(form: RequestForm, request: Request, limits: Body
 async function takeBytes(form: RequestForm, request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const read = form.bodyOptional ? readOptionalBody : readBody;
   try {
-    return await read(request, limits);
+    const bytes = await read(request, limits);
+    if (bytes.length >= PIECE) await ownTurn();
+    return bytes;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "AbortError") throw error;
     throw invalid("The connection was closed before the body was complete. Send it again.");

@@ -1,6 +1,6 @@
 /** Bodies that are sent in pieces, so that other requests are served between them. */
 import type { LongText } from "../../long-text.ts";
-import { nextTurn } from "../../timer.ts";
+import { ownTurn } from "../../timer.ts";
 
 /** Bodies from this length on are sent in pieces of it at most, UTF-16 units. */
 const PIECE = 128 * 1024;
@@ -12,7 +12,7 @@ export function inPieces(text: LongText): string | ReadableStream<Uint8Array> {
   const pieces = piecesOf(typeof text === "string" ? [text] : text);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      await nextTurn();
+      await ownTurn();
       const { value, done } = pieces.next();
       if (done) controller.close();
       else controller.enqueue(encoder.encode(value));

@@ -4,7 +4,7 @@
  * exactly when the body is.
  */
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { nextTurn } from "../../timer.ts";
+import { ownTurn } from "../../timer.ts";
 import { decode, JsonProblem, parseStrictJson, strictObject, strictValue } from "./strict-json.ts";
 
 /** Bodies from this length on are parsed in pieces of about this length, bytes. */
@@ -45,7 +45,7 @@ export async function parseLargeJson(
 ): Promise<JsonObject> {
   if (body.length < piece) return parseStrictJson(body);
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  await nextTurn();
+  await ownTurn();
   const list = await findList(bytes);
   if (list === null) return strictObject(boundedText(bytes));
   const places = [...list.commas, list.end];
@@ -62,7 +62,7 @@ export async function parseLargeJson(
     length += place - from;
     from = place + 1;
     if (length < PIECE) continue;
-    await nextTurn();
+    await ownTurn();
     length = 0;
   }
   // Which of several lists comes first in the body, the object does not tell.
@@ -94,7 +94,7 @@ async function findList(bytes: Buffer): Promise<List | null> {
   let inString = false;
   for (let at = 0; at < bytes.length; at++) {
     if (at >= pause) {
-      await nextTurn();
+      await ownTurn();
       pause = at + PIECE;
     }
     if (inString) {

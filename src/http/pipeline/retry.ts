@@ -2,7 +2,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { isStream } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
-import { nextTurn } from "../../timer.ts";
+import { ownTurn } from "../../timer.ts";
 import type { Principal, Retry } from "../../workspace/contract.ts";
 import type { Route } from "../route.ts";
 import type { Exchange } from "./exchange.ts";
@@ -54,7 +54,7 @@ export function retryOf(key: string, asked: Asked, body: Uint8Array): Retry {
 export async function retryOfLarge(key: string, asked: Asked, body: Uint8Array): Promise<Retry> {
   const hash = begun(key, asked.request);
   for (let at = 0; at < body.length; at += PIECE) {
-    if (at > 0) await nextTurn();
+    if (at > 0) await ownTurn();
     hash.update(body.subarray(at, at + PIECE));
   }
   return named(key, asked, hash);

@@ -3,7 +3,7 @@
  * arrive. So the thread works while the server commits, and the next transaction is shorter.
  */
 import type { Reply } from "../../workspace/contract.ts";
-import type { AnyJob, PreparedJob, WorkspaceWriter } from "../../workspace/perform.ts";
+import type { AnyJob, OnReplies, PreparedJob, WorkspaceWriter } from "../../workspace/perform.ts";
 import { charactersOf, type Recorded } from "../messages.ts";
 
 /** Most text of an operation that is prepared on arrival, UTF-16 units: the answer of the server does not wait for long. */
@@ -18,13 +18,18 @@ export class PreparedAhead {
 
   constructor(private readonly makeJob: (message: Recorded) => AnyJob) {}
 
-  /** Performs operations of a workspace. */
-  async perform(workspaceId: string, writer: WorkspaceWriter, group: readonly Arrived[]): Promise<Reply[]> {
+  /** Performs operations of a workspace, as {@link WorkspaceWriter.perform} does. */
+  async perform(
+    workspaceId: string,
+    writer: WorkspaceWriter,
+    group: readonly Arrived[],
+    onCommitted: OnReplies,
+  ): Promise<Reply[]> {
     const jobs = group.map((operation) => operation.ahead ?? this.makeJob(operation));
-    if (!writer.waitsForServer) return writer.perform(jobs);
+    if (!writer.waitsForServer) return writer.perform(jobs, onCommitted);
     this.#writers.set(workspaceId, writer);
     try {
-      return await writer.perform(jobs);
+      return await writer.perform(jobs, onCommitted);
     } finally {
       this.#writers.delete(workspaceId);
     }

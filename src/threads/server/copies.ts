@@ -3,8 +3,8 @@ import { type OpenedCopy, ServerEngine } from "../../engine/server-engine.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
 import { nextTurn } from "../../timer.ts";
-import type { BatchQueue } from "../batch-queue.ts";
 import type { FromWriter } from "../messages.ts";
+import type { BatchQueue } from "../turns/batch-queue.ts";
 
 interface CopiesParts {
   server: ServerOptions;
@@ -69,7 +69,7 @@ export class BesideOneAnother<T extends { readonly workspaceId: string }> {
 
   /** Begins one batch. The others are not closed before this one waits for the server: operations that arrive join them. */
   #beginNext(): void {
-    const next = this.batches.take((workspaceId) => this.#busy.has(workspaceId));
+    const next = this.batches.take((workspaceId) => !this.#busy.has(workspaceId));
     if (next === null) return;
     const { workspaceId, group } = next;
     this.#busy.add(workspaceId);

@@ -9,6 +9,8 @@ const MAX_GROUP = 512;
 const SMALL_GROUP = 16;
 /** Most text in one transaction, UTF-16 units, unless a single operation has more. */
 const MAX_CHARACTERS = 512 * 1024;
+/** The part of a workspace's newest group in how long its groups are expected to take. */
+const NEWEST_SHARE = 1 / 4;
 /** Workspaces whose time is remembered before those that have no claim are forgotten. */
 const MAX_REMEMBERED = 1_024;
 
@@ -16,6 +18,8 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
   readonly #waiting = new Map<string, T[]>();
   /** The thread's time that each workspace has used, ms. One that begins to wait has no claim from before. */
   readonly #usedMs = new Map<string, number>();
+  /** How long a group of each workspace is expected to take, ms: an average in which the newest count most. */
+  readonly #groupMs = new Map<string, number>();
   /** The used time of the workspace that was served last. */
   #servedMs = 0;
   #depth = 0;
@@ -45,23 +49,29 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return this.#waiting.size === 0;
   }
 
-  /** Notes that a batch of a workspace took so long. */
-  spent(workspaceId: string, ms: number): void {
+  /** Notes that a batch of a workspace took so long, and how much of that passed before it was answered. */
+  spent(workspaceId: string, ms: number, answeredMs = ms): void {
     this.#usedMs.set(workspaceId, (this.#usedMs.get(workspaceId) ?? this.#servedMs) + ms);
+    const before = this.#groupMs.get(workspaceId) ?? answeredMs;
+    this.#groupMs.set(workspaceId, before + (answeredMs - before) * NEWEST_SHARE);
     if (this.#usedMs.size <= MAX_REMEMBERED) return;
     for (const [id, used] of this.#usedMs) {
-      if (used <= this.#servedMs && !this.#waiting.has(id)) this.#usedMs.delete(id);
+      if (used > this.#servedMs || this.#waiting.has(id)) continue;
+      this.#usedMs.delete(id);
+      this.#groupMs.delete(id);
     }
   }
 
   /**
    * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits, or only
-   * workspaces that are busy. It is of the workspace that has used the least time. A batch is at most half of
+   * workspaces that may not be served now. It is of the workspace that has used the least time. A batch is at most half of
    * everything that is requested: clients wait for a reply before they send again, so with all of them in one batch
    * either this thread or the main thread would be idle.
    */
-  take(isBusy: (workspaceId: string) => boolean = () => false): { workspaceId: string; group: T[] } | null {
-    const workspaceId = this.#next(isBusy);
+  take(
+    mayServe: (workspaceId: string, groupMs: number) => boolean = () => true,
+  ): { workspaceId: string; group: T[] } | null {
+    const workspaceId = this.#next(mayServe);
     if (workspaceId === null) return null;
     const waiting = this.#waiting.get(workspaceId) as T[];
     this.#servedMs = this.#usedMs.get(workspaceId) as number;
@@ -72,12 +82,12 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return { workspaceId, group: waiting.slice(0, most) };
   }
 
-  #next(isBusy: (workspaceId: string) => boolean): string | null {
+  #next(mayServe: (workspaceId: string, groupMs: number) => boolean): string | null {
     let next: string | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const workspaceId of this.#waiting.keys()) {
       const used = this.#usedMs.get(workspaceId) as number;
-      if (used >= least || isBusy(workspaceId)) continue;
+      if (used >= least || !mayServe(workspaceId, this.#groupMs.get(workspaceId) ?? 0)) continue;
       next = workspaceId;
       least = used;
     }

@@ -1,0 +1,100 @@
+/**
+ * The turns of the workspaces on a thread: while the group of one takes long, or waits for what is done beside the thread,
+ * groups of others are served in the middle of it.
+ */
+import { nextTurn } from "../../timer.ts";
+import type { Reply } from "../../workspace/contract.ts";
+import type { OnReplies } from "../../workspace/perform.ts";
+import { writeReplies } from "../reply-text.ts";
+import type { BatchQueue } from "./batch-queue.ts";
+
+/** How long other workspaces have the thread when an operation that takes long gives way. */
+const TURN_MS = 10;
+/** A group that has not taken longer than this gives way to workspaces whose groups mostly take no longer. */
+const SHORT_MS = 20;
+
+interface TurnsParts<T> {
+  monotonicMs(): number;
+  /** Whether a workspace may not be served in the middle of another one's group. */
+  isInUse(workspaceId: string): boolean;
+  /** Performs a group. `answer` is called with the replies as soon as they may be let out, unless that is at the end. */
+  perform(workspaceId: string, group: readonly T[], answer: OnReplies): Promise<Reply[]>;
+  /** Takes a text of {@link writeReplies}. */
+  post(text: string): void;
+}
+
+export class Turns<T extends { readonly workspaceId: string; readonly id: number }> {
+  /** When the groups that are under way began, by workspace. */
+  readonly #begun = new Map<string, number>();
+  /** Resolves when something arrives. */
+  #arrival = Promise.withResolvers<void>();
+
+  constructor(
+    private readonly batches: BatchQueue<T>,
+    private readonly parts: TurnsParts<T>,
+  ) {}
+
+  /** To be called when something was added to the queue. */
+  arrived(): void {
+    this.#arrival.resolve();
+  }
+
+  /** Serves a group that was taken from the queue. */
+  async serve(workspaceId: string, group: readonly T[]): Promise<void> {
+    const { monotonicMs, perform, post } = this.parts;
+    const beganMs = monotonicMs();
+    this.#begun.set(workspaceId, beganMs);
+    let answeredMs: number | undefined;
+    const answer = async (replies: readonly Reply[]) => {
+      answeredMs = monotonicMs() - beganMs;
+      let posted = 0;
+      for (const text of writeReplies(group, replies)) {
+        if (posted++ > 0) await this.giveWay(workspaceId);
+        post(text);
+      }
+    };
+    const replies = await perform(workspaceId, group, answer);
+    if (answeredMs === undefined) await answer(replies);
+    this.#begun.delete(workspaceId);
+    this.batches.spent(workspaceId, monotonicMs() - beganMs, answeredMs);
+  }
+
+  /**
+   * Serves what waits on workspaces that are not in use, for as long as a turn: between two steps of what takes long.
+   * `workspaceId`: whose it is.
+   */
+  async giveWay(workspaceId?: string): Promise<void> {
+    await nextTurn();
+    const { monotonicMs } = this.parts;
+    for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) if (!(await this.#serveOther(workspaceId))) return;
+  }
+
+  /** Serves what waits on other workspaces until work that is done beside the thread has ended, well or not. */
+  async serveDuring(workspaceId: string, work: Promise<unknown>): Promise<void> {
+    let hasEnded = false;
+    const end = () => {
+      hasEnded = true;
+    };
+    const ended = work.then(end, end);
+    while (!hasEnded) {
+      this.#arrival = Promise.withResolvers();
+      const { promise } = this.#arrival;
+      // A group that needs no turn of the event loop would keep it from going on.
+      await ((await this.#serveOther(workspaceId)) ? nextTurn() : Promise.race([ended, promise]));
+    }
+  }
+
+  /**
+   * Serves a group of a workspace that is not in use. The group of `workspaceId` goes on only when that one has ended, so
+   * what has not taken long does not give way to what mostly does. Returns false when there is none.
+   */
+  async #serveOther(workspaceId: string | undefined): Promise<boolean> {
+    const { monotonicMs, isInUse } = this.parts;
+    const begunMs = workspaceId === undefined ? undefined : this.#begun.get(workspaceId);
+    const mostMs = begunMs === undefined ? Number.POSITIVE_INFINITY : Math.max(SHORT_MS, monotonicMs() - begunMs);
+    const next = this.batches.take((id, groupMs) => groupMs <= mostMs && !isInUse(id));
+    if (next === null) return false;
+    await this.serve(next.workspaceId, next.group);
+    return true;
+  }
+}
