@@ -152,10 +152,14 @@ export async function findEntryOrigin(reader: Reader, id: number) {
 /** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
 const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
 
-/** A new content in place of one that no checkpoint sees and that is not gone: most writes. */
-const OVERWRITE = `UPDATE entries
-  SET value = ?1, metadata = ?2, written_seq = ?3, live_from = ?3, updated_at = ?4, expires_at = ?5
-  WHERE agent = ? AND key = ? AND live_to IS NULL AND live_from > ? AND ${FRESH}`;
+/** A new content in place of one that no checkpoint sees and that is not gone. */
+const overwrite = (change: string, condition: string) => `UPDATE entries
+  SET value = ?1, metadata = ?2, written_seq = ?3, live_from = ?3, updated_at = ?4${change}
+  WHERE agent = ?5 AND key = ?6 AND live_to IS NULL AND live_from > ?7 AND updated_at >= ?8 AND ${condition}`;
+
+/** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
+const OVERWRITE_LASTING = overwrite("", "expires_at IS NULL");
+const OVERWRITE = overwrite(", expires_at = ?10", "(expires_at IS NULL OR expires_at > ?9)");
 
 /** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
 export function putEntry(
@@ -166,9 +170,15 @@ export function putEntry(
 ): MaybePromise<number> {
   const { seq, nowMs } = moment;
   const { key, value, metadata, expiresAtMs } = content;
-  const overwritten = [agent.firstSeq, key, agent.newestCheckpoint, ...freshBounds(freshAt(agent.policies, nowMs))];
-  const changed = tx.run(OVERWRITE, [value, metadata, seq, nowMs, expiresAtMs, ...overwritten]);
-  return after(changed, (rows) => (rows === 1 ? 0 : replaceLive(tx, agent, content, moment)));
+  const { cutoffMs } = freshAt(agent.policies, nowMs);
+  const written = [value, metadata, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
+  const changed =
+    expiresAtMs === null ? tx.run(OVERWRITE_LASTING, written) : tx.run(OVERWRITE, [...written, nowMs, expiresAtMs]);
+  return after(changed, (overwritten) => {
+    if (overwritten === 1) return 0;
+    const created = insertLive(tx, agent, content, { createdSeq: seq, createdAt: nowMs }, moment);
+    return after(created, (rows) => (rows === 1 ? 1 : replaceLive(tx, agent, content, moment)));
+  });
 }
 
 type LiveTuple = [
@@ -180,52 +190,39 @@ type LiveTuple = [
   expiresAt: number | null,
 ];
 
-/** Does so where no content is, a checkpoint sees it, or it is gone. */
+/** Writes a content in place of one that a checkpoint sees, that is gone, or that ends by itself. Returns 0. */
 async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
   const live = await tx.get<LiveTuple>(
     `SELECT id, live_from, created_seq, created_at, updated_at, expires_at FROM entries
      WHERE agent = ? AND key = ? AND live_to IS NULL`,
     [agent.firstSeq, content.key],
   );
-  const fresh = { createdSeq: moment.seq, createdAt: moment.nowMs };
-  if (live === undefined) {
-    await insertLive(tx, agent, content, fresh, moment);
-    return 1;
-  }
+  if (live === undefined) throw new Error("an entry vanished inside its own transaction");
   const [id, liveFrom, createdSeq, createdAt, updatedAt, expiresAt] = live;
   // An entry that is gone no longer exists: the next write of its key creates a new one.
   const goesOn = isFresh(updatedAt, expiresAt, freshAt(agent.policies, moment.nowMs));
-  const origin = goesOn ? { createdSeq, createdAt } : fresh;
+  const origin = goesOn ? { createdSeq, createdAt } : { createdSeq: moment.seq, createdAt: moment.nowMs };
   if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
   else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
   await insertLive(tx, agent, content, origin, moment);
   return 0;
 }
 
-async function insertLive(
+const INSERT_LIVE = `INSERT INTO entries
+    (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9)
+  ON CONFLICT (agent, key) WHERE live_to IS NULL DO NOTHING`;
+
+/** Inserts a content as the present one, unless the key has one. Returns how many rows it inserted. */
+function insertLive(
   tx: Transaction,
-  agent: AgentState,
-  content: NewContent,
-  origin: { createdSeq: number; createdAt: number },
-  moment: Moment,
-): Promise<void> {
-  await tx.run(
-    `INSERT INTO entries
-       (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [
-      agent.firstSeq,
-      content.key,
-      content.value,
-      content.metadata,
-      moment.seq,
-      origin.createdSeq,
-      moment.seq,
-      origin.createdAt,
-      moment.nowMs,
-      content.expiresAtMs,
-    ],
-  );
+  { firstSeq }: AgentState,
+  { key, value, metadata, expiresAtMs }: NewContent,
+  { createdSeq, createdAt }: { createdSeq: number; createdAt: number },
+  { seq, nowMs }: Moment,
+): MaybePromise<number> {
+  const row = [firstSeq, key, value, metadata, seq, createdSeq, createdAt, nowMs, expiresAtMs];
+  return tx.run(INSERT_LIVE, row);
 }
 
 /**
