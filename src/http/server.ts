@@ -126,8 +126,10 @@ export function startServer(
   const fetch = (request: Request) => {
     const routable = withRoutableHost(request);
     if (routable !== request) originals.set(routable, request);
+    if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
+    // Not asked for earlier: the runtime makes an object of it.
     const peer = peerOf(routable);
-    if (before === undefined || isLedAstray(routable) || isPlain(routable, peer)) return app.fetch(routable);
+    if (isPlain(routable, peer)) return app.fetch(routable);
     const client = clientAddress(deps.trustedProxies, peer, routable.headers);
     const answered = before(routable, client, (patient) => setPatience(routable, patient));
     return answered.then(

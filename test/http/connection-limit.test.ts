@@ -61,6 +61,22 @@ test("while no address has too many connections, nobody asks for that of a reque
   expect(addresses.isCrowded(peer)).toBe(false);
 });
 
+test("a server asks for the address of a request only where something depends on it", async () => {
+  let asked = 0;
+  const clientOf = () => {
+    asked++;
+    return "192.0.2.1";
+  };
+  const addressConnections = { most: MAX, isExempt: () => false, onCrowded: () => {} };
+  await using server = await serveTls({}, { clientOf, addressConnections });
+  expect((await server.send({ path: "/v1/config/a" })).status).toBe(200);
+  expect(asked).toBe(0);
+  const before = async (request: Request) => request;
+  await using node = await serveTls({}, { clientOf, addressConnections, before });
+  expect((await node.send({ path: "/v1/config/a" })).status).toBe(200);
+  expect(asked).toBe(1);
+});
+
 test.if(canCountConnections())("while descriptors are needed elsewhere nothing is accepted", async () => {
   const told: string[] = [];
   using reserve = new DescriptorReserve();
