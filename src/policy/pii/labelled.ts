@@ -181,6 +181,7 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   if (!written || matchEnd(AMOUNT, text, at) >= 0 || (form.detector === "vehicle_id" && hasLongWord(text, written)))
     return null;
   if (fits(form, written)) return written;
+  if (form.detector === "credit_card" && isMistypedCard(text.slice(at, written.end))) return written;
   // What is cut off makes it shorter still.
   if (written.digits < form.digits || written.compact.length < form.min) return null;
   // "4111111111111111 12/27": the later groups belong to something else.
@@ -192,6 +193,10 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
   }
   return null;
 }
+
+/** "5312 8840 1173 6625": a card whose check digit is wrong is still somebody's when it is written like one. */
+const isMistypedCard = (written: string): boolean =>
+  /^[2-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}$/.test(written) && !/^(\d)(?:[ -]?\1)+$/.test(written);
 
 const NO_NUMBER = /[a-z]{1,12}[A-Z][a-z]{2}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
 

@@ -1,7 +1,9 @@
 /** Passwords beside who or what they are for, without a word for them: a user, a mail address, a locked file. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
-import { looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
+import { WordSet } from "../text/word-set.ts";
+import { SECRET_WORDS } from "./secret-words.ts";
+import { isShortOne, looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
 
 /** What a check costs. */
 const SENTENCE_UNITS = 60;
@@ -52,6 +54,31 @@ export function accountSecret(text: string, start: number, end: number): Hit | n
   return said && hitOf("generic_credential", said.start, said.end);
 }
 
+const RESET =
+  /[ \t:]{1,3}(?:\p{L}{1,12}['’]?[ \t]){0,7}?["'“„«‘「]?((?=\S{0,64}\d)[\p{L}\d!#$%&*+.=?@_~-]{6,64})(?=["'”“»’」]?(?:[\s.,;!?)。，、]|$))/uy;
+const RESET_IN_FRONT =
+  /[ \t]["'“„«‘「]?([\p{L}\d!#$%&*+.=?@_~-]{6,64})["'”“»’」]?(?:[ \t]?(?:olarak|に|로|으로))?[ \t]?$/u;
+const HAS_LOGIN = new WordSet(SECRET_WORDS["what has a login"], () => "anywhere");
+const REACH_OF_LOGIN = 64;
+
+/** `Mum's mail was hacked, I reset it to Geranium-and-2-Cats`: what an account was changed to, on either side. */
+export function resetSecret(text: string, start: number, end: number): Hit | null {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, start - REACH_OF_LOGIN, end + REACH_OF_LOGIN)) return null;
+  spend(SENTENCE_UNITS * 4);
+  const from = Math.max(0, start - REACH_OF_LOGIN);
+  const before = text.slice(from, start);
+  if (!HAS_LOGIN.isIn(text.slice(from, end + REACH_OF_LOGIN))) return null;
+  const behind = matchAt(RESET, text, end)?.[1];
+  const inFront = RESET_IN_FRONT.exec(before);
+  const written = behind !== undefined && isReset(behind) ? behind : inFront?.[1];
+  if (written === undefined || !isReset(written)) return null;
+  const at = written === behind ? RESET.lastIndex - written.length : from + before.lastIndexOf(written);
+  return hitOf("generic_credential", at, at + written.length);
+}
+
+const isReset = (written: string): boolean => /\d/.test(written) && looksChosen(written.replace(/[.,!?]$/, ""));
+
 const SLASHED = /["'`]?[ \t]?\/[ \t]["'`]?([^\s/|,;:"'`<>(){}[\]]{6,40})(?=["'`]?(?:[\s.,;!?)]|$))/y;
 
 /** `Grafana: admin / c0ffee-Grinder`, at the user. */
@@ -89,12 +116,14 @@ const REACH_BEFORE = 56;
 export function typedSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + MOST_TYPED)) return null;
+  spend(TYPED_UNITS);
   const found = unlockingSecret(text, start, end);
   const before = text.slice(Math.max(0, start - REACH_BEFORE), start);
   return found !== null && saysOpening(before.slice(before.lastIndexOf("\n") + 1)) ? found : null;
 }
 
 const CHECK_UNITS = 10;
+const TYPED_UNITS = 250;
 const MOST_TYPED = 72;
 
 const LISTED_MAIL =
@@ -107,7 +136,8 @@ export const mailAndPassword: Check = (text, _start, end) => {
   if (match === null) return null;
   const [, tie = "", written = ""] = match;
   const password = written.replace(/[.,;)]+$/, "");
-  if (/[;|]|^\s\p{L}/u.test(tie) ? !looksChosen(password) : !mayBeOne(password)) return null;
+  const isListed = !/[;|]|^\s\p{L}/u.test(tie);
+  if (!looksChosen(password) && !(isListed && (mayBeOne(password) || isShortOne(password)))) return null;
   const at = LISTED_MAIL.lastIndex - written.length;
   return hitOf("generic_credential", at, at + password.length);
 };

@@ -20,15 +20,15 @@ const REACH_BEFORE = 64;
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "to", "on"]);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
 const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
-const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d{3} \d{3}(?! ?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
+const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`[\p{L}\p{M}'’]{0,8}(?:,?[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
+  String.raw`[\p{L}\p{M}'’-]{0,8}(?:,?[ \t]{1,2}[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?){0,6}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
+  String.raw`(?:['’-]\p{L}{1,5}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}])\p{L}{1,3}|nya)?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)))`,
   "uy",
 );
 
@@ -56,7 +56,7 @@ export const pin: Check = (text, start, end) => {
   if (OTHER.isIn(around)) return null;
   // Of six digits are the codes of places in India, too.
   const isPlace = number.length === 6 && OF_PLACES.test(text.slice(start, end));
-  const isClear = !isYear(number) && !isPlace && (tied || number.length <= 6);
+  const isClear = !isYear(number) && !isPlace && (tied || number.length <= 6 || OF_SIMS.test(text.slice(start, end)));
   if (!isClear && !DOOR.isIn(around) && !CARD.isIn(around)) return null;
   return hitOf("generic_credential", last - number.length, last);
 };
@@ -110,8 +110,9 @@ function aroundOf(text: string, start: number, end: number): string {
   return text.slice(Math.max(0, start - REACH_AROUND), end + REACH_AROUND);
 }
 
+const OF_SIMS = /puk/i;
 const OF_PLACES = /^(?:pin(?:[ -]?(?:code|number))?|пин|पिन(?: कोड)?)$/i;
-const isYear = (number: string): boolean => /^(?:19|20)\d\d$/.test(number);
+const isYear = (number: string): boolean => /^(?:19|20[0-4])\d{1,2}$/.test(number) && number.length === 4;
 
 /** The number that a word announces; whether something ties it to the word. */
 function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
@@ -135,7 +136,7 @@ function numberBeside(text: string, end: number): { number: string; tied: boolea
 
 /** A number that "with" or a word for a code ties, alone at the end of what is said. */
 const WITH = new RegExp(
-  String.raw`(?:(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t]{1,2}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}|[ \t]?[:：][ \t])(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
+  String.raw`(?:(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t:]{1,3}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}|[ \t]?[:：][ \t])(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
   "uy",
 );
 /** Numbers that a dial is turned to, with or without the direction: "15-42-8", "30 left, 12 right, 45 left". */
@@ -143,6 +144,7 @@ const DIRECTION = anyOf(SECRET_WORDS.directions);
 const TURNED =
   /[^\d\n]{0,60}?(\d{1,2}[^\d\n]{1,16}\d{1,2}[^\d\n]{1,16}\d{1,2}(?:[-–]\d{1,2}){0,3})(?![\d.:%-]*\d|[ \t]?[%€$£°]|[ \t]?(?:c?m|kg|h|min)(?!\p{L}))/uy;
 const TURN = new RegExp(String.raw`(?<!\p{L})(?:${DIRECTION})(?!\p{L})[^]*?(?<!\p{L})(?:${DIRECTION})(?!\p{L})`, "iu");
+const OF_TELEPHONES = /fon|phone|tel[eé]f|handy|cel|móvil|tabl|ipad|laptop|orden|portab|сот|電話/i;
 /** "7-1-4-4", as a lock of a bicycle is set. */
 const SINGLE_DIGITS = /^\d(?:[-–]\d){3,5}$/;
 const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
@@ -164,6 +166,7 @@ export const openingNumber: Check = (text, start, end) => {
   const last = TURNED.lastIndex;
   const isOpening =
     SINGLE_DIGITS.test(turned) ||
+    (JOINED_NUMBERS.test(turned) && last - turned.length - end <= 3 && !OF_TELEPHONES.test(text.slice(start, end))) ||
     (JOINED_NUMBERS.test(turned) && OPENS.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last)));
   if (!isOpening && !TURN.test(text.slice(last - turned.length - DIRECTION_REACH, last + DIRECTION_REACH))) return null;
   return hitOf("generic_credential", last - turned.length, last);

@@ -24,6 +24,8 @@ export const SECRET_WORDS = wordsOf(secretWords, [
   "users",
   "unlocking",
   "typing",
+  "resetting",
+  "what has a login",
   "locked",
   "combinations",
   "keys",

@@ -19,11 +19,11 @@ const behind = (number: string): RegExp =>
     String.raw`(?:(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}\(?${WORD}\)?){0,5}?(?:[ \t]{0,2}[:=：→][ \t]{0,2}|[ \t]->?[ \t]|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,2}|[ \t]?(?:是|为|為|は|が|은|는|이|가)[ \t]?)|(?:['’-]?\p{L}{1,5})?(?:[ \t]{1,2}${WORD}){0,2}[ \t]{0,2})["'“„«「【\[(*]{0,2}(${number})(?![\p{Script=Latin}\p{Script=Cyrillic}\d%]|[.,:/-]\d|[ \t]?(?:-|${anyOf(SECRET_WORDS["what digits are counted in"])}))`,
     "uy",
   );
-const ONE_USE = behind(String.raw`\d{4,8}|\d{3}[ -]\d{3}|\d{2}[ -]\d{2}[ -]\d{2}`);
+const ONE_USE = behind(String.raw`\d{4,8}|\d{3}[ -]\d{3}|\d{3}-\d{2}-\d{3}|\d{2}[ -]\d{2}[ -]\d{2}`);
 const ON_CARD = behind(String.raw`\d{3,4}`);
 
 /** A year, and the numbers of examples. */
-const OTHER = /^(?:(?:19|20)\d\d|(\d)\1+|123(?:4(?:5(?:6(?:78?)?)?)?)?|123[ -]456)$/;
+const OTHER = /^(?:(?:19|20[0-4])\d{1,2}(?<=^\d{4})|(\d)\1+|123(?:4(?:5(?:6(?:78?)?)?)?)?|123[ -]456)$/;
 
 const numberBehind =
   (pattern: RegExp): Check =>

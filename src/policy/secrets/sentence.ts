@@ -6,6 +6,7 @@ import { spend } from "../check.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
+import { isJoint, isNearCopula } from "./joint.ts";
 import { isPlaceholder, looksRandom, wordShare } from "./plausible.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
@@ -22,25 +23,18 @@ const SHORTEST = 6;
 const LONGEST = 128;
 const SHORTEST_KEY = 16;
 
-const JOINT = new RegExp(
-  `(?:(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.joints)})[\\s\\u00a0]{1,3}|(?:${anyOf(SENTENCE_WORDS["attached joints"])})\\s?|[:=→—–>，,、]\\s{0,3}|\\s->?\\s)["'\`“”„«»‘’「『]{0,2}$`,
-  "iu",
-);
 const JOINT_IN_FRONT = new RegExp(
   `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(SENTENCE_WORDS["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
-/** A word for "is" and up to three others: "is since yesterday". */
-const NEAR_COPULA = new RegExp(
-  `(?<![\\p{L}\\p{M}'’])(?:${anyOf(SENTENCE_WORDS.copulas)})(?:\\s[\\p{L}\\p{M}'’-]{1,16}){1,3},?\\s["'\`“”„«»‘’「『]{0,2}$`,
-  "iu",
-);
 /** Behind the value, in languages whose verbs stand there: "…に変えました", "… yaptım". */
 const JOINT_BEHIND =
-  /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla)|कर (?:दि|ली)|रख (?:दि|ली))/u;
+  /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla|sıfırla|yaz|gir|kullan)|कर (?:दि|ली)|रख (?:दि|ली)|डाल|लिख|を ?入力|を使|를? ?입력|을? ?입력|를? ?쓰|(?:nehmen|verwenden|eingeben|benutzen|nutzen)(?!\p{L}))/u;
 /** The first words of an answer: "Try …", "I think it was …". */
 const ANSWER =
   /(?:[?？؟；]|\p{Script=Greek}[^;\n]{0,40};)["'”»]?\s{0,2}(?:[-–—→>:]{1,2}\s{1,2}|(?<=\s|[？؟；]))["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
+const ASKED = /[?？؟；;]/;
+const isAnswer = (gap: string): boolean => ASKED.test(gap) && ANSWER.test(gap);
 /** "Which password? hedgehog5": what answers such a question may be a shorter one. */
 const SHORT_ANSWER = /^\p{L}{3,24}[-_.]?\d{1,6}[!?]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
@@ -80,7 +74,19 @@ const WORDS_AND_NUMBER =
 /** "Tortilla_Brava", "Elder.Flower.Cordial": what no sentence and hardly any program has. */
 const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 
+let lastToken = "";
+let lastLooks: 0 | 1 | 2 | 3 = NONE;
+
+/** How the token looks; that of the same token is remembered, since several conditions ask for it. */
 function looksOf(token: string): 0 | 1 | 2 | 3 {
+  if (token !== lastToken) {
+    lastLooks = judged(token);
+    lastToken = token;
+  }
+  return lastLooks;
+}
+
+function judged(token: string): 0 | 1 | 2 | 3 {
   if (token.length < SHORTEST || token.length > LONGEST || token.includes("/")) return NONE;
   if (OTHER.test(token) && !WORDS_AND_NUMBER.test(token)) return NONE;
   if (!/\p{L}/u.test(token) || THING.test(token) || NAME_OF_ONE.test(token) || isPlaceholder(token)) return NONE;
@@ -166,6 +172,8 @@ const UNDERSCORE = 0x5f;
 /** What reading the tokens of a stretch costs. */
 const SEARCH_UNITS = 800;
 
+/** What looking at one token costs. */
+const GAP_UNITS = 100;
 /** What the words before a token that looks like one cost. */
 const TOKEN_UNITS = 1_500;
 
@@ -182,6 +190,7 @@ export function saidSecret(
   spend(SEARCH_UNITS);
   for (const { start: at, end: last } of tokensIn(text, end, to)) {
     if (last === to && to < text.length) break;
+    spend(GAP_UNITS);
     const gap = text.slice(end, at);
     const isApart = gap.includes("\n\n");
     if ((gap.match(/[.!?;।。？！؟]|\n+/g)?.length ?? 0) > MOST_SENTENCE_ENDS) break;
@@ -194,13 +203,13 @@ export function saidSecret(
     const isCall = gap.startsWith("(") && text.charCodeAt(end - 1) < 0x80;
     const quoted = !isCall && OPENED.test(gap) && CLOSED.test(text.slice(last, last + 1));
     const joined =
-      JOINT.test(gap) ||
+      isJoint(gap) ||
       quoted ||
-      ANSWER.test(gap) ||
+      isAnswer(gap) ||
       BLANK.test(gap) ||
       isApart ||
       JOINT_BEHIND.test(text.slice(last, last + LONGEST_JOINT)) ||
-      (kind === "key" ? OF_API.test(gap) : looksChosen(token) && NEAR_COPULA.test(gap));
+      (kind === "key" ? OF_API.test(gap) : looksChosen(token) && isNearCopula(gap));
     if (kind === "locked" && !(joined && OPENING.isIn(text.slice(Math.max(0, start - REACH_BEFORE), last + 24))))
       continue;
     if (kind === "account" ? isAccountSecret(token, gap, joined) : joined || (kind === "password" && isClear(token)))
@@ -238,14 +247,18 @@ const OPENING = new WordSet(SENTENCE_WORDS["beginnings of opening"], () => "begi
 /** Whether a text says that something is opened. */
 export const saysOpening = (text: string): boolean => OPENING.isIn(text);
 
+/** Whether a token is a word with a number that only its place makes a password. */
+export const isShortOne = (token: string): boolean =>
+  token.length >= SHORTEST && SHORT_ANSWER.test(token) && !THING.test(token) && !isPlaceholder(token);
+
 function fits(token: string, gap: string, kind: "password" | "account" | "locked"): boolean {
   const looks = looksOf(token);
   if (looks > WEAK) return true;
-  if (kind === "password" && SHORT_ANSWER.test(token) && !THING.test(token) && ANSWER.test(gap)) return true;
+  if (kind === "password" && isShortOne(token) && isAnswer(gap)) return true;
   if (looks !== WEAK) return false;
-  if (kind === "account") return JOINT.test(gap) && KEY_OF_ACCOUNT.test(gap);
+  if (kind === "account") return isJoint(gap) && KEY_OF_ACCOUNT.test(gap);
   if (kind === "locked") return gap.length <= LONGEST_LOCKED_GAP;
-  return gap.length <= LONGEST_WEAK_GAP && (BLANK.test(gap) || JOINT.test(gap) || ANSWER.test(gap));
+  return gap.length <= LONGEST_WEAK_GAP && (BLANK.test(gap) || isJoint(gap) || isAnswer(gap));
 }
 
 /** "The default password for the user "x" is "y"": said so plainly that any word may be it. */
