@@ -160,6 +160,9 @@ describe("the store for LangGraph", () => {
       ]);
     }
     expect(await own.search([], { limit: 2, offset: 1 })).toHaveLength(2);
+    // More than one page of the API has.
+    expect(await own.search([], { limit: 1000, offset: 1 })).toHaveLength(people.length - 1);
+    expect(await own.search([], { query: "report", limit: 100, offset: 1 })).toBeArray();
     for (const options of [{}, { prefix: ["users"] }, { suffix: ["1"] }, { prefix: ["*", "2"] }, { maxDepth: 1 }]) {
       expect((await own.listNamespaces(options)).sort()).toEqual((await memory.listNamespaces(options)).sort());
     }
