@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "./json.ts";
-import { type LongText, textOfItems } from "./long-text.ts";
+import { type Around, type LongText, textOfItems } from "./long-text.ts";
 import type { ExportResumption, Page } from "./operation-facts.ts";
 import type { OperationInputs, OperationName } from "./operations.ts";
 
@@ -65,20 +65,28 @@ export function pageOf<Item>(found: readonly Item[], limit: number): Listed<Item
 
 export const EMPTY_PAGE: Listed<never> = { items: [], last: null };
 
+/** The JSON texts of some items; or how many there are, where another thread has the texts. */
+export type Items = readonly string[] | number;
+
+export const itemCount = (items: Items): number => (typeof items === "number" ? items : items.length);
+
+/** Returns `start`, the items, separated by commas, and `end`; without the texts of the items, what is around them. */
+export const itemsIn = (start: string, items: Items, end: string): LongText | Around =>
+  typeof items === "number" ? { start, end } : textOfItems(start, items, end);
+
 /**
- * Returns the body of a list's answer. `items` are the JSON texts of one page, and `next` is the position of the last
- * of them if more items follow it, otherwise null. `more`: further members.
+ * Returns the body of a list's answer. `items` are those of one page, and `next` is the position of the last of them if
+ * more items follow it, otherwise null. `more`: further members.
  */
 export function listBody<N extends ListOperation>(
   name: N,
   input: Omit<OperationInputs[N], "page">,
-  items: readonly string[],
+  items: Items,
   next: CursorPosition | null,
   more: JsonObject = {},
-): LongText {
+): LongText | Around {
   const cursor = next === null ? "null" : `"${encodeCursor(listFilters(name, input), next)}"`;
-  const end = `],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`;
-  return textOfItems('{"data":[', items, end);
+  return itemsIn('{"data":[', items, `],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`);
 }
 
 /** Returns the members of an object as they follow others in a JSON text. */

@@ -23,5 +23,19 @@ export function textOfItems(start: string, items: readonly string[], end: string
   return pieces.length === 0 ? piece : [...pieces, piece];
 }
 
+/** The length of a text, UTF-16 units. */
+export const lengthOf = (text: LongText): number =>
+  typeof text === "string" ? text.length : text.reduce((sum, { length }) => sum + length, 0);
+
+/** The start and the end of a text. What belongs between them is on another thread. */
+export interface Around {
+  start: string;
+  end: string;
+}
+
+/** Returns a text with a start before it and an end behind it. */
+export const putAround = ({ start, end }: Around, text: LongText): LongText =>
+  typeof text === "string" ? start + text + end : [start, ...text, end];
+
 /** Returns a text as one string. */
 export const wholeText = (text: LongText): string => (typeof text === "string" ? text : text.join(""));

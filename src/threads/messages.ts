@@ -6,6 +6,7 @@ import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
 import type { Clock, RandomPool } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import { type LongText, putAround, wholeText } from "../long-text.ts";
 import type { CompositeName, OperationInputs, OperationName } from "../operations.ts";
 import type { SealingOptions } from "../seals/options.ts";
 import { SealRefused } from "../seals/sealer.ts";
@@ -178,11 +179,28 @@ export type ToReader =
   | { kind: "forget"; workspaceId: string }
   | { kind: "close" };
 
+/** What a reader thread found. */
+export interface Found {
+  /** As JSON, since the main thread only passes it on. */
+  found: string;
+  /** What it lists, if that is not in `found`: the main thread puts it into the answer. */
+  items?: LongText;
+}
+
+/** Puts what a reader thread listed into the reply of the workspace's thread. */
+export function withItems(reply: Reply, found: Found | undefined): Reply {
+  const { answer } = reply;
+  if (answer.kind !== "json" || answer.itemsAt === undefined) return reply;
+  const { itemsAt, body, ...rest } = answer;
+  const text = wholeText(body);
+  const around = { start: text.slice(0, itemsAt), end: text.slice(itemsAt) };
+  return { ...reply, answer: { ...rest, body: putAround(around, found?.items ?? "") } };
+}
+
 /** From a reader thread. A chunk of a stream travels as bytes beside its id. */
 export type FromReader =
   | FromThread
-  /** `found`: as JSON, since the main thread only passes it on. */
-  | { kind: "found"; id: number; found: string }
+  | ({ kind: "found"; id: number } & Found)
   | { kind: "answered"; id: number; reply: Reply }
   | { kind: "chunk"; id: number; bytes: Uint8Array }
   | { kind: "end"; id: number }

@@ -22,7 +22,7 @@ import {
 import { isOfDisk, OUTCOME_UNKNOWN, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
-import type { ChangeableOptions, ThreadOptions } from "./messages.ts";
+import { type ChangeableOptions, type Found, type ThreadOptions, withItems } from "./messages.ts";
 import { partTexts } from "./parts.ts";
 import { type ReaderLoad, ReaderThread } from "./reader-thread.ts";
 import { RunningRetries } from "./running-retries.ts";
@@ -149,7 +149,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) {
-      const reply = await this.#record(isScreened ? request : { ...request, lookedAt }, result.found);
+      const reply = await this.#record(isScreened ? request : { ...request, lookedAt }, result);
       return reply.again && looks > 1 ? this.#performAhead(request, isScreened, looks - 1) : reply;
     }
     return this.#opened(workspaceId, result.reply);
@@ -262,14 +262,14 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.close();
   }
 
-  #record(request: OperationRequest, found: string | undefined): Promise<Reply<Bytes>> {
+  #record(request: OperationRequest, found: Found | undefined): Promise<Reply<Bytes>> {
     const { input, principal } = request;
     if ("parts" in input && request.partTexts === undefined)
       return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));
     const { workspaceId } = principal;
     return new Promise((resolve) => {
       const refused = this.#writer(workspaceId).submit(request, found, (reply) => {
-        resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, reply));
+        resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, withItems(reply, found)));
       });
       if (refused !== null) resolve(rejection(refused));
     });

@@ -1,6 +1,6 @@
 /** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
 import type { Bytes, OperationRequest, Reply, StreamPlan } from "../workspace/contract.ts";
-import type { FromReader, ThreadOptions, ToReader } from "./messages.ts";
+import type { Found, FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
 
@@ -9,8 +9,8 @@ const MAX_QUERIES = 512;
 /** One workspace has at most this part of a thread's streams: its clients may be slow. */
 const PART_OF_WORKSPACE = 1 / 4;
 
-/** The result of a query. `found`: as JSON. */
-export type QueryResult = { found: string } | { reply: Reply } | Rejection;
+/** The result of a query. */
+export type QueryResult = Found | { reply: Reply } | Rejection;
 
 /** The running work of reader threads. */
 export interface ReaderLoad {
@@ -132,7 +132,7 @@ export class ReaderThread {
   #receive(message: FromReader): void {
     switch (message.kind) {
       case "found":
-        this.#answer(message.id, { found: message.found });
+        this.#answer(message.id, message);
         break;
       case "answered":
         this.#answer(message.id, { reply: message.reply });

@@ -11,6 +11,7 @@ import { streamCheckpoint } from "../features/checkpoints/checkpoint.ts";
 import { streamReplay } from "../features/policies/replay.ts";
 import { systemClock } from "../ids.ts";
 import type { JsonValue } from "../json.ts";
+import { textOfItems } from "../long-text.ts";
 import { isInquiry, isInspection } from "../operations.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
 import { embedderOf } from "../search/vectors/embedding-options.ts";
@@ -31,7 +32,7 @@ import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
 import { KnownHeads } from "./known-heads.ts";
-import { type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
+import { type Found, type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
 import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
 import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
@@ -144,7 +145,7 @@ async function runQuery(query: Query): Promise<void> {
     }
     const found = await inquire(query);
     if (name === "data.search") gauges.set("searchBytes", indexes.memoryBytes);
-    post({ kind: "found", id, found: JSON.stringify(found) });
+    post({ kind: "found", id, ...withoutItems(found, retry !== undefined) });
   } catch (error) {
     if (error instanceof Problem) return post({ kind: "answered", id, reply: refusal(error) });
     post({ kind: "answered", id, reply: problem(...explain(error)) });
@@ -152,6 +153,14 @@ async function runQuery(query: Query): Promise<void> {
     workspaces.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
   }
+}
+
+/** What was found as the workspace's thread gets it, and what it lists. An answer that is stored needs it all. */
+function withoutItems(found: JsonValue, isStored: boolean): Found {
+  if (isStored || found === null || typeof found !== "object" || !("items" in found))
+    return { found: JSON.stringify(found) };
+  const items = found.items as string[];
+  return { found: JSON.stringify({ ...found, items: items.length }), items: textOfItems("", items, "") };
 }
 
 /** The stored answer to a request, which spares looking again. A file that was not opened for writing yet has none. */

@@ -80,10 +80,10 @@ function writeReply(reply: Reply): string {
   const { answer, auditId, result, blockedBy = "", firstRequestId, parts } = reply;
   if (answer.kind !== "json" || auditId === null || result === undefined) return JSON.stringify(reply);
   if (firstRequestId !== undefined) return JSON.stringify(reply);
-  const { status, etag = "", body } = answer;
+  const { status, etag = "", body, itemsAt = "" } = answer;
   if (typeof body !== "string" || body.includes(LINE_END)) return JSON.stringify(reply);
   const partsText = parts === undefined ? "" : JSON.stringify(parts);
-  return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${partsText}${TAB}${body}`;
+  return `${auditId}${TAB}${result}${TAB}${blockedBy}${TAB}${status}${TAB}${etag}${TAB}${partsText}${TAB}${itemsAt}${TAB}${body}`;
 }
 
 function readReply(text: string, at: number, end: number): Reply {
@@ -95,9 +95,15 @@ function readReply(text: string, at: number, end: number): Reply {
   const afterStatus = text.indexOf(TAB, afterBlockedBy + 1);
   const afterTag = text.indexOf(TAB, afterStatus + 1);
   const afterParts = text.indexOf(TAB, afterTag + 1);
+  const afterItemsAt = text.indexOf(TAB, afterParts + 1);
   const status = Number(text.slice(afterBlockedBy + 1, afterStatus));
-  const answer: Reply["answer"] = { kind: "json", status, body: text.slice(afterParts + 1, end) };
+  const answer: Extract<Reply["answer"], { kind: "json" }> = {
+    kind: "json",
+    status,
+    body: text.slice(afterItemsAt + 1, end),
+  };
   if (afterTag > afterStatus + 1) answer.etag = text.slice(afterStatus + 1, afterTag);
+  if (afterItemsAt > afterParts + 1) answer.itemsAt = Number(text.slice(afterParts + 1, afterItemsAt));
   const result = text.slice(afterAuditId + 1, afterResult) as AuditResult;
   const reply: Reply = { answer, auditId: text.slice(at, afterAuditId), result };
   if (afterBlockedBy > afterResult + 1) reply.blockedBy = text.slice(afterResult + 1, afterBlockedBy);

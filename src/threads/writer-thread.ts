@@ -2,12 +2,13 @@
  * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop travel together;
  * while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
  */
+import { lengthOf } from "../long-text.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
 import { CLOSING_TURNS } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
-import type { ChangeableOptions, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
+import type { ChangeableOptions, Found, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
 import { inputText } from "./parts.ts";
 import { isOfReplies, ReplyReader } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
@@ -108,20 +109,21 @@ export class WriterThread {
   }
 
   /**
-   * Submits an operation. `found`: what a reader thread found, as JSON. Returns null when it was taken: `complete` is
+   * Submits an operation. `looked`: what a reader thread found. Returns null when it was taken: `complete` is
    * called exactly once then, after this has returned. Otherwise returns why it was not taken.
    */
-  submit(request: OperationRequest, found: string | undefined, complete: Complete): Rejection | null {
+  submit(request: OperationRequest, looked: Found | undefined, complete: Complete): Rejection | null {
     const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
     if (lookedAt !== undefined) rest += `,"lookedAt":${lookedAt}`;
-    if (found !== undefined) rest += `,"found":${found}`;
+    if (looked !== undefined) rest += `,"found":${looked.found}`;
     const isLong = partTexts.length > 1;
     const input =
       partTexts.length === 0 ? JSON.stringify(request.input) : inputText(request.input, isLong ? "[]" : partTexts[0]);
     const text = `"name":"${name}","input":${input},${principalText(principal)}${rest}`;
-    return this.#take(text, complete, request.isAbandoned, isLong ? partTexts : undefined);
+    const beside = lengthOf(looked?.items ?? "");
+    return this.#take(text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
   }
 
   /** Hands over an event of a workspace itself, in the way of {@link submit}. */
@@ -130,20 +132,22 @@ export class WriterThread {
   }
 
   /**
-   * `members`: those of an operation or an event (messages.ts) as JSON, without the id. `ahead`: lists of parts that are
-   * sent before it, each as a message of its own, so that neither thread copies or reads all of them at once.
+   * `members`: those of an operation or an event (messages.ts) as JSON, without the id. `beside`: the length of what waits
+   * here for its answer. `ahead`: lists of parts that are sent before it, each as a message of its own, so that neither
+   * thread copies or reads all of them at once.
    */
   #take(
     members: string,
     complete: Complete,
     isAbandoned?: () => boolean,
+    beside = 0,
     ahead: readonly string[] = [],
   ): Rejection | null {
     if (this.#worker.isClosing) return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
     const text = `{"id":${id},${members}}`;
-    const characters = ahead.reduce((sum, { length }) => sum + length, text.length);
+    const characters = text.length + lengthOf(ahead) + beside;
     this.#waitingCharacters += characters;
     this.#waiting.push({ id, text, ahead, characters, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
     this.#countTurns();

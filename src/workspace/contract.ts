@@ -154,8 +154,11 @@ export type StreamPlan =
 
 /** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
 export type Answer<Body = StreamPlan> =
-  /** An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. */
-  | { kind: "json"; status: number; body: LongText; etag?: string }
+  /**
+   * An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. `itemsAt`:
+   * where in the text the items belong that the main thread has from a reader thread, until it puts them there.
+   */
+  | { kind: "json"; status: number; body: LongText; etag?: string; itemsAt?: number }
   /** A text that is saved or sent unchanged: a seal, a receipt. */
   | { kind: "text"; contentType: string; body: string; filename?: string }
   /** Bytes that never change, so that caches may keep them: a part of the log. */

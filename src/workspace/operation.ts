@@ -6,8 +6,9 @@
 import type { VersionCondition } from "../condition.ts";
 import type { IdSource } from "../ids.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import type { Items } from "../lists.ts";
 import type { AuditResult } from "../log/event.ts";
-import type { LongText } from "../long-text.ts";
+import type { Around, LongText } from "../long-text.ts";
 import type {
   CompositeName,
   InquiryName,
@@ -91,7 +92,7 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
 
 /** An operation with work that needs no transaction: `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {
-  /** `found` is what `ahead` returned, when it was called. */
+  /** `found` is what `ahead` returned, as {@link Recorded}, when it was called. */
   prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
   /** Does the costly part for some inputs, on another thread than the workspace's. */
   ahead?(reader: Reader, input: OperationInputs[N], now: Pick<QueryContext, "nowMs" | "versions">): Promise<JsonValue>;
@@ -122,15 +123,26 @@ export interface QueryContext {
   readonly queryEmbedder: QueryEmbedder | null;
 }
 
+/** What was found, as it is recorded. Of a list of items, the workspace's thread may get only how many there are. */
+export type Recorded<Found> = Found extends { items: readonly string[] }
+  ? Omit<Found, "items"> & { items: Items }
+  : Found;
+
 /**
  * The reading part of an operation that may take long: it runs on a reader thread, and what it found is passed to the
- * operation that records it and replies.
+ * operation that records it and replies. What it lists are JSON texts in a member `items`: they stay on the main thread,
+ * which puts them into the answer.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   /** The query keeps one snapshot for long, so it has its own connection. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
-  record(reader: Reader, context: Context, input: OperationInputs[N], found: Found): Promise<Outcome<AnswerOf<N>>>;
+  record(
+    reader: Reader,
+    context: Context,
+    input: OperationInputs[N],
+    found: Recorded<Found>,
+  ): Promise<Outcome<AnswerOf<N>>>;
 }
 
 /** Returns the inquiry. Its two parts agree about what is found: the type is that of what `query` returns. */
@@ -239,11 +251,14 @@ export function finished<A extends Answer>(
 export function answered(
   agent: AgentState | null,
   details: JsonObject,
-  body: LongText,
+  body: LongText | Around,
   extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
 ): Outcome<JsonAnswer> {
   const { status = 200, etag, result = "ok", blockedBy, effect = NO_EFFECT } = extra;
-  const answer: JsonAnswer = { kind: "json", status, body };
+  const answer: JsonAnswer =
+    typeof body === "object" && "start" in body
+      ? { kind: "json", status, body: body.start + body.end, itemsAt: body.start.length }
+      : { kind: "json", status, body };
   if (etag !== undefined) answer.etag = etag;
   // Member by member: this is done for every operation, and copying the rest of an object is slow.
   const outcome: Outcome<JsonAnswer> = { agent, result, details, effect, answer };

@@ -16,6 +16,7 @@ const REPLY: readonly Reply[] = [
   { answer: json('{"allowed":false}'), auditId: AUDIT_ID, result: "blocked", blockedBy: "policy:block_pii" },
   { answer: json('{"version":"v3"}', "v3"), auditId: AUDIT_ID, result: "ok" },
   { answer: json("{\n}"), auditId: AUDIT_ID, result: "ok" },
+  { answer: { ...json('{"data":[]}'), itemsAt: 9 } as Reply["answer"], auditId: AUDIT_ID, result: "ok" },
   { answer: json(""), auditId: AUDIT_ID, result: "ok" },
   unrecorded(json("{}")),
   problem("unavailable", "Busy.\tTry\nagain."),

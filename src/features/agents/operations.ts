@@ -1,6 +1,6 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { itemCount, listBody } from "../../lists.ts";
 import type { OperationName } from "../../operations.ts";
 import { decideAsItIs, recorded } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
@@ -46,15 +46,15 @@ function showAgent(overview: AgentOverview): JsonObject {
 const listAgents = inquiry("agent.list", {
   async query(reader, { nowMs }, input) {
     const { overviews, next } = await listOverviews(reader, input, nowMs);
-    return { agents: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
+    return { items: overviews.map((agent) => JSON.stringify(showAgent(agent))), next };
   },
-  async record(_tx, context, input, { agents, next }) {
+  async record(_tx, context, input, { items, next }) {
     const { prefix, contains } = input;
     // Also where no agent was looked for since the workspace was opened.
     const policies = context.agents.policiesOf(await context.agents.find(null));
     const asked = contains === undefined ? {} : recorded("contains", contains, policies);
-    const details = { ...recorded("prefix", prefix, policies), ...asked, count: agents.length };
-    return answered(null, details, listBody("agent.list", input, agents, next));
+    const details = { ...recorded("prefix", prefix, policies), ...asked, count: itemCount(items) };
+    return answered(null, details, listBody("agent.list", input, items, next));
   },
 });
 

@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { itemCount, listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
@@ -27,13 +27,14 @@ const queryAudit = inquiry("audit.query", {
   async query(reader, _context, input) {
     const slice = new TimeSlice(monotonicMs, nextTurn);
     slice.begin();
-    return await listTrail(reader, input, { monotonicMs, pause: () => slice.pause() });
+    const { events, next } = await listTrail(reader, input, { monotonicMs, pause: () => slice.pause() });
+    return { items: events, next };
   },
-  async record(_reader, context, input, { events, next }) {
+  async record(_reader, context, input, { items, next }) {
     const { scope, window, page: _page, ...filter } = input;
     const { agent, asked } = await subjectOf(context, scope);
-    const details = { ...asked, ...windowDetails(window), ...filterDetails(filter), count: events.length };
-    return answered(agent, details, listBody("audit.query", input, events, next));
+    const details = { ...asked, ...windowDetails(window), ...filterDetails(filter), count: itemCount(items) };
+    return answered(agent, details, listBody("audit.query", input, items, next));
   },
 });
 

@@ -1,5 +1,5 @@
 /** What differs between a checkpoint and another one, or the present. A reader thread compares. */
-import { type CursorPosition, listBody } from "../../lists.ts";
+import { type CursorPosition, itemCount, listBody } from "../../lists.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { invalid } from "../../problem.ts";
 import { readAgent } from "../../state/agents.ts";
@@ -43,7 +43,11 @@ export const compareCheckpoints = inquiry("checkpoint.compare", {
     if (to !== null && to.agent.firstSeq !== agent.firstSeq) {
       throw invalid("Checkpoints of two agents cannot be compared. Send one of the same agent.", "to");
     }
-    const details = { checkpoint_id: checkpoint.id, ...(to !== null && { to: to.checkpoint.id }), count: items.length };
+    const details = {
+      checkpoint_id: checkpoint.id,
+      ...(to !== null && { to: to.checkpoint.id }),
+      count: itemCount(items),
+    };
     const versions = {
       from_config_version: showVersion(checkpoint.configVersion),
       to_config_version: showVersion(to === null ? agent.configVersion : to.checkpoint.configVersion),

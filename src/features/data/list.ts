@@ -1,25 +1,25 @@
 /** Operations that list an agent's entries, page by page: all under a prefix, or those that match a filter. */
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { listBody } from "../../lists.ts";
+import { itemCount, listBody } from "../../lists.ts";
 import type { Filter } from "../../operation-facts.ts";
 import { looksAhead } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { readAgent } from "../../state/agents.ts";
 import { nextTurn } from "../../timer.ts";
-import { answered, inquiry, naming, type PreparedOperation } from "../../workspace/operation.ts";
+import { answered, inquiry, naming, type PreparedOperation, type Recorded } from "../../workspace/operation.ts";
 import { type FoundPage, readPage } from "./page.ts";
 
 /** Runs on the workspace's thread, but what looks at more entries than it shows is read on a reader thread before. */
-export const listData: PreparedOperation<"data.list", FoundPage> = {
-  prepare: (_agents, input, found) => (looksAhead(input) ? (found as FoundPage | undefined) : undefined),
+export const listData: PreparedOperation<"data.list", Recorded<FoundPage>> = {
+  prepare: (_agents, input, found) => (looksAhead(input) ? (found as Recorded<FoundPage> | undefined) : undefined),
   ahead: async (reader, input, now) =>
     readPage(reader, await readAgent(reader, input.agentId), input, { ...now, pause: nextTurn }),
   async run(reader, context, input, ahead) {
     const agent = await context.agents.find(input.agentId);
     const { items, next, more } = ahead ?? (await readPage(reader, agent, input, context));
     const prefix = recorded("prefix", input.prefix, context.agents.policiesOf(agent));
-    const details = naming(agent, input.agentId, { ...prefix, count: items.length });
+    const details = naming(agent, input.agentId, { ...prefix, count: itemCount(items) });
     return answered(agent, details, listBody("data.list", input, items, next, more));
   },
 };

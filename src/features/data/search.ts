@@ -1,8 +1,8 @@
 /** Searches an agent's data by words and meaning. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { itemCount, itemsIn } from "../../lists.ts";
 import { sha256Hex } from "../../log/hash.ts";
-import { textOfItems } from "../../long-text.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf, type Freshness, freshAt } from "../../policy/retention.ts";
@@ -40,7 +40,7 @@ type HitRow = [
 async function query(reader: Reader, context: QueryContext, input: SearchInput) {
   const queryVector = (await context.queryEmbedder?.embed(input.query)) ?? null;
   const agent = await readAgent(reader, input.agentId);
-  if (agent === null) return { rows: [], wantsFullText: false, model: BUILT_IN_MODEL };
+  if (agent === null) return { items: [], wantsFullText: false, model: BUILT_IN_MODEL };
   const freshness = freshAt(agent.policies, context.nowMs);
   // The index may hold expired entries that are not swept yet. They have no row in the result.
   const limit = input.limit + (await countExpired(reader, agent, freshness));
@@ -53,7 +53,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
     queryVector,
   }).catch(explainMissingModel);
   return {
-    rows: await showHits(reader, context.versions, agent, hits, {
+    items: await showHits(reader, context.versions, agent, hits, {
       freshness,
       limit: input.limit,
       filter: entryFilter(filter ?? []),
@@ -109,12 +109,12 @@ export const searchData = inquiry("data.search", {
       ...recorded("prefix", prefix, policies),
       ...recordedFilter(filter ?? [], policies),
       limit,
-      count: found.rows.length,
+      count: itemCount(found.items),
     };
     return answered(
       agent,
       naming(agent, input.agentId, details),
-      textOfItems('{"data":[', found.rows, `],"model":${JSON.stringify(found.model)}}`),
+      itemsIn('{"data":[', found.items, `],"model":${JSON.stringify(found.model)}}`),
     );
   },
 });
