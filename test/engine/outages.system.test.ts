@@ -70,7 +70,7 @@ describe.skipIf(LIBSQL_SERVER === null)("while the libSQL server fails", () => {
   test("people are told the same as programs", async () => {
     const { browser } = await signUp(daemon, tokenOf(daemon.signUpUrl));
     const logged = (await daemon.log()).length;
-    server.freeze();
+    await server.freeze();
     const [{ status, json }, ms] = await timed(browser.post("/account/workspaces", { name: "during" }));
     server.resume();
     expect([status, ["unavailable", "outcome_unknown"].includes(json.code)]).toEqual([503, true]);

@@ -98,7 +98,7 @@ export class LibsqlServer implements AsyncDisposable {
     this.#ports = made.ports;
     this.#options = made.options;
     this.#privateKey = made.privateKey;
-    this.adminToken = adminTokenOf(made.options);
+    this.adminToken = made.adminToken;
     this.token = token;
     this.#process = running;
   }
@@ -108,10 +108,11 @@ export class LibsqlServer implements AsyncDisposable {
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     writeFileSync(directory.join("jwt.key"), publicKey.export({ format: "jwk" }).x as string);
     const token = options.tokens === false ? "" : await signed(privateKey, {});
+    const adminToken = options.adminToken === undefined ? crypto.randomUUID() : options.adminToken;
     for (;;) {
-      const made = { directory, options, privateKey, ports: somePorts() };
+      const made = { directory, options, privateKey, adminToken, ports: somePorts() };
       const running = spawn(made);
-      if (await ready(made.ports, running)) return new LibsqlServer(made, token, running);
+      if (await ready(made, running)) return new LibsqlServer(made, token, running);
     }
   }
 
@@ -151,7 +152,7 @@ export class LibsqlServer implements AsyncDisposable {
     const made = this.#made();
     await eventually("the libSQL server has its ports again", async () => {
       this.#process = spawn(made);
-      return ready(made.ports, this.#process);
+      return ready(made, this.#process);
     });
   }
 
@@ -221,7 +222,10 @@ export class LibsqlServer implements AsyncDisposable {
   }
 
   #made(): Made {
-    return { directory: this.#directory, ports: this.#ports, options: this.#options, privateKey: this.#privateKey };
+    return {
+      ...{ directory: this.#directory, ports: this.#ports, options: this.#options },
+      ...{ privateKey: this.#privateKey, adminToken: this.adminToken },
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -245,10 +249,8 @@ interface Made {
   ports: Ports;
   options: LibsqlServerOptions;
   privateKey: KeyObject;
+  adminToken: string | null;
 }
-
-const adminTokenOf = ({ adminToken }: LibsqlServerOptions): string | null =>
-  adminToken === undefined ? "a-key-for-the-admin-api" : adminToken;
 
 const signed = (key: KeyObject, claims: TokenClaims): Promise<string> =>
   new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA" }).sign(key);
@@ -259,8 +261,7 @@ function somePorts(): Ports {
   return { http: first, admin: first + 1, grpc: first + 2 };
 }
 
-function spawn({ directory, ports, options }: Made): Bun.Subprocess {
-  const adminToken = adminTokenOf(options);
+function spawn({ directory, ports, options, adminToken }: Made): Bun.Subprocess {
   const replication =
     options.primary === undefined
       ? ["--grpc-listen-addr", `127.0.0.1:${ports.grpc}`]
@@ -283,20 +284,26 @@ function spawn({ directory, ports, options }: Made): Bun.Subprocess {
   });
 }
 
-/** Whether it answers; false when it ended, because another program has one of its ports. */
-async function ready({ http, admin }: Ports, running: Bun.Subprocess): Promise<boolean> {
+/** Whether it answers; false when it ended, because another program has one of its ports. That may be such a server, too. */
+async function ready({ ports, adminToken }: Made, running: Bun.Subprocess): Promise<boolean> {
+  const isOwn = async () => (await statusOf(ports.admin, "/v1/namespaces/none/config", adminToken)) !== 401;
   await eventually(
     "the libSQL server answers",
-    async () => running.exitCode !== null || ((await answer(http, "/health")) && (await answer(admin, "/"))),
+    async () =>
+      running.exitCode !== null ||
+      ((await statusOf(ports.http, "/health")) !== null &&
+        (await statusOf(ports.admin, "/")) !== null &&
+        (await isOwn())),
   );
   return running.exitCode === null;
 }
 
-async function answer(port: number, path: string): Promise<boolean> {
+/** The status of an answer; null when there is none. */
+async function statusOf(port: number, path: string, key: string | null = null): Promise<number | null> {
   try {
-    await fetch(`http://127.0.0.1:${port}${path}`);
-    return true;
+    const headers = key === null ? {} : { authorization: `basic ${key}` };
+    return (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).status;
   } catch {
-    return false;
+    return null;
   }
 }

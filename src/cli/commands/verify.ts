@@ -23,6 +23,7 @@ interface VerifyOptions {
   witnessKey?: string[];
   witnessQuorum?: number;
   complete?: boolean;
+  keep?: string;
   agent?: string;
   quiet?: boolean;
   jsonSchema?: boolean;
@@ -59,6 +60,7 @@ export function addVerify(program: Command, session: Session): void {
     .option("--complete", "require proof that no event is missing, or which part this is")
     .option("--agent <id>", "verify only this agent")
     .option("--threads <n>", "number of threads for a large workspace or export, 1 to 64", wholeNumber(1, 64))
+    .option("--keep <dir>", "keep what was pulled from a libSQL server: as a data directory, which must not exist yet")
     .option("--quiet", "print only problems")
     .option("--json-schema", "print the JSON Schema of the report that --json prints")
     .addHelpText("after", EXIT_HELP)
@@ -72,6 +74,9 @@ async function verify(session: Session, paths: readonly string[], options: Verif
     return await session.terminal.out(`${JSON.stringify(Report, null, 2)}\n`);
   }
   if (paths.length === 0) throw new Failure("usage", "Name the evidence: a file or a data directory.");
+  const { keep = null } = options;
+  if (keep !== null && (paths.length > 1 || !paths.every(isServer)))
+    throw new Failure("usage", "--keep needs the URL of one libSQL server, and no other evidence.");
   const trust = readTrust(options);
   const quorum = quorumOf(options);
   const encryptionKey = lazyKey(options);
@@ -82,7 +87,7 @@ async function verify(session: Session, paths: readonly string[], options: Verif
       const at = (path: string) => verifyPath(path, asked, progress);
       for (const path of paths) {
         const server = isServer(path) ? serverAt(path, settingsOf(options)) : null;
-        all.push(...(await (server === null ? at(path) : verifyServer(server, progress, at))));
+        all.push(...(await (server === null ? at(path) : verifyServer(server, { progress, keep }, at))));
       }
       return all;
     },

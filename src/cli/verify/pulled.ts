@@ -1,13 +1,15 @@
 /** Verifying what is on a libSQL server: it is pulled into files, which are verified like any other. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { listLogs } from "../../control/workspaces.ts";
-import { type DataDirectory, dataDirectory, workspaceFile } from "../../datadir/layout.ts";
+import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
 import { pullAsIs } from "../../engine/pull.ts";
 import { CONTROL_NAMESPACE, ServerEngine } from "../../engine/server-engine.ts";
-import { Failure, messageOf } from "../../failure.ts";
+import { Failure, messageOf, systemReason } from "../../failure.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
+import { openConnection } from "../../store/connection.ts";
 import { openMigrated } from "../../store/migrate.ts";
+import { settleAtHome } from "../../store/place.ts";
 import type { SourceResult } from "../../verify/report.ts";
 import type { Progress } from "../progress.ts";
 import { privateDirectory } from "./evidence-file.ts";
@@ -22,10 +24,11 @@ export const isServer = (evidence: string): boolean => /^https?:\/\//.test(evide
  */
 export async function verifyServer(
   server: Pick<ServerOptions, "url" | "authToken" | "replicaUrls">,
-  progress: Progress,
+  { progress, keep }: { progress: Progress; keep: string | null },
   verify: (directory: string) => Promise<SourceResult[]>,
 ): Promise<SourceResult[]> {
-  const { path: root, remove } = privateDirectory();
+  const { path: root, remove } = keep === null ? privateDirectory() : newDirectory(keep);
+  let isKept = false;
   try {
     const options: ServerOptions = { ...server, adminUrl: null, adminToken: null };
     await pull(dataDirectory(root), new ServerEngine(options, () => {}), progress).catch((error) => {
@@ -34,9 +37,32 @@ export async function verifyServer(
     });
     const results = await verify(root);
     for (const { report } of results) report.path = report.path.replace(root, server.url.replace(/\/$/, ""));
+    if (keep !== null) settle(dataDirectory(root));
+    isKept = keep !== null;
     return results;
   } finally {
-    remove();
+    if (!isKept) remove();
+  }
+}
+
+/** @throws {Failure} `data_directory_unusable` when there is something already */
+function newDirectory(path: string): { path: string; remove: () => void } {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const message = `${path} cannot be created: ${systemReason(error)}. Name a directory that does not exist.`;
+    throw new Failure("data_directory_unusable", message, { cause: error });
+  }
+  return { path, remove: () => rmSync(path, { recursive: true }) };
+}
+
+/** Has the files be databases of the embedded engine, and no copies of what a server has. */
+function settle(directory: DataDirectory): void {
+  const logs = presentWorkspaces(directory).map((id) => workspaceFile(directory, id));
+  for (const path of [directory.control, ...logs]) {
+    using connection = openConnection(path);
+    connection.exec("PRAGMA synchronous = FULL");
+    settleAtHome(connection);
   }
 }
 
