@@ -1,6 +1,8 @@
 /** The output of a command: results go to standard output, everything else to standard error. */
+import { NamespaceMissing } from "../engine/copy-errors.ts";
 import { EXIT, Failure, systemCode, systemReason } from "../failure.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
+import { Unreachable } from "../workspace/storage-failure.ts";
 
 /** The two streams of a process. A write resolves when the bytes are handed over, so none is lost at exit. */
 export interface Terminal {
@@ -40,12 +42,21 @@ function pathFailure(error: unknown): Failure | null {
   return new Failure("path_unusable", `Cannot use ${path}: ${systemReason(error)}.`, { cause: error });
 }
 
+/** Returns what an error means to the person who ran the command, and the error itself when it is a defect. */
+function explained(error: unknown): unknown {
+  if (error instanceof EncryptionMismatch) return new Failure("encryption_key", error.message);
+  if (error instanceof Unreachable || error instanceof NamespaceMissing) {
+    const advice = "Remove the cause, then run the command again.";
+    return new Failure("engine_unavailable", `The engine cannot be used now: ${error.message}. ${advice}`, {
+      cause: error,
+    });
+  }
+  return pathFailure(error) ?? error;
+}
+
 /** Prints why a command failed and returns its exit code. */
 export async function printFailure(terminal: Terminal, json: boolean, thrown: unknown): Promise<number> {
-  const error =
-    thrown instanceof EncryptionMismatch
-      ? new Failure("encryption_key", thrown.message)
-      : (pathFailure(thrown) ?? thrown);
+  const error = explained(thrown);
   const known = error instanceof Failure;
   // Any other error is a defect of the program: a bug report needs its stack trace.
   if (!known) await terminal.err(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

@@ -18,7 +18,7 @@ import { Failure } from "../failure.ts";
 import type { Clock, IdSource } from "../ids.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Via, WorkspaceEvent } from "../workspace/contract.ts";
-import { isStorageFailure } from "../workspace/storage-failure.ts";
+import { isStorageFailure, Unreachable } from "../workspace/storage-failure.ts";
 import { applyChanges, type Change } from "./changes.ts";
 import type { ControlDatabase } from "./database.ts";
 import type { NewWorkspace, WorkspaceJournal } from "./journal.ts";
@@ -223,7 +223,7 @@ async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   }
 }
 
-/** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told */
+/** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told; {Unreachable} */
 async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Entry): Promise<boolean> {
   try {
     const found = await journal.holds(workspaceId, event.id);
@@ -248,12 +248,15 @@ async function drop(parts: SettleParts, pending: Pending): Promise<void> {
   await control.transaction((connection) => deletePending(connection, pending));
 }
 
-const unsettled = (cause?: unknown): Failure =>
-  new Failure(
-    "busy",
-    "The log of the workspace or of the installation cannot be used, so an unfinished change of accounts, members or keys can be neither finished nor dropped. `governd verify` says what is wrong with the log.",
-    { cause },
-  );
+/** Returns why an act could not be settled. Nothing is wrong with a log whose server is away. */
+const unsettled = (cause?: unknown): unknown =>
+  cause instanceof Unreachable
+    ? cause
+    : new Failure(
+        "busy",
+        "The log of the workspace or of the installation cannot be used, so an unfinished change of accounts, members or keys can be neither finished nor dropped. `governd verify` says what is wrong with the log.",
+        { cause },
+      );
 
 /**
  * Records the trace of an act whose event is recorded, and applies its changes, unless another process did so while this one

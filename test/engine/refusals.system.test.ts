@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { SettingName } from "../../src/settings/definitions.ts";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon } from "../support/daemon.ts";
-import { flagsFor } from "../support/engine.ts";
+import { flagsFor, noteServer } from "../support/engine.ts";
+import { FaultProxy, NO_FAULT } from "../support/fault-proxy.ts";
 import { LIBSQL_SERVER, LibsqlServer } from "../support/libsql-server.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
   let server: LibsqlServer;
@@ -27,6 +30,22 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
       /engine_unusable: .*does not answer.*engine_url/,
     );
   });
+
+  test("a server that is lost in the middle of a command, and says so", async () => {
+    await using there = await LibsqlServer.start();
+    await using network = await FaultProxy.start(there.url);
+    using directory = temporaryDirectory();
+    const { token: authToken, adminUrl, adminToken } = there;
+    noteServer(directory.path, { url: network.url, authToken, adminUrl, adminToken, replicaUrls: [] });
+    const create = ["workspace", "create", "--name", "W", "--data-dir", directory.path];
+    for (let passing = 1, code = 2; code !== 0; passing += 5) {
+      let left = passing;
+      network.faults = () => (left-- > 0 ? NO_FAULT : { kind: "lose_request", ms: 1 });
+      const said = await governd(create, { released: false });
+      code = said.code;
+      if (code !== 0) expect(said.err).toMatch(/^governd: The (libSQL server|engine) .*\n$/);
+    }
+  }, 120_000);
 
   test("wrong tokens, and one that only reads", async () => {
     expect(await refused({ engine_admin_token: "another" })).toMatch(/engine_unusable: .*engine_admin_token/);
