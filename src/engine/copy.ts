@@ -13,7 +13,7 @@ import { CopyFailed, CopyMoved, NamespaceMissing, NewerNamespace } from "./copy-
 import type { Statement } from "./hrana.ts";
 import { query } from "./hrana.ts";
 import { type Namespace, type Outcome, ServerUnavailable } from "./namespace.ts";
-import type { Reads } from "./replicas.ts";
+import { otherCommits, type Reads } from "./replicas.ts";
 import { pages, rowsWith } from "./rows.ts";
 import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
@@ -235,9 +235,7 @@ export class WorkingCopy {
     const reads = await this.namespace.bulk(state);
     await work(reads);
     if (await reads.areOfServer()) return;
-    this.namespace.warn(
-      `a replica has commits of ${this.namespace.name} that the libSQL server lacks: make a new replica, or restore what the server lost`,
-    );
+    this.namespace.warn(otherCommits(this.namespace.name));
     await this.#fill(this.namespace);
   }
 

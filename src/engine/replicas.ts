@@ -66,7 +66,9 @@ export class Replicas {
     while (candidates.size > 0) {
       for (const replica of candidates) {
         const [newest, newestToken] = (await newestOf(replica, namespace)) ?? [];
-        if (newest === undefined || (newest === number && newestToken !== token)) candidates.delete(replica);
+        const isOther = newest === number && newestToken !== token;
+        if (isOther) this.onWarning(otherCommits(namespace));
+        if (newest === undefined || isOther) candidates.delete(replica);
         else if (newest >= number) return replica;
       }
       if (performance.now() > until) return null;
@@ -86,6 +88,10 @@ export class Replicas {
     });
   }
 }
+
+/** Returns the warning about a replica that has commits of a namespace which the server has not. */
+export const otherCommits = (namespace: string): string =>
+  `a replica has commits of ${namespace} that the libSQL server lacks: make a new replica, or restore what the server lost`;
 
 /** Returns the newest commit that a replica shows; null when it shows none. */
 async function newestOf(replica: HranaServer, namespace: string): Promise<[number, string] | null> {

@@ -104,7 +104,7 @@ test("a test that fails has exit code 1; what is refused, 2, with a reason", asy
   expect(tested.json.message).toContain("cannot be verified");
   for (const [words, reason] of [
     [["show", "snk_none"], "no such sink"],
-    [["update", made.id], "Name what is to be changed"],
+    [["update", made.id], "Name what to change"],
     [["update", made.id, "--url", "http://127.0.0.1"], '"url" must be an https address'],
     [["update", made.id, "--url", "https://127.0.0.2"], "sink_allow"],
     [["update", made.id, "--operation", "no.such"], 'The argument "filter" is not valid'],

@@ -5,6 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
+import { HranaServer } from "../../src/engine/hrana.ts";
+import { Replicas } from "../../src/engine/replicas.ts";
 import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine/server-engine.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
@@ -182,7 +184,7 @@ describe.skipIf(LIBSQL_SERVER === null)("many rows", () => {
     await using other = await LibsqlServer.start({ tokens: false });
     const namespace = namespaceOf(workspace.id);
     await other.createNamespace(namespace, { durability_mode: "strong", max_row_size: 512 * 1024 * 1024 });
-    // Has all commits of the server, and one more that a lost disk took with it.
+    // Has all commits of the server, and more that a lost disk took with it.
     const tables = texts(await server.execute(namespace, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'"));
     for (const [table, sql] of tables as [string, string][]) {
       await other.execute(namespace, sql);
@@ -195,11 +197,19 @@ describe.skipIf(LIBSQL_SERVER === null)("many rows", () => {
     await other.execute(namespace, "UPDATE entries SET value = '\"lost\"'");
     await other.execute(
       namespace,
-      "INSERT INTO governd_commits SELECT max(number) + 1, 'lost', format, '{}' FROM governd_commits",
+      "INSERT INTO governd_commits SELECT max(number) + 100, 'lost', format, '{}' FROM governd_commits",
     );
     const helped = await pulled([other.url]);
     expect(helped.rows).toEqual((await pulled([])).rows);
     expect(helped.warnings.join()).toContain("that the libSQL server lacks");
+
+    // So it does when the server has gone as far meanwhile.
+    const warnings: string[] = [];
+    const [behind, ahead] = [new HranaServer(front.url, server.token), new HranaServer(other.url, null)];
+    const replicas = new Replicas(behind, [ahead], (warning) => warnings.push(warning));
+    const as = { number: await newest(other), token: "the server's", oldest: 1, format: 1 };
+    expect(await replicas.having(namespace, as)).toBeNull();
+    expect(warnings.join()).toContain("that the libSQL server lacks");
   });
 
   test("are not read from replicas of a server that may lose what they have", async () => {

@@ -63,9 +63,11 @@ compared.each(["", " beside a log"])(
     for (let bit = 0; bit < HEADER_BYTES * 8; bit += EVERY) {
       const flipped = Buffer.from(original);
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7));
-      writeFileSync(path, flipped);
-      writeFileSync(`${path}-wal`, wal);
-      const [ours, theirs] = await judge.exits(path, { keys: [] });
+      // A file of its own: the driver closes files later, and the last connection to one removes its log.
+      const damaged = directory.join(`${bit}.db`);
+      writeFileSync(damaged, flipped);
+      writeFileSync(`${damaged}-wal`, wal);
+      const [ours, theirs] = await judge.exits(damaged, { keys: [] });
       if (theirs?.code !== ours.code) differences.push([`byte ${bit >> 3} bit ${bit & 7}`, ours, theirs]);
     }
     expect(differences).toEqual([]);
