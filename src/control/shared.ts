@@ -31,12 +31,15 @@ export class SharedControl {
   readonly leases: Leases;
   /** Resolves when other nodes know of a change, or will not rely any more on what was before. */
   announce: () => Promise<void> = async () => {};
+  /** The newest commit that {@link refresh} has told of. */
+  #told: number;
 
   private constructor(
     private readonly copy: WorkingCopy,
     private readonly namespace: Namespace,
   ) {
     this.leases = new Leases(namespace);
+    this.#told = copy.number;
   }
 
   /**
@@ -77,12 +80,16 @@ export class SharedControl {
     return this.#queue.run(() => this.copy.change(work));
   }
 
-  /** Takes over what other nodes changed. Returns whether that was something. */
+  /**
+   * Takes over what other nodes changed. Returns whether anything changed since it last returned: a change of this node
+   * takes over what others changed before it, and what is cached of that is still to be forgotten.
+   */
   refresh(): Promise<boolean> {
     return this.#queue.run(async () => {
-      const before = this.copy.number;
       await this.copy.refresh();
-      return this.copy.number !== before;
+      const isChanged = this.copy.number !== this.#told;
+      this.#told = this.copy.number;
+      return isChanged;
     });
   }
 
@@ -97,7 +104,7 @@ export class SharedControl {
       await Bun.sleep(ACT_INTERVAL_MS);
     }
     try {
-      await this.refresh();
+      await this.#queue.run(() => this.copy.refresh());
       return await work();
     } finally {
       // If the server does not take it back, the lease ends by itself.
