@@ -131,9 +131,9 @@ interface TableFacts {
   key: readonly string[];
   /** Whether rows of it are ever removed. */
   isRemoved: boolean;
-  /** What the log must hold, or the database must have, for a row that is missing to be made again. */
+  /** When a missing row can be made again: always, if its account is there, if the log has its digest, or never. */
   made: "always" | "account" | "digest" | "never";
-  /** When a row was made, which no event of the founding of a workspace says in its details. */
+  /** The column that says when a row was made. The events that found a workspace do not state it. */
   since?: string;
 }
 

@@ -53,7 +53,7 @@ export class NoNode extends Error {
 }
 
 export class NodeClient {
-  /** Answers that have not been passed on to their end. */
+  /** Requests whose answers have not been passed on completely. */
   #underWay = 0;
 
   /** @param most requests that are passed on at the same time, at most */
@@ -79,7 +79,7 @@ export class NodeClient {
       });
       const answered = new Headers(sent.headers);
       for (const name of HOP_HEADERS) answered.delete(name);
-      // What states its length is received at once, whoever reads it.
+      // The runtime receives a body with a stated length at once, even if nobody reads it.
       const isStream = sent.body !== null && !sent.headers.has("content-length");
       if (!isStream) ended();
       return new Response(isStream ? untilEnd(sent.body, ended) : sent.body, {

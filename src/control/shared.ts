@@ -31,7 +31,7 @@ export class SharedControl {
   readonly leases: Leases;
   /** Resolves when other nodes know of a change, or will not rely any more on what was before. */
   announce: () => Promise<void> = async () => {};
-  /** The newest commit that {@link refresh} has told of. */
+  /** The newest commit at the last {@link refresh}. */
   #told: number;
 
   private constructor(
@@ -81,8 +81,8 @@ export class SharedControl {
   }
 
   /**
-   * Takes over what other nodes changed. Returns whether anything changed since it last returned: a change of this node
-   * takes over what others changed before it, and what is cached of that is still to be forgotten.
+   * Takes over what other nodes changed. Returns whether anything changed since the last call: a change of this node also
+   * takes over what others changed, and the caller's caches do not know of that yet.
    */
   refresh(): Promise<boolean> {
     return this.#queue.run(async () => {

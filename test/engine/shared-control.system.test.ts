@@ -16,12 +16,12 @@ const alone = (control: ControlDatabase, work: () => Promise<unknown>) =>
 const OWN: Record<string, (control: ControlDatabase) => Promise<unknown>> = {
   nothing: async () => {},
   "a transaction": change,
-  "a turn": (control) => alone(control, async () => {}),
+  "a turn to act": (control) => alone(control, async () => {}),
   "a transaction in its turn": (control) => alone(control, () => change(control)),
 };
 
 test.skipIf(LIBSQL_SERVER === null).each(Object.keys(OWN))(
-  "what another node changed is told, after %s of its own",
+  "a refresh tells of what another node changed, also when this node did this before: %s",
   async (when) => {
     await using server = await LibsqlServer.start();
     const { url, token: authToken, adminUrl, adminToken } = server;

@@ -1,4 +1,4 @@
-/** What a connection does on a thread of the driver, while the caller's thread goes on. */
+/** What a connection does on a thread of the driver, while the caller's thread does other work. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { nextTurn } from "../../src/timer.ts";

@@ -56,7 +56,7 @@ function newDirectory(path: string): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true }) };
 }
 
-/** Has the files be databases of the embedded engine, and no copies of what a server has. */
+/** Turns the copies of what a server has into databases of the embedded engine. */
 function settle(directory: DataDirectory): void {
   const logs = presentWorkspaces(directory).map((id) => workspaceFile(directory, id));
   for (const path of [directory.control, ...logs]) {

@@ -125,7 +125,7 @@ function numberBehind(text: string, end: number): { number: string; tied: boolea
   return beside === undefined ? null : { number: beside, tied: false, last: BESIDE.lastIndex };
 }
 
-/** `PIN`, and right behind it a number, however the sentence goes on. */
+/** `PIN` with a number right behind it, whatever follows in the sentence. */
 const IN_CAPITALS = /^(?:PIN|ПИН|Pin|Пин|ΡΙΝ)(?:-?(?:[Cc]ode|[Кк]од|[Kk]od[ei]?))?$/;
 const NEXT = new RegExp(String.raw`[ \t]${NUMBER}(?=[ \t]\p{L})`, "uy");
 

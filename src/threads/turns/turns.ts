@@ -85,8 +85,9 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
   }
 
   /**
-   * Serves a group of a workspace that is not in use. The group of `workspaceId` goes on only when that one has ended, so
-   * what has not taken long does not give way to what mostly does. Returns false when there is none.
+   * Serves a group of a workspace that is not in use. Returns false when there is none. The group of `workspaceId`
+   * continues only when that group has ended, so while it has been short, it does not give way to groups that are usually
+   * long.
    */
   async #serveOther(workspaceId: string | undefined): Promise<boolean> {
     const { monotonicMs, isInUse } = this.parts;
