@@ -183,7 +183,7 @@ export class WorkingCopy {
       return;
     }
     this.prepare();
-    this.connection.exec("BEGIN IMMEDIATE");
+    await this.connection.beginWhenFree();
     try {
       // Another process with the same file may have refreshed it meanwhile.
       if (this.connection.value<number>("PRAGMA application_id") !== here) throw new CopyMoved();

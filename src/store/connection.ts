@@ -26,6 +26,8 @@ import { WriteAheadLog } from "./wal.ts";
 const MAX_STATEMENTS = 256;
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** How often to try again to begin a transaction that others hold up, ms. */
+const BEGIN_INTERVAL_MS = 5;
 
 /** The name of a database without a file. */
 const IN_MEMORY = ":memory:";
@@ -114,6 +116,29 @@ export class Connection implements Transaction, Disposable {
   run(sql: string, parameters = NO_PARAMETERS): number {
     this.#writes++;
     return this.#statement(sql).statement.run(bindable(parameters)).changes;
+  }
+
+  /**
+   * Begins a transaction that writes. Unlike BEGIN IMMEDIATE, this lets the event loop run while another connection has
+   * one, which may be of this thread.
+   */
+  async beginWhenFree(): Promise<void> {
+    const until = performance.now() + BUSY_TIMEOUT_MS;
+    while (!this.#beginNow(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
+  }
+
+  /** Returns false when another connection has a transaction that writes, unless this is the last try. */
+  #beginNow(isLast: boolean): boolean {
+    this.exec("PRAGMA busy_timeout = 0");
+    try {
+      this.exec("BEGIN IMMEDIATE");
+      return true;
+    } catch (error) {
+      if (isLast || !sqliteCode(error).startsWith("SQLITE_BUSY")) throw error;
+      return false;
+    } finally {
+      this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    }
   }
 
   /** Cuts up to `pages` free pages off the end of the file, within a transaction; others move into free ones. */

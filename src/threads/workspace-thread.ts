@@ -286,10 +286,18 @@ export class WorkspaceThread {
     answer: OnReplies,
   ): Promise<Reply[]> {
     const beganMs = performance.now();
-    const replies = await this.#ahead.perform(workspaceId, open.writer, group, answer);
+    // Who has a reply finds in the metrics what it stands for.
+    const gauge = () => {
+      this.#sealing.note(workspaceId, open);
+      this.#gauges.set("openWorkspaces", this.#workspaces.size);
+    };
+    const answerGauged: OnReplies = (replies) => {
+      gauge();
+      return answer(replies);
+    };
+    const replies = await this.#ahead.perform(workspaceId, open.writer, group, answerGauged);
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
-    this.#sealing.note(workspaceId, open);
-    this.#gauges.set("openWorkspaces", this.#workspaces.size);
+    gauge(); // also when the replies wait for this
     this.#fullText.performed(workspaceId, group);
     this.#embedding?.note(workspaceId);
     return replies;
