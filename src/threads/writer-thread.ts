@@ -5,7 +5,7 @@
 import { lengthOf } from "../long-text.ts";
 import type { StoredSeal } from "../state/seals.ts";
 import type { Compacted } from "../store/compaction.ts";
-import { CLOSING_TURNS } from "../timer.ts";
+import { CLOSING_TURNS, ownTurn } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
 import type { ChangeableOptions, Found, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
@@ -74,6 +74,8 @@ export class WriterThread {
   #waitingCharacters = 0;
   /** Sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
+  /** Operations whose lists of parts are being sent. */
+  readonly #sending = new Set<Promise<void>>();
   readonly #replies = new ReplyReader();
   /** Workspaces that are being compacted. */
   readonly #compacting = new Map<string, (compacted: Compacted) => void>();
@@ -179,7 +181,7 @@ export class WriterThread {
   close(): Promise<void> {
     return this.#worker.close(() => {
       this.#flush(Number.POSITIVE_INFINITY);
-      this.#post({ kind: "close" });
+      void Promise.all(this.#sending).then(() => this.#post({ kind: "close" }));
     });
   }
 
@@ -215,10 +217,28 @@ export class WriterThread {
       else one.complete("abandoned");
       return isWanted;
     });
-    if (handed.length === 0) return;
-    for (const { id, ahead } of handed)
-      for (const parts of ahead) this.#worker.post(`{"kind":"parts","id":${id},"parts":${parts}}`);
-    const operations = handed.map((one) => one.text).join(",");
+    const whole = handed.filter(({ ahead }) => ahead.length === 0).map(({ text }) => text);
+    if (whole.length > 0) this.#postOperations(depth, whole.join(","));
+    if (whole.length < handed.length) for (const one of handed) if (one.ahead.length > 0) this.#sendInParts(one);
+  }
+
+  #sendInParts(long: Waiting): void {
+    const sending = this.#postInParts(long).finally(() => this.#sending.delete(sending));
+    this.#sending.add(sending);
+  }
+
+  /** Sends lists of parts, each in a turn of its own, and then their operation; no more of it when the thread died. */
+  async #postInParts({ id, ahead, text }: Waiting): Promise<void> {
+    for (const parts of ahead) {
+      await ownTurn();
+      if (!this.#sent.has(id)) return;
+      this.#worker.post(`{"kind":"parts","id":${id},"parts":${parts}}`);
+    }
+    this.#postOperations(this.depth, text);
+  }
+
+  /** `operations`: as JSON, with commas between them. `depth`: how many were taken and not yet answered. */
+  #postOperations(depth: number, operations: string): void {
     this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
   }
 

@@ -1,8 +1,9 @@
 /** Reads a request's body: its media type, size and JSON. */
 import type { JsonObject } from "../../json.ts";
 import { invalid, Problem } from "../../problem.ts";
+import { ownTurn } from "../../timer.ts";
 import { measureMetadata } from "../fields.ts";
-import { parseLargeJson } from "./large-json.ts";
+import { PIECE, parseLargeJson } from "./large-json.ts";
 import { JsonProblem, parseStrictJson } from "./strict-json.ts";
 
 /** The default time for receiving a large body, ms. */
@@ -95,18 +96,20 @@ function checkMediaType(mediaType: string | null): void {
 function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   const declared = request.headers.get("content-length");
   const { maxBodyBytes, bodyTimeoutMs = DEFAULT_BODY_TIMEOUT_MS } = limits;
-  if (declared === null) {
-    return request.body === null ? EMPTY_BODY : inTime(readStream(request.body, maxBodyBytes), bodyTimeoutMs);
-  }
   // The server reads exactly the declared length, so one comparison limits it.
-  const length = Number(declared);
-  if (length > maxBodyBytes) throw tooLarge(maxBodyBytes);
-  return length <= UNTIMED_BYTES ? request.bytes() : inTime(request.bytes(), bodyTimeoutMs);
+  const length = declared === null ? null : Number(declared);
+  if (length !== null && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
+  if (length !== null && length < PIECE)
+    return length <= UNTIMED_BYTES ? request.bytes() : inTime(request.bytes(), bodyTimeoutMs);
+  return request.body === null ? EMPTY_BODY : inTime(readStream(request.body, maxBodyBytes), bodyTimeoutMs);
 }
 
 const EMPTY_BODY = Promise.resolve(new Uint8Array());
 
-/** Reads a body of unknown length (chunked) to its end, or until it is too long. */
+/**
+ * Reads a body that is long, or of unknown length (chunked), to its end, or until it is too long. The runtime itself would
+ * move all that it has of a long one each time that its buffer is full.
+ */
 async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -115,7 +118,23 @@ async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): P
     if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return size < PIECE ? Buffer.concat(chunks) : await concatenated(chunks, size);
+}
+
+/** Puts a long body together, with other requests served between its pieces. */
+async function concatenated(chunks: readonly Uint8Array[], size: number): Promise<Uint8Array> {
+  const bytes = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  let pause = PIECE;
+  for (const chunk of chunks) {
+    if (at >= pause) {
+      await ownTurn();
+      pause = at + PIECE;
+    }
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
 }
 
 async function inTime(reading: Promise<Uint8Array>, timeoutMs: number): Promise<Uint8Array> {
