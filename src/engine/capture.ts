@@ -3,7 +3,7 @@
  * wants to know pays for them, and no transaction of an embedded workspace does.
  */
 import type { Connection } from "../store/connection.ts";
-import { requireText } from "../store/guarded-select.ts";
+import { requireText } from "../store/statements.ts";
 import { type Key, LOG, type ReplicatedTable, readTables, type TableChanges } from "./tables.ts";
 
 /** The most tables: each has a bit in a number, and JavaScript's bit operators know so many. */

@@ -1,9 +1,6 @@
 /**
  * A connection to one libSQL file, with its prepared statements.
- *
- * Statements are prepared once and kept for the life of the connection: preparing costs more than running, and the
- * garbage collector must not collect the driver's statements while the connection is open. A connection cannot be
- * shared between threads.
+ * A connection cannot be shared between threads.
  */
 import { statSync } from "node:fs";
 import Database from "libsql";
@@ -13,17 +10,15 @@ import { isLogEmpty, letGo } from "./closing.ts";
 import { CannotOpen, isDriverError, sqliteCode } from "./damage.ts";
 import { DiskSpace } from "./disk-space.ts";
 import { checkEncryption, driverOptions, type EncryptionKey, fileUri } from "./encryption.ts";
-import { type GuardedSelect, guardedOnce, isSelect } from "./guarded-select.ts";
 import { LogLooks } from "./log-looks.ts";
 import { ALWAYS, type TakeLogRight } from "./log-right.ts";
 import { OwnFiles } from "./own-files.ts";
+import { type Driver, Statements } from "./statements.ts";
 import { type Steps, toEnd } from "./steps.ts";
 import type { Row, Transaction } from "./transaction.ts";
 import { bindable, type SqlValue } from "./values.ts";
 import { WriteAheadLog } from "./wal.ts";
 
-/** The most distinct statements of a connection. All SQL is ours, so more would be a defect. */
-const MAX_STATEMENTS = 256;
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
 /** How often to try again to begin a transaction that others hold up, ms. */
@@ -54,23 +49,14 @@ interface OpenFile {
   options: Pick<OpenOptions, "readOnly" | "immutable" | "encryptionKey">;
 }
 
-type Driver = InstanceType<typeof Database>;
-
 /** Both kinds of the driver's databases hold the same native one, which this runs the statements of. */
 const execAsync = AsyncDatabase.prototype.exec as unknown as (this: Driver, sql: string) => Promise<void>;
-type Statement = ReturnType<Driver["prepare"]>;
-
-/** A statement, and how to decode its rows. */
-interface Prepared {
-  statement: Statement;
-  decode: GuardedSelect["decode"] | null;
-}
 
 /** The descriptors of a connection: of the database, its write-ahead log, and the index of that. */
 export const DESCRIPTORS_OF_CONNECTION = 3;
 
 export class Connection implements Transaction, Disposable {
-  readonly #statements = new Map<string, Prepared>();
+  readonly #statements: Statements;
   #writes = 0;
   #space = DiskSpace.ample();
   #onNoSpace = () => {};
@@ -85,6 +71,7 @@ export class Connection implements Transaction, Disposable {
     readonly file: OpenFile | null,
     private readonly takeLogRight: TakeLogRight = ALWAYS,
   ) {
+    this.#statements = new Statements(driver);
     this.#log = new WriteAheadLog(file?.path ?? IN_MEMORY);
     this.own = file === null ? null : new OwnFiles(file.path, this, this.#log);
   }
@@ -97,7 +84,7 @@ export class Connection implements Transaction, Disposable {
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
     // INSERT … RETURNING reads and writes.
     if (sql.startsWith("INSERT")) this.#writes++;
-    const { statement, decode } = this.#statement(sql);
+    const { statement, decode } = this.#statements.prepared(sql);
     const row = (statement.get(bindable(parameters)) ?? undefined) as unknown[] | undefined;
     return (row && decode ? decode(row) : row) as R | undefined;
   }
@@ -107,7 +94,7 @@ export class Connection implements Transaction, Disposable {
   }
 
   all<R extends Row>(sql: string, parameters = NO_PARAMETERS): R[] {
-    const { statement, decode } = this.#statement(sql);
+    const { statement, decode } = this.#statements.prepared(sql);
     const rows = statement.all(bindable(parameters)) as unknown[][];
     if (decode !== null) for (const row of rows) decode(row);
     return rows as unknown as R[];
@@ -115,7 +102,7 @@ export class Connection implements Transaction, Disposable {
 
   run(sql: string, parameters = NO_PARAMETERS): number {
     this.#writes++;
-    return this.#statement(sql).statement.run(bindable(parameters)).changes;
+    return this.#statements.prepared(sql).statement.run(bindable(parameters)).changes;
   }
 
   /**
@@ -272,8 +259,7 @@ export class Connection implements Transaction, Disposable {
     try {
       leavesLog = this.#leavesLog();
     } finally {
-      const closed = { driver: this.driver, statements: Array.from(this.#statements.values(), (one) => one.statement) };
-      this.#statements.clear();
+      const closed = { driver: this.driver, statements: this.#statements.takeAll() };
       this.driver.close();
       letGo(closed, leavesLog ? { path: this.own?.isDisowned ? null : (this.file?.path ?? null) } : null);
     }
@@ -281,23 +267,6 @@ export class Connection implements Transaction, Disposable {
 
   [Symbol.dispose](): void {
     this.close();
-  }
-
-  #statement(sql: string): Prepared {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    if (this.#statements.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
-    const typesOf = () => {
-      const columns = this.driver.prepare(sql).columns();
-      return columns.map(({ type }) => type);
-    };
-    const guard = isSelect(sql) ? guardedOnce(sql, typesOf) : null;
-    const statement = this.driver.prepare(guard?.sql ?? sql);
-    // Tuples: the driver adds a timing object to every row that has names.
-    if (statement.reader) statement.raw();
-    const prepared = { statement, decode: guard?.decode ?? null };
-    this.#statements.set(sql, prepared);
-    return prepared;
   }
 }
 

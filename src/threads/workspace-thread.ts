@@ -8,6 +8,7 @@ import { sealFilePath } from "../seals/options.ts";
 import { WorkspaceSealer } from "../seals/sealer.ts";
 import { type EmbeddingOptions, embedderOf } from "../search/vectors/embedding-options.ts";
 import { NamedQueues, SerialQueue } from "../serial-queue.ts";
+import type { StoredSeal } from "../state/seals.ts";
 import { identityOf } from "../store/checkpoint.ts";
 import type { Connection } from "../store/connection.ts";
 import { DiskSpace } from "../store/disk-space.ts";
@@ -192,11 +193,8 @@ export class WorkspaceThread {
       this.#breaker.fail(workspaceId, `${operation} in ${workspaceId}`, error);
     };
     const sealPath = sealFilePath(this.options.sealing, workspaceId);
-    const sealer = new WorkspaceSealer({
-      keyring: this.#keyring,
-      file: sealPath,
-      onSealed: (seal) => this.#post({ kind: "sealed", workspaceId, seal }),
-    });
+    const onSealed = (seal: StoredSeal) => this.#post({ kind: "sealed", workspaceId, seal });
+    const sealer = new WorkspaceSealer({ keyring: this.#keyring, file: sealPath, onSealed });
     try {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
@@ -252,8 +250,8 @@ export class WorkspaceThread {
           this.#sealing.note(workspaceId, open);
         });
       case "empty_logs":
-        return this.#breaker.each(message.workspaceIds, "emptying the log of", giveWay, async ({ writer }) =>
-          writer.emptyLog(),
+        return this.#breaker.each(message.workspaceIds, "emptying the log of", giveWay, (open) =>
+          open.writer.emptyLog(),
         );
       case "cosigned":
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
@@ -291,11 +289,10 @@ export class WorkspaceThread {
       this.#sealing.note(workspaceId, open);
       this.#gauges.set("openWorkspaces", this.#workspaces.size);
     };
-    const answerGauged: OnReplies = (replies) => {
+    const replies = await this.#ahead.perform(workspaceId, open.writer, group, (early) => {
       gauge();
-      return answer(replies);
-    };
-    const replies = await this.#ahead.perform(workspaceId, open.writer, group, answerGauged);
+      return answer(early);
+    });
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
     gauge(); // also when the replies wait for this
     this.#fullText.performed(workspaceId, group);

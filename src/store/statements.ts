@@ -1,9 +1,16 @@
 /**
- * Queries whose text is decoded here and not by the driver, which aborts the process when a damaged file holds text
+ * The statements of a connection, and queries whose text is decoded here and not by the driver, which aborts the process when a damaged file holds text
  * that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may hold such a text. So
  * every text leaves SQLite as bytes, at no measurable cost.
  */
 import { isUtf8 } from "node:buffer";
+import type Database from "libsql";
+
+export type Driver = InstanceType<typeof Database>;
+type Statement = ReturnType<Driver["prepare"]>;
+
+/** The most distinct statements of a connection. All SQL is ours, so more would be a defect. */
+const MAX_STATEMENTS = 256;
 
 /** The file holds text that is not UTF-8, or text in a column that cannot have any. */
 class DamagedText extends Error {
@@ -23,14 +30,14 @@ type DeclaredType = string | null;
 type Rule = "text" | "bytes" | "neither" | { flag: number };
 
 /** A query to prepare in place of the original one. */
-export interface GuardedSelect {
+interface GuardedSelect {
   sql: string;
   /** Turns a row of it into a row of the original, in place. @throws {DamagedText} */
   decode(row: unknown[]): unknown[];
 }
 
 /** Reports whether a statement can be guarded. Others return numbers, or text that SQLite makes. */
-export const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
+const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
 
 /** Returns the guarded form of a query whose columns have these types. */
 function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSelect {
@@ -57,7 +64,7 @@ const made = new Map<string, GuardedSelect>();
 const MAX_MADE = 2_048;
 
 /** The same as {@link guardedSelect}, made once for each query. `typesOf` returns the types of its columns. */
-export function guardedOnce(sql: string, typesOf: () => readonly DeclaredType[]): GuardedSelect {
+function guardedOnce(sql: string, typesOf: () => readonly DeclaredType[]): GuardedSelect {
   const known = made.get(sql);
   if (known !== undefined) return known;
   const guard = guardedSelect(sql, typesOf());
@@ -76,6 +83,46 @@ function decodeRow(row: unknown[], rules: readonly Rule[]): unknown[] {
   }
   row.length = rules.length;
   return row;
+}
+
+/** A statement, and how to decode its rows. */
+interface Prepared {
+  statement: Statement;
+  decode: GuardedSelect["decode"] | null;
+}
+
+/**
+ * The statements of a connection. They are prepared once and kept for the life of the connection: preparing costs more
+ * than running, and the garbage collector must not collect them while the connection is open.
+ */
+export class Statements {
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(private readonly driver: Driver) {}
+
+  prepared(sql: string): Prepared {
+    const known = this.#prepared.get(sql);
+    if (known !== undefined) return known;
+    if (this.#prepared.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
+    const typesOf = () => {
+      const columns = this.driver.prepare(sql).columns();
+      return columns.map(({ type }) => type);
+    };
+    const guard = isSelect(sql) ? guardedOnce(sql, typesOf) : null;
+    const statement = this.driver.prepare(guard?.sql ?? sql);
+    // Tuples: the driver adds a timing object to every row that has names.
+    if (statement.reader) statement.raw();
+    const prepared = { statement, decode: guard?.decode ?? null };
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+
+  /** Forgets all of them, and returns them. */
+  takeAll(): Statement[] {
+    const all = Array.from(this.#prepared.values(), ({ statement }) => statement);
+    this.#prepared.clear();
+    return all;
+  }
 }
 
 /** Returns bytes that are UTF-8. @throws {DamagedText} when they are not */
