@@ -46,7 +46,7 @@ export const PROBLEMS = {
   key_ended: [409, "The key has ended"],
   totp_on: [409, "There is a second factor"],
   totp_off: [409, "There is no second factor"],
-  version_conflict: [412, "It has another version"],
+  version_conflict: [412, "Not the version that was expected"],
   payload_too_large: [413, "The body is too large"],
   unsupported_media_type: [415, "The body is not JSON"],
   idempotency_mismatch: [422, "The Idempotency-Key belongs to another request"],
