@@ -145,5 +145,9 @@ for (const [detector, label, value] of LABELLED) {
       detector,
     );
     expect(found(`name;${label}\nx;1`)).toEqual([]);
+    const constant = label.replace(/[ '-]/g, "_");
+    expect(found(`#define ${constant.toUpperCase()} 0x00402000`)).toEqual([]);
+    expect(found(`static const uint32_t ${constant.toLowerCase()} = 0x04C11DB7;`)).toEqual([]);
+    expect(found(`${label}: see RFC 3966`)).toEqual([]);
   });
 }

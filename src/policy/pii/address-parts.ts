@@ -18,6 +18,7 @@ export const ADDRESS_LISTS = [
   "unclear labels",
   "residences",
   "military",
+  "street members",
 ] as const;
 
 export const ADDRESS_WORDS = wordsOf(addressWords, [...ADDRESS_LISTS, "house numbers"]);

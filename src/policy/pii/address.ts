@@ -66,8 +66,9 @@ function streetAddress(weak: boolean): Check {
     if (!isUpper(text, start) || !(hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + REACH_NUMBER)))
       return null;
     const { before, after } = around(text, start, end);
-    // In the notice of every GNU licence.
+    // In the notice of every GNU licence; where examples live.
     if (
+      /\bAny ?town\b/i.test(after) ||
       /Software[\s#*;/%-]+Foundation/.test(before) ||
       FOUNDATION.test(text.slice(Math.max(0, start - FOUNDATION_REACH), end))
     )
@@ -179,6 +180,23 @@ function militaryAddress(text: string, start: number, end: number): Hit | null {
   return match ? hitOf("postal_address", start, end + match[0].length) : null;
 }
 
+const STREET_MEMBER = /^["'`]?\s{0,3}[:=]\s{0,3}["'`]?\p{Lu}[\p{L}\d .'’-]{2,40}["'`]?[,;\s]/u;
+const HOUSE_MEMBER =
+  /(?:^|[\s"'`,{_])(?:house[_ ]?n(?:o|umber)|street[_ ]?n(?:o|umber)|number|nr|no|num|hausnr|hausnummer|nummer|huisnummer|num[eé]ro|número|civico|nr_domu|дом)["'`]?\s{0,3}[:=]\s{0,3}["'`]?\d{1,5}/iu;
+const TOWN_MEMBER =
+  /(?:^|[\s"'`,{_])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[\p{Lu}\d]/iu;
+
+/** `street: 'Kirchgasse', number: '14', zip: '8001'`: the parts of an address are members beside each other. */
+function structuredAddress(text: string, start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + AFTER)) return null;
+  const { after } = around(text, start, end);
+  const street = STREET_MEMBER.exec(after);
+  if (street === null || !TOWN_MEMBER.test(after)) return null;
+  const house = HOUSE_MEMBER.exec(after);
+  if (house === null && !/\d/.test(street[0])) return null;
+  return hitOf("postal_address", start, end + (house === null ? street[0].length : house.index + house[0].length));
+}
+
 /** A value begins within this many characters, with a number or a name. */
 const VALUE_NEAR = 20;
 const REACH_DATE = 32;
@@ -236,6 +254,7 @@ const CHECKS = {
   "unclear labels": labelledAddress(false),
   residences: residence,
   military: militaryAddress,
+  "street members": structuredAddress,
 } as const satisfies Record<(typeof ADDRESS_LISTS)[number], Check>;
 
 /** Every word that may be part of an address, with its check. */

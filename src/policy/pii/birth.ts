@@ -20,6 +20,9 @@ const LAST_YEAR_OF_BIRTH = 2019;
 /** Without separators: only right behind its word. */
 const COMPACT =
   /(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?!\d)|(?:0?[1-9]|[12]\d|3[01])[-/.](?:0?[1-9]|[12]\d|3[01])[-/.](?:(?:1[89]|20)\d{2}|\d{2})(?!\d)/y;
+/** `date(1984, 7, 19)`, `new Date(1984, 6, 19)`, `LocalDate.of(1984, 7, 19)`; the word may be one that is skipped. */
+const CONSTRUCTED =
+  /(?:(?:new )?[A-Za-z:.]{0,16}(?:date|time|day)(?:::?|\.)?[a-z_]{0,8}\(\s?)?(?:19|20)\d{2}, ?(?:0?\d|1[0-2]|[A-Za-z.]{3,16}), ?[0-3]?\d\s?[),]/iy;
 /** A date that is said to be something else. */
 const OTHER_DATE =
   /\b(?:expir\w*|issued?|order\w*|appointment|created|updated|valid\w*|since|visit\w*|flight|meeting|deliver\w*|due|party|released?|published|gültig|ausgestellt|termin|bestellt|expire|délivré\w*|caduca|válid\w*|scad\w*|geldig|ważn\w*|действ\w*)\b/iu;
@@ -35,7 +38,7 @@ export function dateOfBirth(isBirthday: boolean): Check {
   return (text, start, end) => {
     spend(CHECK_UNITS);
     const adjacent = skipGlue(text, end, BIRTH_GLUE);
-    const compactEnd = matchEnd(COMPACT, text, adjacent);
+    const compactEnd = Math.max(matchEnd(COMPACT, text, adjacent), matchEnd(CONSTRUCTED, text, adjacent));
     if (compactEnd >= 0) return hitOf("date_of_birth", adjacent, compactEnd);
     if (!mayHaveDate(text, end, end + REACH)) return inFront(text, start);
     const date = datesIn(text, end, end + REACH)[0];

@@ -50,10 +50,15 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
 /** In a dump of bytes some look like a telephone number. */
 const HEX_PAIR_BEFORE = /(?:^|\s)[0-9a-f]{2} $/i;
 
+/** Numbers of goods and parcels. */
+const OF_GOODS =
+  /(?:\b(?:sku|upc|ean|gtin|isbn|part|item|article|model|art\.?-?nr|tracking|order|invoice))\b["'\s:=#.-]{0,4}$/i;
+
 /** Three digits begin a North American number, a zero one of many other countries. */
 function telephone(text: string, start: number, length: number): Hit | null {
   if (HEX_PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start))) return null;
   if (length !== 3 && (length > 5 || text[start] !== "0")) return null;
+  if (OF_GOODS.test(text.slice(Math.max(0, start - 16), start))) return null;
   // The bracket that opens an area code.
   return nationalPhone(text, text[start - 1] === "(" ? start - 1 : start);
 }

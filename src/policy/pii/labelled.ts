@@ -198,7 +198,9 @@ function fitting(form: LabelledForm, text: string, at: number): Written | null {
 const isMistypedCard = (written: string): boolean =>
   /^[2-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}$/.test(written) && !/^(\d)(?:[ -]?\1)+$/.test(written);
 
-const NO_NUMBER = /[a-z]{1,12}[A-Z][a-z]{2}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
+/** Names in programs, constants in hexadecimal, fractions, numbers of standards. */
+const NO_NUMBER =
+  /[a-z]{1,12}[A-Z][a-z]{2}|0x[0-9a-fA-F]+|\d{1,7}\.\d{1,2}(?![\w.-])|(?:rfc|RFC|iso|ISO|[Ee][Dd]|secp|sha|SHA)[ -]?\d{3,5}(?!\d)|[A-Z]{3,5} 0x|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
 
 /** Money. */
 const AMOUNT =

@@ -27,9 +27,13 @@ export function ipv4(text: string, at: number): Hit | null {
   if (!isPublicV4(address) || WELL_KNOWN.has(address)) return null;
   if (CHANGE_BEFORE.test(text.slice(Math.max(0, at - LONGEST_CHANGE), at))) return null;
   const before = text.slice(Math.max(0, at - 24), at);
+  if (before.endsWith("@") && isUnlikeVersion(address) && /[a-z]@$/i.test(before)) return hitOf("ip_address", at, end);
   const isOther = OBJECT_IDENTIFIER.test(address) || (VERSION_BEFORE.test(before) && !/:\/\/$/.test(before));
   return isOther && !ADDRESS_BEFORE.test(before) ? null : hitOf("ip_address", at, end);
 }
+
+/** `ubuntu@54.93.118.207`: versions of four numbers have small ones. */
+const isUnlikeVersion = (address: string): boolean => address.split(".").filter((part) => part.length > 1).length > 2;
 
 /** Not in the special-purpose registry (RFC 6890 and its successors). */
 function isPublicV4(address: string): boolean {

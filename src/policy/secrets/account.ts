@@ -2,6 +2,7 @@
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
+import { isJoint } from "./joint.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 import { isShortOne, looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
 
@@ -55,7 +56,7 @@ export function accountSecret(text: string, start: number, end: number): Hit | n
 }
 
 const RESET =
-  /[ \t:]{1,3}(?:\p{L}{1,12}['’]?[ \t]){0,7}?["'“„«‘「]?((?=\S{0,64}\d)[\p{L}\d!#$%&*+.=?@_~-]{6,64})(?=["'”“»’」]?(?:[\s.,;!?)。，、]|$))/uy;
+  /[ \t:]{1,3}(?:\p{L}{1,12}['’]?:?[ \t]){0,7}?["'“„«‘「]?((?=\S{0,64}\d)[\p{L}\d!#$%&*+.=?@_~-]{6,64})(?=["'”“»’」]?(?:[\s.,;!?)。，、]|$))/uy;
 const RESET_IN_FRONT =
   /[ \t]["'“„«‘「]?([\p{L}\d!#$%&*+.=?@_~-]{6,64})["'”“»’」]?(?:[ \t]?(?:olarak|に|로|으로))?[ \t]?$/u;
 const HAS_LOGIN = new WordSet(SECRET_WORDS["what has a login"], () => "anywhere");
@@ -71,13 +72,23 @@ export function resetSecret(text: string, start: number, end: number): Hit | nul
   if (!HAS_LOGIN.isIn(text.slice(from, end + REACH_OF_LOGIN))) return null;
   const behind = matchAt(RESET, text, end)?.[1];
   const inFront = RESET_IN_FRONT.exec(before);
-  const written = behind !== undefined && isReset(behind) ? behind : inFront?.[1];
-  if (written === undefined || !isReset(written)) return null;
-  const at = written === behind ? RESET.lastIndex - written.length : from + before.lastIndexOf(written);
+  const last = RESET.lastIndex;
+  const isBehind = behind !== undefined && isReset(behind, isJoint(text.slice(start, last - behind.length)));
+  const written = isBehind ? behind : inFront?.[1];
+  if (written === undefined || !isReset(written, true)) return null;
+  const at = isBehind ? last - written.length : from + before.lastIndexOf(written);
   return hitOf("generic_credential", at, at + written.length);
 }
 
-const isReset = (written: string): boolean => /\d/.test(written) && looksChosen(written.replace(/[.,!?]$/, ""));
+/** Tied by a word for "to", a name with a number will do when a sign joins them: "Valkommen.31". */
+const NUMBERED_NAME = /^\p{Lu}\p{L}{3,}[._!-]\d{2,4}$/u;
+
+function isReset(written: string, isJoined: boolean): boolean {
+  const password = written.replace(/[.,!?]$/, "");
+  return (
+    /\d/.test(password) && (looksChosen(password) || (isJoined && NUMBERED_NAME.test(password) && mayBeOne(password)))
+  );
+}
 
 const SLASHED = /["'`]?[ \t]?\/[ \t]["'`]?([^\s/|,;:"'`<>(){}[\]]{6,40})(?=["'`]?(?:[\s.,;!?)]|$))/y;
 

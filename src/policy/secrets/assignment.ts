@@ -28,20 +28,36 @@ const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
 /** A type between name and operator: Go, TypeScript, Rust, Kotlin. */
 const TYPE =
   /\s{0,4}(?::\s{0,2}[&*]?[A-Za-z]{1,12}(?:<[a-z]{1,12}>)?\s{0,4}(?==)|\s[*&]{0,1}(?:string|String|str|char|text)\s{1,4}(?==))/y;
-const OPERATOR = /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,)\s{0,24}/y;
+const OPERATOR =
+  /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,(?!\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))\s{0,24}/y;
 /** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
 const PAIR =
   /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue|text|input|keys|answer)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
-  String.raw`:?[ \t]{1,3}(?:${COPULAS}|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
+  String.raw`(?::|,(?=\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))?[ \t]{1,3}(?:${COPULAS}|that's|which is|das ist|eso es|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
   "iuy",
 );
 const BESIDE = /[ \t]{1,24}/y;
 const SAID_BEGINS: ReadonlySet<string> = new Set(
-  [...SENTENCE_WORDS.copulas, "are", "be", "equals", "set", "changed", "reset", "now", "on", "e", "az", "to"].map(
-    (words) => words.split(" ")[0] as string,
-  ),
+  [
+    ...SENTENCE_WORDS.copulas,
+    "that",
+    "which",
+    "das",
+    "eso",
+    "are",
+    "be",
+    "equals",
+    "set",
+    "changed",
+    "reset",
+    "now",
+    "on",
+    "e",
+    "az",
+    "to",
+  ].map((words) => words.split(" ")[0] as string),
 );
 /** Text that may precede the value: a call, a byte-string mark, brackets, a default of an environment lookup. */
 const OPEN =
@@ -226,7 +242,7 @@ const HYPHEN = 0x2d;
 
 /** Skips a word for "is". Most words are none, and are told from these without the pattern. */
 function skipCopula(text: string, at: number): number {
-  const next = skipBlanks(text, text[at] === ":" ? at + 1 : at, 3);
+  const next = skipBlanks(text, text[at] === ":" || text[at] === "," ? at + 1 : at, 3);
   const code = text.charCodeAt(next);
   if (code < 128 && code !== HYPHEN && !SAID_BEGINS.has(wordAt(text, next))) return at;
   return skip(SAID, text, at);

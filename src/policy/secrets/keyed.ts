@@ -5,7 +5,7 @@ import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isPassword, isSecret, LONGEST_PASSWORD, type SecretWord, SHORTEST_KEY, STATE } from "./judged.ts";
-import { isDefined, isLogin, isMeant, isOneWord } from "./meant.ts";
+import { isDefined, isLogin, isMeant, isOneWord, PAIR_OF_WORDS } from "./meant.ts";
 import { ordinaryPassword } from "./ordinary.ts";
 import { passwordNumber } from "./pin.ts";
 import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword } from "./plausible.ts";
@@ -217,7 +217,7 @@ function inColumn(text: string, start: number, end: number, word: SecretWord): H
       isSecret(value, isOfUsers ? "password" : word, {
         ...cell,
         link: "assigned",
-        quoted: /["'`]/.test(text[cell.start - 1] ?? ""),
+        quoted: /["'`]/.test(text[cell.start - 1] ?? "") || PAIR_OF_WORDS.test(value),
         copula: false,
       })
     )

@@ -68,7 +68,9 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
       (/identified by$/i.test(text.slice(start, nameEnd)) && /^\s{1,8}["'`]$/.test(text.slice(nameEnd, value.start))))
   )
     return true;
+  if (PAIR_OF_WORDS.test(said)) return isSetting(text, nameEnd, value) && USER_MEMBER.test(before.slice(-USER_REACH));
   if (!WORD.test(said) || NO_VALUE.test(said) || mentionsPassword(said)) return false;
+  if (isElement(text, start, nameEnd, value)) return true;
   if (value.link === "assigned" && OPTION.test(before) && text[value.start - 1] !== " ") return true;
   if (value.link === "assigned" && NETWORK_KEY.test(text.slice(start, nameEnd)) && said.length >= SHORTEST_NETWORK_KEY)
     return value.quoted || isSetting(text, nameEnd, value);
@@ -81,12 +83,35 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
   if (isSetByCommand(text, before, nameEnd, value)) return true;
   if (!value.quoted && !isSetting(text, nameEnd, value) && !isExported(text, before, nameEnd, value))
-    return isInPair(text, before, value);
+    return isInPair(text, before, value) || isInComment(text, start, nameEnd, operator, value);
   if (SERVICE.test(before) || isVariable(text, start, nameEnd, operator) || isProperty(text, nameEnd, operator, value))
     return true;
   if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
   return USER_MEMBER.test(before.slice(-USER_REACH));
 }
+
+/** `drop&stroop`: two words that no program joins so behind the name of a user. */
+export const PAIR_OF_WORDS = /^[a-z]{3,}&[a-z]{3,}\d{0,4}$/;
+
+/** `<property name="hibernate.connection.password">quill_and_ink</property>`, `<password>bluebird</password>`. */
+const isElement = (text: string, start: number, nameEnd: number, { start: at, end }: Assigned): boolean =>
+  /^["']?>\s{0,3}$/.test(text.slice(nameEnd, at)) &&
+  text.startsWith("</", end) &&
+  NAMED_ELEMENT.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), nameEnd));
+const NAMED_ELEMENT = /(?:<[\w:]{0,24}?|["'][\w-]{1,32}(?:\.[\w-]{1,32}){0,4}\.[\w-]{0,24}?)pass(?:word|wd|phrase)$/i;
+
+/** `# RESTIC_PASSWORD=cedar_wax_wing`: a variable at the end of a line. */
+const isInComment = (
+  text: string,
+  start: number,
+  nameEnd: number,
+  operator: string,
+  { start: at, end }: Assigned,
+): boolean =>
+  isVariable(text, start, nameEnd, operator) &&
+  matchEnd(LINE_END, text, end) >= 0 &&
+  /^[a-z\d_.!-]+$/.test(text.slice(at, end)) &&
+  !/\.[a-z]/.test(text.slice(at, end));
 
 /** `--password=…` of any command. */
 const OPTION = /\s--?[\w-]{0,24}$/;

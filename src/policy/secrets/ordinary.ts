@@ -16,7 +16,7 @@ const CHECK_UNITS = 500;
 const JUDGED_UNITS = 2_000;
 
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "e", "on", "az", "be", "to"]);
-const FILLER = String.raw`(?:[ \t]{1,2}[(]?[\p{L}\p{M}'’./-]{1,20}[)]?)`;
+const FILLER = String.raw`(?:[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’./-]{1,20}[)]?|[(][\p{L}\d -]{1,16}[)]))`;
 const QUOTE = `["'“„«‘「]?`;
 const OTHER_QUOTE = `["'”“»’」]?`;
 /** The end of what is said: a sign, a line's end, or what is written without spaces in East Asia. */
@@ -56,7 +56,12 @@ const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECR
 export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   spend(CHECK_UNITS);
   if (kind === "key") return wordBehind(text, start, end, kind) ?? groupsBehind(text, end, SEED_GROUPS);
-  return wordBehind(text, start, end, kind) ?? numberBehind(text, start, end) ?? groupsBehind(text, end, APP_GROUPS);
+  return (
+    wordBehind(text, start, end, kind) ??
+    numberBehind(text, start, end) ??
+    phraseBehind(text, start, end) ??
+    groupsBehind(text, end, APP_GROUPS)
+  );
 }
 
 function wordBehind(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
@@ -88,12 +93,21 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
   if (/[a-z][A-Z]|.!$/.test(word) && NETWORK.isIn(before + tie))
     return word.length >= SHORTEST_NETWORK_WORD && !isAdjacent;
   if (!/^[a-z]/.test(word)) return false;
-  if (!NETWORK.isIn(before + tie)) return isOfWords && !isAdjacent && !/[=]/.test(tie);
+  if (!NETWORK.isIn(before + tie)) {
+    if (isAdjacent) return false;
+    return isOfWords
+      ? !/[=]/.test(tie)
+      : word.length >= SHORTEST_NETWORK_WORD && /^(?: = |: |\s.*\s)/.test(tie) && OF_DEVICE.test(before);
+  }
   if (word.length < SHORTEST_NETWORK_WORD) return false;
   return (
     isOfWords || /\d/.test(word) || /[:：]\s*$/.test(tie) || isBehindQuote(before) || word.length >= LONGER_THAN_STATES
   );
 }
+
+/** `router admin password = fiddlehead`: what has a password of its own, right before the name. */
+const OF_DEVICE =
+  /(?:^|[^\p{L}])(?:router|admin|administrator|root|nas|printer|scanner|laptop|computer|server|vpn|camera|cctv|firewall|switch|modem|netflix|drucker|rechner|imprimante|impresora|impressora|stampante|drukark[ai]|kamera|роутера?|принтера?|админа?)(?:['’]s)?[ -]\p{L}+$/iu;
 
 /** `network "LakeHouse", password troutfishing`: the second of two names. */
 const isBehindQuote = (before: string): boolean => /["'”“»][\s,;]{1,3}\p{L}+$/u.test(before);
@@ -102,6 +116,27 @@ const NUMBER_SAID = new RegExp(
   String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12})(?![\p{L}\d%]|[.,:/-]\d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
   "uy",
 );
+const OF_PHRASE = /phrase|frase|fraz|fráze|фраз|φράση|フレーズ/i;
+const PHRASE_SAID = new RegExp(
+  String.raw`(${TIE})${QUOTE}(\p{Ll}{3,12}(?:[ \t]\p{Ll}{3,12}){2,7})(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
+  "uy",
+);
+/** What a sentence says of a phrase, and how it goes on. */
+const OF_SENTENCES =
+  /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|that|which|any|our|your|you|please|enter|must|should|can|will|when|only|never|stored|kept|same|none|below|used|der|die|das|und|mit|ist|für|nicht|bitte|les|des|une|que|pour|est|dans|pas|los|las|por|una|con|para|são|não|uma|com|che|sono|per|della|non|een|het|van|voor|niet|och|att|som|inte|det|til|ikke|jest|nie|się|что|это|для|или|не|και|για|ile|için)(?!\p{L})/u;
+
+/** `passphrase for the backup disk: seven quiet herons wading`. */
+function phraseBehind(text: string, start: number, end: number): Place | null {
+  if (!OF_PHRASE.test(text.slice(start, end))) return null;
+  const match = matchAt(PHRASE_SAID, text, end);
+  if (match === null) return null;
+  const [, tie = "", phrase = ""] = match;
+  const last = PHRASE_SAID.lastIndex;
+  const first = phrase.split(/\s/, 1)[0] as string;
+  if (OF_SENTENCES.test(phrase) || STATE_ENDING.test(first) || STATE.test(first) || saysRule(tie + phrase)) return null;
+  return isPlaceholder(first) || mentionsPassword(phrase) ? null : { start: last - phrase.length, end: last };
+}
+
 /** A date, or a time in seconds since 1970. */
 const MOMENT = /^(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|^1[5-9]\d{8}$/;
 

@@ -37,8 +37,26 @@ const numberBehind =
     return hitOf("generic_credential", at, at + number.length);
   };
 
-/** `your verification code is 771 204`. */
-export const oneUseCode = numberBehind(ONE_USE);
+const codeBehind = numberBehind(ONE_USE);
+const IN_FRONT = new RegExp(
+  String.raw`(?<![\p{L}\p{N}.,:/-])(?:[A-Z]{1,2}-)?(\d{4,8}|\d{3}[ -]\d{3})(?:[ \t](?:${COPULA})[ \t]|[ \t]?(?:是|为|為|は)[ \t]?)(?:${WORD}[ \t]?){0,4}$`,
+  "u",
+);
+const REACH_BEFORE = 56;
+
+/** `your verification code is 771 204`, `G-482913 is your verification code`. */
+export const oneUseCode: Check = (text, start, end) => {
+  const found = codeBehind(text, start, end);
+  if (found !== null) return found;
+  const from = Math.max(0, start - REACH_BEFORE);
+  if (!hasDigit(text, from, start)) return null;
+  spend(READING_UNITS);
+  const match = IN_FRONT.exec(text.slice(from, start));
+  const number = match?.[1];
+  if (match === null || number === undefined || OTHER.test(number)) return null;
+  const at = from + match[0].indexOf(number) + match.index;
+  return hitOf("generic_credential", at, at + number.length);
+};
 
 /** `CVV 418`. */
 export const cardCode = numberBehind(ON_CARD);

@@ -27,6 +27,9 @@ const NAMED_DIGEST = /^(?:h1|sha\d{1,3}|md5)[:-]/;
 /** `EC2::VPC`, `utils_js_1.getUuid`, `IPv4Address.__lt__`, `scram-sha-256`; an address of IPv6. */
 const NAME_IN_PROGRAM =
   /::|__|^(?:s?cram|ntlm|x?oauth)[-_\d]|^[a-z]\w*\.[a-z]+[A-Z]\w*$|^(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}$/i;
+/** Ids of what a payment provider keeps: a payment, a customer, an invoice. */
+const OBJECT_ID =
+  /^(?:pi|py|ch|cus|in|ii|sub|si|price|prod|plan|evt|acct|pm|txn|re|po|seti|req|dp|mandate|link|qt|cn|tr)_[A-Za-z0-9]{8,}$/;
 const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
@@ -103,6 +106,7 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
   if (
     NAME_IN_PROGRAM.test(value) ||
     NAMED_DIGEST.test(run) ||
+    OBJECT_ID.test(value) ||
     !isKey(value, said) ||
     ADDRESS.test(value) ||
     isPlaceholder(value)
