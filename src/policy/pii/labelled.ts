@@ -97,7 +97,8 @@ function searchFor(form: LabelledForm): Check {
       const plateEnd = matchEnd(CYRILLIC_PLATE, text, adjacent);
       if (plateEnd >= 0) return hitOf("vehicle_id", adjacent, plateEnd);
     }
-    const direct = fitting(form, text, adjacent);
+    const direct =
+      fitting(form, text, adjacent) ?? (remark < 0 || form.ambiguous ? null : inRemark(form, text, end, remark));
     if (direct) return hitOf(form.detector, direct.start, direct.end);
     if (form.ambiguous) return null;
     return (
@@ -112,6 +113,13 @@ const CYRILLIC_PLATE = /[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕК�
 
 /** What is said of the label before its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
 const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
+
+/** "passport (US, 548120937)": the value is what the remark says. */
+function inRemark(form: LabelledForm, text: string, from: number, to: number): Written | null {
+  const at = text.slice(from, to).search(/(?<![\p{L}\p{N}.-])[A-Z]{0,2}\d{6}/u);
+  const written = at < 0 ? null : fitting(form, text, from + at);
+  return written !== null && written.end === to - 1 ? written : null;
+}
 
 /** The cost of searching after a label, and before it. */
 const LABEL_UNITS = 180;

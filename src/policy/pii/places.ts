@@ -46,6 +46,8 @@ const mayHaveNumber = (text: string, from: number, to: number): boolean =>
 export function placeAnchors(): Anchor[] {
   return listsOf(placeWords, ["places"]).places.map((row) => {
     const [word = "", before, after] = columnsOf(row);
-    return { word, check: asWord(word, placeAddress({ before: patternOf(before, ""), after: patternOf(after, "y") })) };
+    const check = placeAddress({ before: patternOf(before, ""), after: patternOf(after, "y") });
+    // The sign for a postcode is no word.
+    return { word, check: /^\p{L}/u.test(word) ? asWord(word, check) : check };
   });
 }

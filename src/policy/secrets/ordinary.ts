@@ -118,12 +118,12 @@ const NUMBER_SAID = new RegExp(
 );
 const OF_PHRASE = /phrase|frase|fraz|fráze|фраз|φράση|フレーズ/i;
 const PHRASE_SAID = new RegExp(
-  String.raw`(${TIE})${QUOTE}(\p{Ll}{3,12}(?:[ \t]\p{Ll}{3,12}){2,7})(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
+  String.raw`(${TIE})${QUOTE}(\p{Ll}{2,12}(?:[ \t]\p{Ll}{2,12}){2,7})(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
   "uy",
 );
 /** What a sentence says of a phrase, and how it goes on. */
 const OF_SENTENCES =
-  /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|that|which|any|our|your|you|please|enter|must|should|can|will|when|only|never|stored|kept|same|none|below|used|der|die|das|und|mit|ist|für|nicht|bitte|les|des|une|que|pour|est|dans|pas|los|las|por|una|con|para|são|não|uma|com|che|sono|per|della|non|een|het|van|voor|niet|och|att|som|inte|det|til|ikke|jest|nie|się|что|это|для|или|не|και|για|ile|için)(?!\p{L})/u;
+  /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|that|which|any|our|your|you|please|enter|must|should|can|will|when|only|never|stored|kept|same|none|below|used|der|die|das|und|mit|ist|für|nicht|bitte|les|des|une|que|pour|est|dans|pas|los|las|por|una|con|para|são|não|uma|com|to|be|is|it|in|of|on|or|as|by|we|che|sono|per|della|non|een|het|van|voor|niet|och|att|som|inte|det|til|ikke|jest|nie|się|что|это|для|или|не|και|για|ile|için)(?!\p{L})/u;
 
 /** `passphrase for the backup disk: seven quiet herons wading`. */
 function phraseBehind(text: string, start: number, end: number): Place | null {

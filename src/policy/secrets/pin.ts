@@ -23,12 +23,12 @@ const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt
 const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`[\p{L}\p{M}'’-]{0,8}(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)${NUMBER}`,
+  String.raw`(?:[\p{L}\p{M}'’-]{0,8}|[\p{Script=Thai}]{9,24})(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:['’-]\p{L}{1,5}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}])\p{L}{1,3}|nya)?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)|[ \t]و\p{L}))`,
+  String.raw`(?:['’-]\p{L}{1,5}|[\p{Script=Thai}]{1,24}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}])\p{L}{1,3}|nya)?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)|[ \t]و\p{L}|[ \t](?:kulcs|klucz|ключ)))`,
   "uy",
 );
 
@@ -174,7 +174,7 @@ export const openingNumber: Check = (text, start, end) => {
 const DIRECTION_REACH = 12;
 
 /** "31-07-22", behind up to a few words. */
-const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ])\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?!\d|[.:%-]\d|%)/y;
+const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ]|, )\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?!\d|[.:%-]\d|%)/y;
 
 /** `the combination of the safe is 31-07-22`. */
 export const lockCombination: Check = (text, start, end) => {
