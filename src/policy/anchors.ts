@@ -12,6 +12,7 @@ import { email } from "./pii/email.ts";
 import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
+import { bracketedAddress, DIGIT_WORDS, spokenAddress, spokenNumber } from "./pii/said.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
 import {
@@ -55,14 +56,25 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   credit_card: () => labelled("credit_card"),
   vehicle_id: () => labelled("vehicle_id"),
   device_id: () => labelled("device_id"),
-  phone: () => [...worded(personLists().phones, labelledPhone), { word: "+", check: internationalPhone }],
+  phone: () => [
+    ...worded(personLists().phones, labelledPhone),
+    { word: "+", check: internationalPhone },
+    ...worded(DIGIT_WORDS, spokenNumber),
+  ],
   date_of_birth: () => {
     const { births, birthdays, born: verbs } = personLists();
     const verb = (word: string) => ({ word, check: asWord(word, (text, start, end) => born(text, start, end, word)) });
     return [...worded(births, dateOfBirth(false)), ...worded(birthdays, dateOfBirth(true)), ...verbs.map(verb)];
   },
   postal_address: addressAnchors,
-  email: () => [{ word: "@", check: email }],
+  email: () => [
+    { word: "@", check: email },
+    ...["(at)", "[at]"].map((word) => ({ word, check: bracketedAddress })),
+    ...["com", "org", "net", "co", "io", "de", "uk", "fr", "edu", "eu"].map((end) => ({
+      word: ` dot ${end}`,
+      check: spokenAddress,
+    })),
+  ],
   crypto_wallet: () => BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
   iban: () => [],
   ip_address: () => [],
@@ -153,4 +165,4 @@ const labelled = (detector: DetectorName): Anchor[] =>
     .filter((form) => form.detector === detector)
     .flatMap((form) => worded(form.words, labelledValue(form)));
 
-const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);
+const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);

@@ -124,13 +124,15 @@ class Exceptions {
   judge(hits: readonly Hit[], text: string): Judged[] {
     const judged = hits.map((hit) => ({ hit, mode: this.#modeOf(hit, text) })).filter(({ mode }) => mode !== "off");
     if (this.rules.layers.length === 1) return judged;
-    return judged.filter(({ hit, mode }, index) => {
-      const isSame = (other: Judged) =>
-        other.hit.detector === hit.detector && other.hit.start === hit.start && other.hit.end === hit.end;
-      return !judged.some(
-        (other, at) => isSame(other) && (isStronger(other.mode, mode) || (other.mode === mode && at < index)),
-      );
-    });
+    const strongest = new Map<string, Judged>();
+    for (const one of judged) {
+      const { detector, start, end } = one.hit;
+      const place = `${detector} ${start} ${end}`;
+      const other = strongest.get(place);
+      if (other === undefined || isStronger(one.mode, other.mode)) strongest.set(place, one);
+    }
+    const left = new Set(strongest.values());
+    return judged.filter((one) => left.has(one));
   }
 
   /** Returns the strongest mode that some settings demand without an exception. An exception that weakens is counted. */

@@ -23,13 +23,25 @@ export function replacedPlaces(text: string, names: { has(name: string): boolean
     .map(({ index, 0: { length } }) => ({ start: index, end: index + length }));
   return (start: number, end: number): boolean => {
     let at = start;
-    for (const place of places) {
-      if (place.end <= at || place.start >= end) continue;
+    for (let next = firstEndingAfter(places, start); next < places.length; next++) {
+      const place = places[next] as (typeof places)[number];
+      if (place.start >= end) break;
       if (CONTENT.test(text.slice(at, Math.max(at, place.start)))) return false;
       at = place.end;
     }
     return at > start && !CONTENT.test(text.slice(at, end));
   };
+}
+
+/** Returns the index of the first place that ends behind `at`; places are in order. */
+function firstEndingAfter(places: readonly { end: number }[], at: number): number {
+  let [low, high] = [0, places.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((places[middle] as { end: number }).end <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Returns the content with every place replaced that has a finding in mode `redact`. */

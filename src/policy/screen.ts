@@ -88,10 +88,11 @@ function readEncoded(view: View, candidates: EncodedCandidates, dictionary: Dict
 /** In order, and each finding once: overlapping findings of one kind are one. */
 function distinct(hits: Hit[]): Hit[] {
   hits.sort((a, b) => a.start - b.start || b.end - a.end);
-  const kept: Hit[] = [];
-  for (const hit of hits) {
-    const same = kept.some((one) => one.detector === hit.detector && one.start < hit.end && hit.start < one.end);
-    if (!same) kept.push(hit);
-  }
-  return kept;
+  /** Where the last of each kind ends. In order, what begins before that overlaps. */
+  const ends = new Map<string, number>();
+  return hits.filter(({ detector, start, end }) => {
+    if (start < (ends.get(detector) ?? 0)) return false;
+    ends.set(detector, end);
+    return true;
+  });
 }

@@ -60,6 +60,10 @@ function around(text: string, start: number, end: number): { before: string; aft
 const FOUNDATION = /Foundation,?\s{1,3}Inc\.,\s{1,3}(?:51 Franklin|59 Temple)/;
 const FOUNDATION_REACH = 40;
 
+/** "Rose Cottage, Mill Lane": a house with a name instead of a number. */
+const NAMED_HOUSE =
+  /(?:\p{Lu}[\p{L}'’-]+\s){1,3}(?:Cottage|House|Farm|Lodge|Barn|Hall|Manor|Grange|Villa|Rectory|Vicarage|Croft|Mill|Court),\s{1,2}(?:\p{Lu}[\p{L}'’-]+\s){1,3}$/u;
+
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 function streetAddress(weak: boolean): Check {
   return (text, start, end) => {
@@ -79,6 +83,9 @@ function streetAddress(weak: boolean): Check {
       return hitOf("postal_address", start - named[0].length, townEnd(text, end + behind[0].length, after));
     }
     const house = HOUSE_BEFORE.exec(before);
+    const cottage = house === null && TOWN.test(after) ? NAMED_HOUSE.exec(before) : null;
+    if (cottage !== null)
+      return hitOf("postal_address", start - cottage[0].trimStart().length, townEnd(text, end, after));
     if (
       !house ||
       !/\p{L}/u.test(before.slice(house.index + house[0].indexOf(house[1] as string) + (house[1] as string).length))

@@ -52,7 +52,7 @@ const HEX_PAIR_BEFORE = /(?:^|\s)[0-9a-f]{2} $/i;
 
 /** Numbers of goods and parcels. */
 const OF_GOODS =
-  /(?:\b(?:sku|upc|ean|gtin|isbn|part|item|article|model|art\.?-?nr|tracking|order|invoice))\b["'\s:=#.-]{0,4}$/i;
+  /(?:\b(?:sku|upc|ean|gtin|isbn|part|item|article|model|art\.?-?nr|tracking|order|invoice)(?:[ _-]?(?:no|nr|num|number|id))?)\b["'\s:=#.-]{0,4}$/i;
 
 /** Three digits begin a North American number, a zero one of many other countries. */
 function telephone(text: string, start: number, length: number): Hit | null {

@@ -86,6 +86,7 @@ function searchFor(form: LabelledForm): Check {
   return (text, start, wordEnd) => {
     const end = form.rest === null ? wordEnd : matchEnd(form.rest, text, wordEnd);
     if (end < 0) return null;
+    spend(DIGIT_UNITS);
     const behind = hasDigit(text, end, end + REACH);
     if (!behind)
       return form.ambiguous || !hasDigit(text, start - LONGEST_FRONT, start) ? null : inFront(form, text, start);
@@ -121,7 +122,8 @@ function inRemark(form: LabelledForm, text: string, from: number, to: number): W
   return written !== null && written.end === to - 1 ? written : null;
 }
 
-/** The cost of searching after a label, and before it. */
+/** The cost of looking for a digit near a label, of searching after it, and before it. */
+const DIGIT_UNITS = 10;
 const LABEL_UNITS = 180;
 const FRONT_UNITS = 120;
 /** The cost of reading a number. */

@@ -5,6 +5,8 @@ import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}/y;
 const VERSION_BEFORE =
   /(?:\bv|version|ver\.?|release|build|chrome|firefox|safari|edge|edg|opr|webkit|mozilla|agent|driver|firmware|oid|section|chapter|bump|upgrade[ds]?|update[ds]?|from|@|\^|~|==|>=|<=|\/)[\s"':=/-]{0,3}$/i;
+/** "CUDA 12.4.1.8" */
+const PRODUCT_BEFORE = /(?:^|[^\p{L}])[A-Z][A-Za-z]{2,15} $/u;
 const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
 /** What is changed from one version to another. */
 const CHANGE_BEFORE = /(?:upgrad|downgrad|updat|migrat|bump)\w*\s(?:\S{1,24}\s){0,4}$/i;
@@ -28,9 +30,16 @@ export function ipv4(text: string, at: number): Hit | null {
   if (CHANGE_BEFORE.test(text.slice(Math.max(0, at - LONGEST_CHANGE), at))) return null;
   const before = text.slice(Math.max(0, at - 24), at);
   if (before.endsWith("@") && isUnlikeVersion(address) && /[a-z]@$/i.test(before)) return hitOf("ip_address", at, end);
-  const isOther = OBJECT_IDENTIFIER.test(address) || (VERSION_BEFORE.test(before) && !/:\/\/$/.test(before));
+  const isOther =
+    OBJECT_IDENTIFIER.test(address) ||
+    (PRODUCT_BEFORE.test(before) && isLikeVersion(address)) ||
+    (VERSION_BEFORE.test(before) && !/:\/\/$/.test(before));
   return isOther && !ADDRESS_BEFORE.test(before) ? null : hitOf("ip_address", at, end);
 }
+
+/** Two numbers of one digit, and none of three. */
+const isLikeVersion = (address: string): boolean =>
+  address.split(".").filter((part) => part.length === 1).length > 1 && !/\d{3}/.test(address);
 
 /** `ubuntu@54.93.118.207`: versions of four numbers have small ones. */
 const isUnlikeVersion = (address: string): boolean => address.split(".").filter((part) => part.length > 1).length > 2;

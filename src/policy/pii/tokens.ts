@@ -4,7 +4,7 @@ import { countrySpecs, isValidIBAN } from "ibantools";
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, isBase64, isDigit, isLetter, runAround } from "../text/ascii.ts";
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
-import { base58Address, ethereumAddress } from "./wallet.ts";
+import { base58Address, ethereumAddress, MONERO_LENGTH, moneroAddress } from "./wallet.ts";
 
 /** How the source of a pattern begins that can match at a digit. */
 const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
@@ -30,6 +30,7 @@ const LONGEST = 48;
 /** The identifier that the token `[start, end)` is, or that it begins. */
 export function tokenIdentifier(text: string, start: number, end: number): Hit | null {
   const length = end - start;
+  if (length === MONERO_LENGTH) return moneroAddress(text, start);
   if (length > LONGEST) return null;
   const before = start > 0 ? text.charCodeAt(start - 1) : 0;
   if (before === UNDERSCORE || before === AT) return null;

@@ -35,6 +35,14 @@ export const ethereumAddress = wallet(
 /** A Bitcoin, Litecoin or Dogecoin address (Base58Check) that begins at `at`. */
 export const base58Address = wallet(BASE58, isBase58Check);
 
+export const MONERO_LENGTH = 95;
+
+/** A Monero address that begins at `at`: it is known by its length and its alphabet. */
+export const moneroAddress = wallet(
+  /[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}(?![0-9A-Za-z])/y,
+  (written) => /[a-z]/.test(written) && /[A-Z]/.test(written),
+);
+
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
 export const bech32Address = wallet(BECH32, (written) => isBech32(written.toLowerCase()));
 

@@ -32,7 +32,7 @@ const OPERATOR =
   /[\s\u00a0]{0,24}(?:[:?+.!|]{0,3}={1,3}>?|=>|->|<-|:{1,3}(?!\/\/)|\|{1,2}|>|,(?!\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))\s{0,24}/y;
 /** Name and value as two members or attributes: `key="…" value="…"`, `"name": "…", "value": "…"`, `<value>`. */
 const PAIR =
-  /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|default|content|contents|stringvalue|text|input|keys|answer)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
+  /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}(?:,\s{0,8}["']\w{1,24}["']\s?:\s?["'][^"'\n]{0,40}["']){0,2}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|v|data|default|content|contents|stringvalue|text|input|keys|answer|secret_?value)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
   String.raw`(?::|,(?=\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))?[ \t]{1,3}(?:${COPULAS}|that's|which is|das ist|eso es|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
@@ -186,6 +186,8 @@ const COPULA_BEGINS: ReadonlySet<string> = new Set(
   SENTENCE_WORDS.copulas.map((words) => words.split(" ")[0] as string),
 );
 
+const ARROWS = ["-> ", "=> ", "→ "];
+
 /** The end of the words between the name and what joins it with its value; -1 when nothing joins them. */
 function endOfFiller(text: string, at: number): number {
   let end = at;
@@ -200,6 +202,7 @@ function endOfFiller(text: string, at: number): number {
     if (next - end <= 2 && (sign === ":" || (sign === "=" && text[next + 1] !== "="))) return end;
     // In Russian a dash is the word for "is"; dashes of print are read as hyphens.
     if (next > end && sign === "-" && text[next + 1] === " ") return end;
+    if (next > end && ARROWS.some((arrow) => text.startsWith(arrow, next))) return end;
     // "to" is Polish for "is" only in front of what is quoted.
     if (next > end && text.startsWith("to ", next) && '"„'.includes(text[next + 3] ?? " ")) return end;
     if (next > end && COPULA_BEGINS.has(wordAt(text, next))) return end;

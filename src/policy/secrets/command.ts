@@ -82,7 +82,7 @@ function inFront(pattern: RegExp): Check {
 }
 
 const ARGUMENT =
-  /\s{0,8}(?:\w{1,24}\s?=\s?)?(?:[bru]{0,2}"([^"\n]{1,128})"|[bru]{0,2}'([^'\n]{1,128})'|[\w.$[\]]{1,64}(?:\(\))?)\s{0,8}(,|\))/y;
+  /\s{0,8}(?:\w{1,24}\s?=\s?)?(?:[bru]{0,2}"([^"\n]{1,128})"|[bru]{0,2}'([^'\n]{1,128})'|\{[^{}\n]{0,80}\}|[\w.$[\]]{1,64}(?:\(\))?)\s{0,8}(,|\))/y;
 const MOST_ARGUMENTS = 5;
 
 /** A text among the first arguments of a call. */

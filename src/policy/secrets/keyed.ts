@@ -5,7 +5,7 @@ import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isPassword, isSecret, LONGEST_PASSWORD, type SecretWord, SHORTEST_KEY, STATE } from "./judged.ts";
-import { isDefined, isLogin, isMeant, isOneWord, PAIR_OF_WORDS } from "./meant.ts";
+import { isBehindUser, isDefined, isLogin, isMeant, isOneWord, PAIR_OF_WORDS } from "./meant.ts";
 import { ordinaryPassword } from "./ordinary.ts";
 import { passwordNumber } from "./pin.ts";
 import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword } from "./plausible.ts";
@@ -160,6 +160,8 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
 const OWN_SECRET =
   /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.({ -]{0,12}secret|secret[-_ ]?key/i;
 const SECRET = /secret|geheim|segre[dt]o/i;
+/** "Curlew&Marsh" */
+const isOfPerson = (value: string): boolean => !isPlaceholder(value) && looksChosen(value);
 const PHRASE = /^[a-z]{1,12}(?:[ -][a-z\d]{1,12}){2,7}$/;
 
 /** `JWT_SECRET_KEY = "nachtigall-lied-44"`, `secret: Rotschenkel-31`: made up by a person. */
@@ -170,6 +172,8 @@ function isMeantAsSecret(
   { start: at, end: last, link, quoted }: Assigned,
 ): boolean {
   if (link === "beside" || (link === "said" && !quoted)) return false;
+  if (quoted && SECRET.test(text.slice(start, end)) && isBehindUser(text, start) && isOfPerson(text.slice(at, last)))
+    return true;
   if (last - at < SHORTEST_KEY || last - at > LONGEST_PASSWORD) return false;
   const name = text.slice(Math.max(0, start - LONGEST_BEFORE), end + LONGEST_BEFORE);
   const value = text.slice(at, last);

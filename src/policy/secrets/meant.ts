@@ -45,9 +45,11 @@ const WORD = /^\p{L}[\p{L}\d_.-]{4,39}!?$/u;
 const NO_VALUE =
   /^(?:required|optional|invalid|incorrect|wrong|weak|expired|missing|correct|strong|visible|changed|reset|blank|encrypted|hashed|secure|unsafe|plain|plaintext|text|needed|provided|prompt|interactive|enabled|disabled|varchar|bytes|boolean|object|optional|secretstr|credential\w*|value|config\w*|settings|options|params|input|props|data|self|this|request|response|env|environment|keychain|keyring|vault|external|inherit|auto|random|generated?|manual|show|toggle|submit|current|confirm\w*|repeat|enter|type|field|label|name|login|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane|anzeigen|ändern|vergessen|zurücksetzen|modifier|oublié|cambiar|olvidad[ao]|alterar|esquecid[ao]|modifica|dimenticat[ao]|wijzigen|zmień|změnit|ändra|skift|endre|vaihda)$/i;
 
-/** `define('DB_PASSWORD', …)`: the name stands in the definition of a constant of PHP. */
+/** `define('DB_PASSWORD', …)`, `config.set("auth.password", …)`: the name of what a call sets, behind which its value stands. */
 export const isDefined = (text: string, start: number): boolean =>
-  /\bdefine\s?\(\s{0,2}["']\w{0,40}$/.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
+  DEFINITION.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
+const DEFINITION =
+  /\b(?:define\s?\(\s{0,2}["']\w{0,40}|(?:set|put|store|add)\w{0,12}\(\s?["'](?:[\w-]{1,24}\.){1,5}[\w-]{0,24})$/i;
 const LONGEST_DEFINITION = 56;
 
 /** Reports whether a value is one word that may be a password, and not one that programs write where a password goes. */
@@ -87,8 +89,12 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (SERVICE.test(before) || isVariable(text, start, nameEnd, operator) || isProperty(text, nameEnd, operator, value))
     return true;
   if (value.quoted && isDeclared(text, before, nameEnd, value)) return true;
-  return USER_MEMBER.test(before.slice(-USER_REACH));
+  return isBehindUser(text, start);
 }
+
+/** Reports whether a member for a user is before the name at `start`. */
+export const isBehindUser = (text: string, start: number): boolean =>
+  USER_MEMBER.test(text.slice(Math.max(0, start - USER_REACH), start));
 
 /** `drop&stroop`: two words that no program joins so behind the name of a user. */
 export const PAIR_OF_WORDS = /^[a-z]{3,}&[a-z]{3,}\d{0,4}$/;

@@ -60,6 +60,7 @@ export function ordinaryPassword(text: string, start: number, end: number, kind:
     wordBehind(text, start, end, kind) ??
     numberBehind(text, start, end) ??
     phraseBehind(text, start, end) ??
+    wordsAndNumber(text, end) ??
     groupsBehind(text, end, APP_GROUPS)
   );
 }
@@ -113,7 +114,7 @@ const OF_DEVICE =
 const isBehindQuote = (before: string): boolean => /["'”“»][\s,;]{1,3}\p{L}+$/u.test(before);
 
 const NUMBER_SAID = new RegExp(
-  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12})(?![\p{L}\d%]|[.,:/-]\d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
+  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12}|\d(?: \d){3,7})(?![\p{L}\d%]|[.,:/-]\d| \d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
   "uy",
 );
 const OF_PHRASE = /phrase|frase|fraz|fráze|фраз|φράση|フレーズ/i;
@@ -135,6 +136,22 @@ function phraseBehind(text: string, start: number, end: number): Place | null {
   const first = phrase.split(/\s/, 1)[0] as string;
   if (OF_SENTENCES.test(phrase) || STATE_ENDING.test(first) || STATE.test(first) || saysRule(tie + phrase)) return null;
   return isPlaceholder(first) || mentionsPassword(phrase) ? null : { start: last - phrase.length, end: last };
+}
+
+const WORDS_AND_NUMBER = new RegExp(
+  String.raw`${QUOTE}[ \t]?[:=：][ \t]{1,2}${QUOTE}((?:\p{Ll}{3,12}[ \t]){2,3}\d{1,4})(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
+  "uy",
+);
+const COUNTED =
+  /(?<!\p{L})(?:length|age|days?|weeks?|months?|years?|hours?|minutes?|characters?|chars|digits?|attempts?|version|step|page|line|option|field|chapter|section|level|max|min|last|first|top|since|after|before|within|every|about|phase|build|port|room|windows|python|error|code|number|next|type|stage|sprint|release)(?!\p{L})/u;
+
+/** `pwd: gannet dive 77`: words in small letters and a number, right behind the name. */
+function wordsAndNumber(text: string, end: number): Place | null {
+  const said = matchAt(WORDS_AND_NUMBER, text, end)?.[1];
+  if (said === undefined || OF_SENTENCES.test(said) || COUNTED.test(said) || saysRule(said)) return null;
+  return mentionsPassword(said)
+    ? null
+    : { start: WORDS_AND_NUMBER.lastIndex - said.length, end: WORDS_AND_NUMBER.lastIndex };
 }
 
 /** A date, or a time in seconds since 1970. */

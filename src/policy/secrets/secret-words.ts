@@ -14,6 +14,7 @@ export const SECRET_WORDS = wordsOf(secretWords, [
   "what opens",
   "what a number is given with",
   "and",
+  "digits in words",
   "directions",
   "what is done with a lock",
   "what has a pin",
