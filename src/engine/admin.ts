@@ -4,10 +4,10 @@ import { noAnswer, ServerRefused } from "./hrana.ts";
 /** How long the admin API may take, ms. */
 const TIMEOUT_MS = 10_000;
 
-/** The longest string that a row or a parameter may be, bytes: only the creation of a namespace can set it. */
+/** The most bytes of a row or a parameter. The server takes this limit only when a namespace is created. */
 const MAX_ROW_BYTES = 512 * 1024 * 1024;
 
-/** What a server says of a namespace. */
+/** The part of a namespace's configuration that governd reads. */
 interface NamespaceConfig {
   durability_mode: string;
 }
@@ -19,7 +19,7 @@ export class ServerAdmin {
   ) {}
 
   /**
-   * Creates a namespace whose commits are on disk when they are answered. One that exists stays as it is.
+   * Creates a namespace whose commits are on disk when they are answered. A namespace that exists stays as it is.
    * @throws {ServerRefused}
    */
   async create(namespace: string): Promise<void> {
@@ -63,7 +63,7 @@ export class ServerAdmin {
   #request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<Response> {
     return this.#fetch(path, {
       method,
-      // The server takes its key in this scheme as it is, without base64.
+      // In this scheme the server expects the key as it is, not in base64.
       headers: { authorization: `basic ${this.token}`, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -1,20 +1,20 @@
 /**
- * What the transactions of a working copy change. Temporary triggers note the keys of rows, so only the connection that
- * wants to know pays for them, and no transaction of an embedded workspace does.
+ * Records what the transactions of a working copy change. Temporary triggers note the keys of rows: they exist only on
+ * the copy's own connection, so embedded workspaces do not pay for them.
  */
 import type { Connection } from "../store/connection.ts";
 import { requireText } from "../store/statements.ts";
 import { type Key, LOG, type ReplicatedTable, readTables, type TableChanges } from "./tables.ts";
 
-/** The most tables: each has a bit in a number, and JavaScript's bit operators know so many. */
+/** The most tables: each has a bit in a number, and JavaScript's bit operators work on 32 bits with a sign. */
 const MOST_TABLES = 31;
 
 /** What a transaction changed. */
 export interface Taken {
   changes: Map<string, TableChanges>;
-  /** The keys of what changed by table, but for those of events that were appended: a JSON array of each. */
+  /** By table, the keys of the rows that changed, as a JSON array. Appended events are not included. */
   keys: Map<string, string>;
-  /** Tables that it made. */
+  /** The tables that the transaction made. */
   made: ReplicatedTable[];
   tables: ReadonlyMap<string, ReplicatedTable>;
 }
@@ -23,15 +23,15 @@ export interface Taken {
 export class ChangeCapture {
   tables: ReadonlyMap<string, ReplicatedTable> = new Map();
   #schemaVersion = -1;
-  /** SQL: one bit for each table, in their order, that says whether keys of it are noted. */
+  /** SQL that returns a number with one bit for each table, in their order: whether keys of the table are noted. */
   #notedBits = "";
 
   constructor(private readonly connection: Connection) {
-    // A row that another one replaces is noted as deleted, too.
+    // Without this, a row that INSERT OR REPLACE removes does not fire the trigger of deletions.
     connection.exec("PRAGMA recursive_triggers = ON");
   }
 
-  /** Notes what changes from now on; to be called before a transaction, whenever the schema may be another one. */
+  /** Installs triggers for tables that have none; to be called before a transaction if the schema may have changed. */
   watch(): void {
     const version = this.#currentSchema();
     if (version === this.#schemaVersion) return;
@@ -47,15 +47,18 @@ export class ChangeCapture {
     this.#notedBits = `SELECT max(${bits.join(" | ")})`;
   }
 
-  /** Returns the position of the newest event, after which {@link take} looks for appended ones; -1 for an empty log. */
+  /**
+   * Returns the position of the newest event, -1 for an empty log. {@link take} returns the events after it as
+   * appended.
+   */
   logEnd(): number {
     if (!this.tables.has(LOG.table)) return -1;
     return this.connection.value<number>(`SELECT coalesce(max(${LOG.key}), -1) FROM ${LOG.table}`) as number;
   }
 
   /**
-   * Returns what the open transaction changed, `logEnd` being that of before. Of a table that it made, all rows are
-   * returned.
+   * Returns what the open transaction changed. All rows of a table that it made are returned.
+   * @param logEnd what {@link logEnd} returned before the transaction
    */
   take(logEnd: number): Taken {
     const taken: Taken = { changes: new Map(), keys: new Map(), made: [], tables: this.tables };
@@ -80,7 +83,7 @@ export class ChangeCapture {
     return { ...taken, made, tables: now };
   }
 
-  /** Forgets what was noted; to be called before the end of the transaction. */
+  /** Deletes the noted keys; to be called before the end of the transaction. */
   forget(): void {
     for (const { name } of this.#noted()) this.connection.run(`DELETE FROM ${notes(name)}`);
   }
@@ -93,19 +96,22 @@ export class ChangeCapture {
     keys.set(table.name, JSON.stringify(connection.all<[Key]>(`SELECT ${table.keyOf()} ${order}`).flat()));
   }
 
-  /** The tables with rows whose keys are noted. */
+  /** Returns the tables of which keys are noted. */
   #noted(): ReplicatedTable[] {
     const bits = this.connection.value<number>(this.#notedBits) ?? 0;
     return [...this.tables.values()].filter((_, at) => (bits & (1 << at)) !== 0);
   }
 
-  /** Returns the rows that were appended to the log. */
+  /** Returns the rows of the log after `logEnd`. */
   #appended(log: ReplicatedTable, logEnd: number): Uint8Array[] {
     const rows = `SELECT ${log.rowJson} AS row FROM ${LOG.table} WHERE ${LOG.key} > ? ORDER BY ${LOG.key}`;
     return this.#packed(`SELECT ${packedRows("row")}, count(*) FROM (${rows})`, [logEnd]).packed;
   }
 
-  /** Returns the rows whose keys were noted, of a log those up to its end before, and the keys as a JSON array. */
+  /**
+   * Returns the noted keys as a JSON array, the rows that have these keys, and the keys that have no row any more.
+   * @param logEnd for the log, its end before the transaction: later rows are left out; null for other tables
+   */
   #changesOfNoted(table: ReplicatedTable, logEnd: number | null): { keys: string; packed: Uint8Array[]; gone: Key[] } {
     const { connection } = this;
     const noted = `(SELECT noted FROM ${notes(table.name)} ${logEnd === null ? "" : "WHERE noted <= ?"})`;
@@ -129,16 +135,18 @@ export class ChangeCapture {
   }
 }
 
-/** SQL: rows, each as JSON, as one JSON array in bytes; NULL for none. SQLite joins them: that is the quickest. */
+/** SQL: rows, each as JSON, as one JSON array in bytes; NULL for no rows. Joining them in SQLite is fastest. */
 const packedRows = (row: string): string => `CAST('[' || group_concat(${row}, ',') || ']' AS BLOB)`;
 
-/** The table that has the keys of rows of `table` that changed. */
+/** The temporary table with the keys of changed rows of `table`. */
 const notes = (table: string): string => `noted_${table}`;
 
-/** SQL that notes the keys of a table's rows that change. What is appended to the log is found by its position. */
+/**
+ * SQL that makes the triggers of a table. Inserts into the log need none: appended events are found by their position.
+ */
 function noting(table: ReplicatedTable): string {
   const { name } = table;
-  // Not OR IGNORE, in whose place the statement that fires a trigger puts its own.
+  // Not OR IGNORE: the conflict policy of the statement that fires a trigger overrides it.
   const note = (prefix: string) =>
     `INSERT INTO ${notes(name)} VALUES (${table.keyOf(prefix)}) ON CONFLICT (noted) DO NOTHING;`;
   const trigger = (when: string, event: string, what: string) =>

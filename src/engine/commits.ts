@@ -1,6 +1,5 @@
-/** The rows that a namespace has for its commits: each has a number, which is its key, and names the keys that changed. */
+/** The table of a namespace's commits. The key of a row is the commit's number; the row lists the keys that changed. */
 
-/** The table of commits. */
 export const COMMITS_TABLE = "governd_commits";
 
 export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
@@ -10,16 +9,17 @@ export const CREATE_COMMITS = `CREATE TABLE IF NOT EXISTS ${COMMITS_TABLE} (
   changed  TEXT    NOT NULL
 ) STRICT`;
 
-/** Of a commit, in place of the keys that changed: copies are made again from all rows. */
+/** The value of `changed` for a commit that may have changed all rows: copies are filled again. */
 export const EVERYTHING = "null";
 
-/** How far a namespace is. */
+/** The state of a namespace. */
 export interface CommitState {
-  /** The newest commit. */
+  /** The number of the newest commit. */
   number: number;
-  /** Tells it from every other commit with the number. */
+  /** The random token of the newest commit, which tells it from any other commit with the same number. */
   token: string;
-  /** The oldest one whose changed keys are known. */
+  /** The number of the oldest commit whose changed keys are kept. */
   oldest: number;
+  /** The version of the schema. */
   format: number;
 }

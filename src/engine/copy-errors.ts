@@ -2,12 +2,14 @@
 import { CLOSED_FORMAT } from "../store/place.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
 
-/** There is nothing on the server. */
+/** The namespace is empty or missing. */
 export class NamespaceMissing extends Error {
   override readonly name = "NamespaceMissing";
 }
 
-/** A newer governd has upgraded the database on the server, or it went home to a file. Nothing was written. */
+/**
+ * A newer governd has upgraded the server's database, or the database was moved back to a file. Nothing was written.
+ */
 export class NewerNamespace extends Unreachable {
   override readonly name = "NewerNamespace";
 
@@ -20,7 +22,7 @@ export class NewerNamespace extends Unreachable {
   }
 }
 
-/** The server has a commit, and the copy could not take it: it is refreshed before it is used again. */
+/** The server has a commit that could not be written to the copy. The copy is refreshed before its next use. */
 export class CopyFailed extends Error {
   override readonly name = "CopyFailed";
 

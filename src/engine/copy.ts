@@ -1,8 +1,9 @@
 /**
- * The working copy of a database on a server: a file of the node, from which everything is read, and in which a group of
- * operations is run before it is sent. The copy has no authority. Each group is committed on the server by a guard that
- * fails unless the server's database is the one that the copy shows; only then is it committed here. So a copy may be
- * behind, lost or destroyed at any time: what was computed from it is not told to anybody before the guard has held.
+ * The working copy of a database on a server: a file on the node. All reads go to it, and a group of operations runs in
+ * it before the group's changes are sent. The copy has no authority. Each group is committed on the server first,
+ * together with a guard that fails unless the server's database is in the state that the copy shows, and in the copy
+ * only after that. So a copy may be out of date, lost or damaged at any time: nobody is told a result before the guard
+ * has held.
  */
 import type { Connection } from "../store/connection.ts";
 import { transact } from "../store/transaction.ts";
@@ -17,15 +18,15 @@ import { otherCommits, type Reads } from "./replicas.ts";
 import { pages, rowsWith } from "./rows.ts";
 import { isNoTableOfCopies, type Key, type ReplicatedTable, readTables, statementsOf } from "./tables.ts";
 
-/** Of the number of its newest commit, a copy keeps as much as fits into the header of its file. */
+/** A copy keeps the number of its newest commit in the file's header (`application_id`), modulo this. */
 const NUMBERS = 2 ** 31 - 1;
 
-/** Keys whose rows are asked for at once, and commits. */
+/** The most keys whose rows are read in one request, and the most commits. */
 const KEYS_AT_ONCE = 1_000;
 const COMMITS_AT_ONCE = 500;
-/** A copy that is so many commits behind is brought up to date from a replica, if there is one. */
+/** A copy that lacks at least this many commits is brought up to date from a replica, if there is one. */
 const FAR = 100;
-/** How often a change is run at most when other nodes change the same database at the same time. */
+/** How often a change is tried when other nodes change the same database at the same time. */
 const MOST_RACES = 20;
 /** The value of `PRAGMA synchronous` with which a commit waits for the disk. */
 const FULL = 2;
@@ -54,7 +55,7 @@ export class WorkingCopy {
     readonly namespace: Namespace,
     private readonly options: CopyOptions,
   ) {
-    // A crash of the machine takes commits from the copy, which the server has, and leaves the file whole.
+    // A crash of the machine may lose commits of the copy, which the server has, but does not damage the file.
     connection.exec("PRAGMA synchronous = NORMAL");
     this.#capture = new ChangeCapture(connection);
   }
@@ -64,25 +65,25 @@ export class WorkingCopy {
     return this.#isStale || this.namespace.isUnsettled;
   }
 
-  /** Has the next use refresh the copy. */
+  /** Marks the copy as stale, so that its next use refreshes it. */
   doubt(): void {
     this.#isStale = true;
   }
 
-  /** The number of the newest commit that it has. */
+  /** The number of the newest commit that the copy has. */
   get number(): number {
     return this.#number;
   }
 
-  /** Makes the copy ready for a transaction, which is begun after it. */
+  /** Prepares the copy for a transaction; to be called before the transaction begins. */
   prepare(): void {
     this.#capture.watch();
     this.#logEnd = this.#capture.logEnd();
   }
 
   /**
-   * Commits the open transaction on the server, and then here. When it returns `stale` or `unknown`, the transaction is
-   * still open and must be rolled back.
+   * Commits the open transaction on the server, and then in the copy. After `stale` or `unknown` the transaction is
+   * still open, and must be rolled back.
    * @throws {ServerUnavailable} when nothing was written
    */
   async commit(guards: readonly Statement[]): Promise<Outcome> {
@@ -107,9 +108,10 @@ export class WorkingCopy {
   }
 
   /**
-   * Runs `work`, which changes rows, on the copy, and commits what it changed on the server, again if another node was
-   * faster. Meanwhile readers of the copy see it as it was.
-   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {NotCommitted} when nobody knows whether it was
+   * Runs `work` on the copy, and commits its changes on the server. If another node has committed first, refreshes the
+   * copy and runs `work` again. Until the commit, readers of the copy do not see the changes.
+   * @throws what `work` throws; {ServerUnavailable} when nothing was written; {NotCommitted} when the outcome is
+   * unknown
    */
   async change<T>(work: () => T): Promise<T> {
     for (let races = 1; ; races++) {
@@ -137,7 +139,7 @@ export class WorkingCopy {
     }
   }
 
-  /** Makes here the changes that were committed on the server. */
+  /** Applies changes to the copy that were committed on the server. */
   #takeOver({ tables, changes }: Taken): void {
     try {
       transact(this.connection, () => {
@@ -151,7 +153,7 @@ export class WorkingCopy {
     }
   }
 
-  /** What is on the server is committed here, too. If that fails, its clients are not told that nothing was written. */
+  /** Commits in the copy. @throws {CopyFailed}: the server has the commit, so clients must not be told otherwise */
   #commitHere(): Outcome {
     try {
       this.#end();
@@ -169,7 +171,7 @@ export class WorkingCopy {
   }
 
   /**
-   * Brings the copy up to date with the server; to be called without an open transaction.
+   * Brings the copy up to date with the server; to be called when no transaction is open.
    * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerNamespace}
    */
   async refresh(): Promise<void> {
@@ -185,7 +187,7 @@ export class WorkingCopy {
     this.prepare();
     await this.connection.beginWhenFree();
     try {
-      // Another process with the same file may have refreshed it meanwhile.
+      // Another process may have refreshed the same file meanwhile.
       if (this.connection.value<number>("PRAGMA application_id") !== here) throw new CopyMoved();
       this.#number = await (number < state.oldest - 1 || number === 0
         ? this.#pullAll(state)
@@ -199,7 +201,7 @@ export class WorkingCopy {
     this.#isStale = false;
   }
 
-  /** @throws {ServerUnavailable} when the server answers before a commit is on its disk */
+  /** @throws {ServerUnavailable} when the server acknowledges commits before they are on its disk */
   async requireDurable(): Promise<void> {
     const [[[synchronous] = []] = []] = await this.namespace.read([query("PRAGMA synchronous")]);
     if (typeof synchronous !== "number" || synchronous >= FULL) return;
@@ -223,14 +225,14 @@ export class WorkingCopy {
     throw newer;
   }
 
-  /** Makes the copy again from all rows. Returns the number of its newest commit. */
+  /** Fills the copy again with all rows. Returns the number of its newest commit. */
   async #pullAll(state: CommitState): Promise<number> {
     await this.#inBulk(state, (reads) => this.#fill(reads));
-    // What was committed meanwhile is partly in it.
+    // Commits that were made while the rows were read are only partly in the copy.
     return this.#follow(state.number, await this.#state());
   }
 
-  /** Runs `work`, which reads many rows as they are at a commit or later: from a replica, if one has them. */
+  /** Runs `work`, which reads many rows, on a replica that has the commit of `state`, or else on the server. */
   async #inBulk(state: CommitState, work: (reads: Reads) => Promise<void>): Promise<void> {
     const reads = await this.namespace.bulk(state);
     await work(reads);
@@ -247,7 +249,7 @@ export class WorkingCopy {
     }
   }
 
-  /** Applies what was committed after commit `number`. Returns the number of the commit that the copy has then. */
+  /** Applies the commits after commit `number`. Returns the number of the newest commit that the copy has then. */
   async #follow(number: number, state: CommitState): Promise<number> {
     let [from, to] = [number, state];
     while (from < to.number) {
@@ -276,7 +278,9 @@ export class WorkingCopy {
     for await (const rows of pages(reads, log, end)) this.#apply(log, { rows, gone: [] });
   }
 
-  /** Returns the keys of the rows that commits changed, by table; null when everything may have changed. */
+  /**
+   * Returns the keys of the rows that the commits `from` + 1 to `to` changed, by table; null when all may have changed.
+   */
   async #changedKeys(from: number, to: number): Promise<Map<string, Set<Key>> | null> {
     const changed = new Map<string, Set<Key>>();
     const sql = `SELECT number, changed FROM ${COMMITS_TABLE} WHERE number > ? AND number <= ? ORDER BY number LIMIT ?`;
@@ -309,7 +313,7 @@ export class WorkingCopy {
       this.connection.run(sql, args);
   }
 
-  /** The tables of the server. Those that the copy lacks are made. */
+  /** Makes the tables that the copy lacks, as the server has them. Returns the copy's tables. */
   async #matchTables(): Promise<Map<string, ReplicatedTable>> {
     const here = readTables(this.connection);
     const sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";

@@ -1,10 +1,10 @@
-/** What became of the rows of a table between two states of a database. */
+/** Compares the rows of a table between two states of a database. */
 import type { Connection } from "../store/connection.ts";
 import type { Key, ReplicatedTable, TableChanges } from "./tables.ts";
 
 /**
- * Returns what makes an earlier state of a table, in the attached database `base`, the present one.
- * @param isOther SQL: whether a row, `now`, differs from the one with its key, `before`; by default in any column
+ * Returns the changes that lead from a table in the attached database `base`, an earlier state, to the present table.
+ * @param isOther SQL: whether the row `now` differs from `before`, the row with the same key; by default, in any column
  */
 export function changesOf(
   connection: Connection,
@@ -21,7 +21,7 @@ export function changesOf(
   };
 }
 
-/** Runs `work` with the database of another file as `base`. */
+/** Runs `work` with the database in another file attached as `base`. */
 export function withBase<T>(connection: Connection, path: string, work: () => T): T {
   connection.exec(`ATTACH '${path.replaceAll("'", "''")}' AS base`);
   try {

@@ -1,14 +1,14 @@
 /**
- * The HTTP protocol of libSQL servers (Hrana 3), as far as governd speaks it: one batch of statements per request, without
+ * The part of Hrana 3, the HTTP protocol of libSQL servers, that governd uses: one batch of statements per request, no
  * interactive transactions. The body of a batch is made once, as text, so that the same bytes can be sent again when an
- * answer was lost; the server's own client makes a new body each time and does not say whether a request was sent.
+ * answer is lost. (libSQL's own client makes a new body each time, and does not say whether a request was sent.)
  */
 import { isIP } from "node:net";
 
-/** What a parameter of a statement can be. Integers beyond 2^53 travel as JSON text. */
+/** A parameter of a statement. Integers beyond 2^53 are sent as JSON text. */
 type Argument = string | number | Uint8Array | null;
 
-/** A statement. A condition is the number of the step that must have ended well. */
+/** A statement with its arguments. */
 export interface Statement {
   sql: string;
   args?: readonly Argument[];
@@ -17,13 +17,13 @@ export interface Statement {
 /** Rows of a result; integers are numbers. */
 export type ResultRow = (string | number | null)[];
 
-/** What the server says of one step that failed. */
+/** The server's error for one step that failed. */
 export interface StepError {
   message: string;
   code: string | null;
 }
 
-/** Statements with arguments. */
+/** Returns a statement with arguments. */
 export const query = (sql: string, ...args: Argument[]): Statement => ({ sql, args });
 
 /** The results of a batch by its steps: rows, an error, or null for a step that did not run. */
@@ -36,7 +36,7 @@ export interface BatchResult {
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 
-  /** @param mayHaveArrived whether the request may have reached the server, and may be carried out even later */
+  /** @param mayHaveArrived whether the request may have reached the server, which may still carry it out */
   constructor(
     readonly mayHaveArrived: boolean,
     reason: string,
@@ -45,7 +45,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** The server refused a request as a whole; nothing of it was carried out. */
+/** The server refused a request as a whole, and carried out none of it. */
 export class ServerRefused extends Error {
   override readonly name = "ServerRefused";
 
@@ -56,17 +56,17 @@ export class ServerRefused extends Error {
     super(`the libSQL server answers ${status}${reason === "" ? "" : `: ${reason}`}`);
   }
 
-  /** The server does not find the namespace, which may be because it has too many open. */
+  /** Whether the server does not find the namespace, possibly because it has too many open. */
   get isNotFound(): boolean {
     return this.status === 404;
   }
 }
 
-/** A statement of the node does not fit the database on the server. */
+/** A statement failed on the server. */
 export class StatementFailed extends Error {
   override readonly name = "StatementFailed";
 
-  /** Whether the rows are more than the server sends at once. */
+  /** Whether the rows are too large for one answer of the server. */
   get isTooLarge(): boolean {
     return /too large|too big|response size/i.test(this.message);
   }
@@ -92,10 +92,10 @@ interface WireResponse {
   results: ({ type: "ok"; response: { result?: WireBatch } } | { type: "error"; error: StepError })[];
 }
 
-/** Names with which a connection failed before anything was sent. */
+/** Codes of errors for connections that failed before anything was sent. */
 const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "ENOTFOUND", "FailedToOpenSocket", "EHOSTUNREACH"]);
 
-/** What of the answer to a refused request is repeated in messages, UTF-16 units. */
+/** How much of the answer to a refused request is repeated in messages, UTF-16 units. */
 const REASON_LENGTH = 200;
 
 function argument(value: Argument): object {
@@ -111,17 +111,19 @@ const step = ({ sql, args = [] }: Statement, condition?: object) => ({
 
 const CLOSE = { type: "close" };
 
-/** Returns the body of a request that runs statements one after another, each in a transaction of its own. */
+/**
+ * Returns the body of a request that runs statements one after another, each in its own transaction, until one fails.
+ */
 export function bodyOf(statements: readonly Statement[]): string {
   const steps = statements.map((each, index) => step(each, index === 0 ? undefined : { type: "ok", step: index - 1 }));
   return JSON.stringify({ requests: [{ type: "batch", batch: { steps } }, CLOSE] });
 }
 
 /**
- * Returns the body of a request that runs statements in one transaction: all of them, or none. Of its results,
- * {@link BatchResult} has one more before those of the statements, also one for each statement of `before`, and two behind
+ * Returns the body of a request that runs statements in one transaction: all of them, or none. The {@link BatchResult}
+ * has the results of `before` and of BEGIN before those of the statements, and the results of COMMIT and ROLLBACK after
  * them.
- * @param before what is run before the transaction
+ * @param before statements to run before the transaction
  */
 export function transactionBody(
   statements: readonly Statement[],
@@ -163,19 +165,20 @@ export class HranaServer {
     this.#endpoint = new URL("v3/pipeline", url.endsWith("/") ? url : `${url}/`).href;
     const { hostname } = parsed;
     const isNamed = isIP(hostname.replace(/^\[|\]$/g, "")) === 0 && hostname.includes(".");
-    // The namespace is the first label, whatever follows it.
+    // The server takes the first label of the host as the namespace, and ignores the others.
     this.#hostSuffix = isNamed ? parsed.host : "governd.internal";
     this.#headers = {
       "content-type": "application/json",
-      // Otherwise it compresses each answer, which takes longer than to send it.
+      // Otherwise the server compresses each answer, which takes longer than sending it uncompressed.
       "accept-encoding": "identity",
       ...(token !== null && { authorization: `Bearer ${token}` }),
     };
   }
 
   /**
-   * Sends a body that was made above to a namespace.
-   * @throws {NoAnswer} after `timeoutMs`, or when the connection fails; {ServerRefused} when the server refuses it
+   * Sends a body, made by {@link bodyOf} or {@link transactionBody}, to a namespace.
+   * @throws {NoAnswer} after `timeoutMs`, or when the connection fails; {ServerRefused} when the server refuses the
+   * request
    */
   async send(namespace: string, body: string, timeoutMs: number): Promise<BatchResult> {
     const response = await this.#post(namespace, body, timeoutMs);
@@ -217,7 +220,7 @@ export class HranaServer {
     }
   }
 
-  /** Returns the version of the server, as three numbers; null when it does not say. */
+  /** Returns the version of the server, as three numbers; null when its answer has none. @throws {NoAnswer} */
   async version(timeoutMs: number): Promise<[number, number, number] | null> {
     try {
       const answered = await fetch(new URL("version", this.#endpoint.replace(/v3\/pipeline$/, "")), {
@@ -236,7 +239,7 @@ const reasonOf = (error: unknown): string => {
   return typeof code === "string" ? code : typeof name === "string" ? name : "it failed";
 };
 
-/** Returns why a request got no answer. */
+/** Returns the error for a request without an answer. @param error what `fetch` threw */
 export function noAnswer(error: unknown): NoAnswer {
   const reason = reasonOf(error);
   return new NoAnswer(!NOT_SENT.has(reason), reason);

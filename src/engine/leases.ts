@@ -1,6 +1,6 @@
 /**
- * Leases in the control namespace: which node serves which workspace. They say where to send requests and nothing else:
- * whether a write counts, the guard of its commit decides. Time is the server's, so that the clocks of nodes do not matter.
+ * Leases in the control namespace say which node serves which workspace. They only route requests: the guard of a
+ * commit decides whether a write counts. Expiry is by the server's clock, so the clocks of nodes do not matter.
  */
 import { RandomPool } from "../ids.ts";
 import { query } from "./hrana.ts";
@@ -18,27 +18,27 @@ const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
   until  INTEGER NOT NULL
 ) STRICT`;
 
-/** Before the name of a node. */
+/** The prefix of the names of leases by which nodes are known to be alive. */
 const NODE = "node:";
 
 /** The server's clock, ms since the Unix epoch. */
 const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 interface Lease {
-  /** Whether this node has it. */
+  /** Whether this node holds the lease. */
   isOwn: boolean;
-  /** Where the node that has it takes requests; null for a process that takes none. */
+  /** The address at which its holder takes requests; null for a process that takes none. */
   url: string | null;
-  /** How long it lasts from now on, ms; by the clock of the server. */
+  /** The remaining time, ms, by the server's clock. */
   leftMs: number;
-  /** How often it changed hands. */
+  /** Rises by one whenever another node takes the lease; starts at 1. */
   epoch: number;
 }
 
 export class Leases {
-  /** Names this process among all that take leases. */
+  /** A random name for this process, unique among the holders of leases. */
   readonly node = new RandomPool().take(12).toHex();
-  /** Where this node takes requests of other nodes. */
+  /** The address at which this node takes requests of other nodes; null when it takes none. */
   url: string | null = null;
 
   constructor(private readonly namespace: Namespace) {}
@@ -47,7 +47,9 @@ export class Leases {
     await this.namespace.write([{ sql: CREATE }]);
   }
 
-  /** Takes or renews a lease, unless another node has it. Returns the lease as it is then. @throws {ServerUnavailable} */
+  /**
+   * Takes or renews a lease, unless another node holds it. Returns the resulting lease. @throws {ServerUnavailable}
+   */
   async take(name: string): Promise<Lease> {
     const take = `INSERT INTO ${TABLE} (name, node, url, epoch, until) VALUES (?1, ?2, ?3, 1, ${NOW} + ?4)
       ON CONFLICT (name) DO UPDATE SET node = excluded.node, url = excluded.url, until = excluded.until,
@@ -62,7 +64,7 @@ export class Leases {
     return { isOwn: node === this.node, url, leftMs, epoch };
   }
 
-  /** Renews those of the leases that this node still has, and returns their names. @throws {ServerUnavailable} */
+  /** Renews the leases that this node still holds, and returns their names. @throws {ServerUnavailable} */
   async renew(names: readonly string[]): Promise<string[]> {
     const sql = `UPDATE ${TABLE} SET until = ${NOW} + ? WHERE node = ? AND name IN (SELECT value FROM json_each(?))
       RETURNING name`;
@@ -70,14 +72,14 @@ export class Leases {
     return rows.map(([name]) => name as string);
   }
 
-  /** Returns the addresses of the other nodes that are alive. */
+  /** Returns the addresses of the other nodes whose leases have not expired. @throws {ServerUnavailable} */
   async otherNodes(): Promise<string[]> {
     const sql = `SELECT url FROM ${TABLE} WHERE name >= '${NODE}' AND name < '${NODE}~' AND node <> ? AND until > ${NOW} AND url IS NOT NULL`;
     const [rows = []] = await this.namespace.read([query(sql, this.node)]);
     return rows.map(([url]) => url as string);
   }
 
-  /** The lease by which this node is known to be alive. */
+  /** The name of the lease by which this node is known to be alive. */
   get ofNode(): string {
     return NODE + this.node;
   }

@@ -1,6 +1,6 @@
 /**
- * The engine of a workspace in a node of a libSQL server. While the file is the workspace, because it was not brought to
- * the server yet, a commit is one of the file. `governd migrate` may move it either way between two transactions.
+ * The engine of a workspace on a node that uses a libSQL server. A workspace that was not moved to the server yet is
+ * still in its file, and commits go to the file. `governd migrate` may move it either way between two transactions.
  */
 import type { Connection } from "../store/connection.ts";
 import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
@@ -8,7 +8,7 @@ import { type Engine, embeddedEngine } from "../workspace/engine.ts";
 import type { Head } from "../workspace/head.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
 
-/** How long a transaction waits for the end of a move, ms, and how often it looks. */
+/** How long a transaction waits for the end of a move, ms, and how often it checks. */
 const PATIENCE_MS = 2_500;
 const LOOK_EVERY_MS = 10;
 
@@ -16,13 +16,13 @@ export class MovingEngine implements Engine {
   /** The engine of the file as a copy; null while the file is the workspace. */
   #copy: Engine | null = null;
 
-  /** @param makeCopy returns the engine of the file as a copy of what the server has */
+  /** @param makeCopy returns the engine of the file as a copy of the server's database */
   constructor(
     private readonly connection: Connection,
     private readonly makeCopy: () => Engine,
   ) {}
 
-  /** @throws {Unreachable} when a move takes long, or was interrupted */
+  /** @throws {Unreachable} when a move takes longer than {@link PATIENCE_MS}, or was interrupted */
   async begin(): Promise<boolean> {
     const isAtHome = (await this.#settledPlace()) === AT_HOME;
     if (!isAtHome) {
@@ -33,14 +33,14 @@ export class MovingEngine implements Engine {
     }
     if (this.#copy === null) return false;
     this.#copy = null;
-    // A copy has no need of it.
+    // A working copy had set NORMAL: its commits are safe on the server.
     this.connection.exec("PRAGMA synchronous = FULL");
     return true;
   }
 
   commit(expected: Head, isLong: boolean): ReturnType<Engine["commit"]> {
     if (this.#copy !== null) return this.#copy.commit(expected, isLong);
-    // Nobody moves it as long as the transaction is open.
+    // The place cannot change while the transaction is open.
     if (placeOf(this.connection) !== AT_HOME) return "stale";
     return embeddedEngine(this.connection).commit(expected, isLong);
   }

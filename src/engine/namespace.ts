@@ -1,7 +1,8 @@
 /**
- * A database on the server, in a namespace of its own: its tables as in a file, without their indexes, and one more that
- * has a row for each commit. The number of a commit is its key, so of two nodes that commit on the same state one fails,
- * whatever they wrote. The row also says which keys changed, so that another node can bring its copy up to date.
+ * A database on the server, in a namespace of its own: the tables of a file, without their indexes, and a table with a
+ * row for each commit. The row's key is the commit's number, so when two nodes commit on the same state, one of them
+ * fails, whatever they wrote. The row also lists the keys that changed, so that other nodes can bring their copies up
+ * to date.
  */
 import { RandomPool } from "../ids.ts";
 import { atMost } from "../timer.ts";
@@ -21,20 +22,22 @@ import {
 } from "./hrana.ts";
 import { BulkReads, type Replicas } from "./replicas.ts";
 
-/** Commits whose changed keys are kept. A copy that is further behind is made again from all rows. */
+/**
+ * The number of commits whose changed keys are kept. A copy that lacks more than these is filled again with all rows.
+ */
 const COMMITS_KEPT = 10_000;
 
-/** How long a group may take until its clients are told that nobody knows how it ended, ms. */
+/** How long a commit may take, ms. After that, its clients are told that its outcome is unknown. */
 const DEADLINE_MS = 2_000;
-/** How long one request may take at first, and at most, ms. */
+/** The timeout of the first request, and the longest, ms. It doubles with each attempt. */
 const FIRST_ATTEMPT_MS = 1_000;
 const LAST_ATTEMPT_MS = 10_000;
-/** How much longer it may take for each byte of its body, ms. */
+/** The timeout grows by this for each byte of the body, ms. */
 const ATTEMPT_MS_PER_BYTE = 1 / 2_000;
-/** How long to wait before the next attempt at first, and at most, ms. */
+/** The first pause between two attempts, and the longest, ms. It doubles with each attempt. */
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 500;
-/** How long a read may take with all its attempts, ms. */
+/** How long all attempts of a read may take together, ms. */
 const READ_DEADLINE_MS = 2_000;
 
 /** What happened to a commit. */
@@ -48,13 +51,13 @@ export class ServerUnavailable extends Unreachable {
 interface NamespaceOptions {
   server: HranaServer;
   replicas: Replicas;
-  /** Told of something that the operator should know, in words without data. */
+  /** Called with a message for the operator, which contains no data of users. */
   onWarning(warning: string): void;
 }
 
 export class Namespace {
   readonly #random = new RandomPool();
-  /** Of a commit whose outcome its clients were not told: resolves when it is known. */
+  /** Resolves when the outcome is known of a commit that returned `unknown`; null when there is no such commit. */
   #unsettled: Promise<Outcome> | null = null;
   #isDown = false;
   #isClosed = false;
@@ -64,7 +67,7 @@ export class Namespace {
     private readonly options: NamespaceOptions,
   ) {}
 
-  /** Tells the operator, in words without data. */
+  /** Sends a message to the operator; it must not contain data of users. */
   warn(warning: string): void {
     this.options.onWarning(warning);
   }
@@ -74,23 +77,24 @@ export class Namespace {
     return this.options.server.url;
   }
 
-  /** Waits until it is known how the last commit ended. @throws {ServerUnavailable} when that takes too long */
+  /** Waits until the outcome of the last commit is known. @throws {ServerUnavailable} when that takes too long */
   async settled(): Promise<void> {
     if (this.#unsettled === null) return;
     const outcome = await atMost(this.#patienceMs, this.#unsettled);
     if (outcome === undefined) throw new ServerUnavailable("an earlier commit has no definite answer yet");
   }
 
-  /** Whether the end of the last commit is not known yet. */
+  /** Whether the outcome of the last commit is not known yet. */
   get isUnsettled(): boolean {
     return this.#unsettled !== null;
   }
 
   /**
-   * Runs statements and the row of commit `number` in one transaction, unless another commit has the number, or the guard
-   * fails. Sends the same bytes until there is a definite answer. After {@link DEADLINE_MS} it returns `unknown`, and
-   * goes on until it knows ({@link settled}).
-   * @throws {ServerUnavailable} when nothing was written and nothing of it can be written later
+   * Runs statements and inserts the row of commit `number`, in one transaction. Returns `stale` when another commit has
+   * the number or a guard fails. Sends the same bytes until there is a definite answer; after {@link DEADLINE_MS} it
+   * returns `unknown`, and continues in the background until the outcome is known ({@link settled}).
+   * @param before statements to run before the transaction
+   * @throws {ServerUnavailable} when nothing was written, and nothing can be written later
    */
   async commit(
     {
@@ -141,7 +145,9 @@ export class Namespace {
     }
   }
 
-  /** How long a request waits for the server. While the server is down it is shorter: many may wait behind one another. */
+  /**
+   * How long a request waits for the server, ms. It is shorter while the server is down, since requests queue.
+   */
   get #patienceMs(): number {
     return this.#isDown ? LAST_PAUSE_MS + 2 * FIRST_PAUSE_MS : DEADLINE_MS - FIRST_PAUSE_MS;
   }
@@ -155,7 +161,7 @@ export class Namespace {
       const error = result.errors[failed] as StepError;
       const isGuard = failed > begunAt && failed <= begunAt + guardSteps && isConstraint(error);
       if (isGuard) return sent.mayHaveArrived ? await this.#whose(commit) : "stale";
-      // Of a commit that failed on its way to the disk, nobody knows whether it is there.
+      // When COMMIT itself fails, the transaction may or may not be on disk.
       if (failed === result.errors.length - 2) sent.mayHaveArrived = true;
       return { reason: `the libSQL server answers ${error.code ?? "an error"}`, isFinal: !isPassing(error) };
     } catch (error) {
@@ -164,8 +170,8 @@ export class Namespace {
   }
 
   /**
-   * Returns whose commit has the number, after a refusal: this one, which an earlier request of the same bytes brought, or
-   * another one. Nothing on its way can change that any more.
+   * Returns whose commit has the number, after a guard failed: `committed` when an earlier request with the same bytes
+   * was carried out, `stale` when it is another node's. Requests that are still on their way cannot change that.
    */
   async #whose({ number, token }: SentCommit): Promise<"committed" | "stale"> {
     const sql = `SELECT token FROM ${COMMITS_TABLE} WHERE number = ?`;
@@ -186,7 +192,7 @@ export class Namespace {
   }
 
   /**
-   * Returns the rows of each statement; they are of one state of the database.
+   * Returns the rows of each statement, all read in one transaction.
    * @throws {ServerUnavailable}; {ServerRefused} when there is no such namespace; {StatementFailed}
    */
   async read(statements: readonly Statement[], deadlineMs = READ_DEADLINE_MS): Promise<ResultRow[][]> {
@@ -217,12 +223,15 @@ export class Namespace {
     }
   }
 
-  /** Runs statements in one transaction, which may be run again with the same effect. @throws as {@link read} */
+  /**
+   * Runs statements in one transaction. They may be sent more than once, so they must be idempotent.
+   * @throws as {@link read}
+   */
   write(statements: readonly Statement[], deadlineMs = READ_DEADLINE_MS): Promise<ResultRow[][]> {
     return this.#readBody(transactionBody(statements), deadlineMs);
   }
 
-  /** Returns how far the namespace is; null when nothing was stored in it yet. @throws as {@link read} */
+  /** Returns the state of the namespace; null when nothing was stored in it yet. @throws as {@link read} */
   async state(): Promise<CommitState | null> {
     try {
       const [newest, oldest] = ["max", "min"].map((end) => `(SELECT ${end}(number) FROM ${COMMITS_TABLE})`);
@@ -236,19 +245,19 @@ export class Namespace {
     }
   }
 
-  /** Returns what reads many rows, as they are at this commit or later. */
+  /** Returns a reader for many rows as of this commit or a later one: from a replica if one has the commit. */
   async bulk(state: CommitState): Promise<BulkReads> {
     return new BulkReads(this, await this.options.replicas.having(this.name, state));
   }
 
-  /** Gives up what has no definite answer yet. */
+  /** Stops trying to learn the outcome of an unsettled commit. */
   close(): void {
     this.#isClosed = true;
   }
 }
 
 interface Sent {
-  /** Whether a request with the bytes may be on its way, or was carried out. */
+  /** Whether a request with these bytes may be on its way, or may have been carried out. */
   mayHaveArrived: boolean;
 }
 
@@ -256,13 +265,13 @@ interface SentCommit {
   body: string;
   number: number;
   token: string;
-  /** The step that begins the transaction. */
+  /** The index of the step that begins the transaction. */
   begunAt: number;
-  /** Steps behind that one whose failure means that another node was faster. */
+  /** The number of steps after `begunAt` whose failure means that another node has committed first. */
   guardSteps: number;
 }
 
-/** Why an attempt failed. `isFinal`: the next one would fail, too. */
+/** Why an attempt failed. `isFinal`: another attempt would fail, too. */
 interface Failed {
   reason: string;
   isFinal: boolean;
@@ -277,7 +286,7 @@ const rowsOf = ({ rows, errors }: BatchResult): ResultRow[] => {
 const isConstraint = ({ code, message }: StepError): boolean =>
   code?.startsWith("SQLITE_CONSTRAINT") === true || /constraint failed/i.test(message);
 
-/** Whether a statement failed for a reason that passes by itself. */
+/** Whether the error is temporary. */
 const isPassing = ({ code, message }: StepError): boolean =>
   /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(code ?? "") || /database is locked|timed out|timeout/i.test(message);
 

@@ -1,4 +1,4 @@
-/** Bringing what a namespace has into a file that is not there yet. */
+/** Copies a namespace into a new file. */
 import { openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { type Migration, migrate, NewerDatabase } from "../store/migrate.ts";
@@ -10,24 +10,23 @@ import type { Namespace } from "./namespace.ts";
 
 export interface PullParts {
   namespace: Namespace;
-  /** Of the database, as far as this program knows them. */
+  /** All migrations of the database that this program knows. */
   migrations: readonly Migration[];
   /** The table to which rows are appended by position; null when there is none. */
   log: string | null;
   encryptionKey: EncryptionKey | null;
 }
 
-/** How far a file is that was pulled. */
+/** The state of a file that was pulled. */
 interface Pulled {
-  /** The newest commit in it. */
+  /** The number of the newest commit in the file. */
   number: number;
-  /** Its schema. */
+  /** The version of the schema. */
   format: number;
 }
 
 /**
- * Makes a file of what a namespace has, with the schema that it has there; also of one that is closed. Nothing is checked
- * of what is pulled.
+ * Makes a file with the rows and the schema of a namespace, which may be closed. The rows are not verified.
  * @throws {ServerUnavailable}; {NamespaceMissing}; {NewerDatabase}
  */
 export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> {
@@ -36,7 +35,7 @@ export async function pullAsIs(path: string, parts: PullParts): Promise<Pulled> 
       return await pullOnce(path, parts);
     } catch (error) {
       removeDatabase(path);
-      // Another node has upgraded it meanwhile.
+      // Another node has upgraded the namespace meanwhile.
       if (!(error instanceof NewerNamespace)) throw error;
     }
   }

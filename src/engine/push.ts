@@ -1,4 +1,4 @@
-/** Bringing the rows of a file into a namespace that has none yet. */
+/** Copies a file into an empty namespace. */
 import type { Connection } from "../store/connection.ts";
 import { CREATE_COMMITS } from "./commits.ts";
 import type { Statement } from "./hrana.ts";
@@ -15,18 +15,17 @@ const ROWS_AT_ONCE = 1_000;
 /** The first commit of a namespace. */
 export const FIRST_COMMIT = 1;
 
-/** What a push brings to the server. */
 interface PushOptions {
-  /** See `CopyOptions`. */
+  /** The version of the schema. */
   format: number;
-  /** Told how many rows have been brought. */
+  /** Called with the number of rows that have been sent. */
   onRows?(rows: number): void;
 }
 
 /**
- * Makes the tables of a file in a namespace and fills them. Only the last request makes the commit that lets others use
- * the namespace, so what an interrupted push left is replaced by the next one.
- * @throws {ServerUnavailable}; {NamespaceUsed} when others use it already
+ * Makes the tables of a file in a namespace and fills them. The last request also makes the first commit, without which
+ * nobody uses the namespace, so the next push replaces what an interrupted one left.
+ * @throws {ServerUnavailable}; {NamespaceUsed} when the namespace has a commit already
  */
 export async function pushInto(
   namespace: Namespace,
@@ -62,7 +61,7 @@ export async function pushInto(
   onRows(rows);
 }
 
-/** Others use the namespace already. */
+/** The namespace has a commit already. */
 export class NamespaceUsed extends Error {
   override readonly name = "NamespaceUsed";
 }

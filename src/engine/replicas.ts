@@ -1,7 +1,7 @@
 /**
- * Reading many rows from a replica, so that the server itself need not send them. A replica lags, and has no authority: it
- * is read only once it shows the commit that the reader wants to reach, and what was read counts only if the server has
- * the newest commit that the replica showed. It may have more than the server, if that has lost its disk.
+ * Reads many rows from a replica, to relieve the server. A replica lags, and has no authority: it is read only once it
+ * has the commit that the reader needs, and the rows count only if the server has the newest commit that the replica
+ * showed. (A replica may have commits that the server lacks, when the server has lost its disk.)
  */
 import { COMMITS_TABLE, type CommitState } from "./commits.ts";
 import {
@@ -15,31 +15,33 @@ import {
   transactionBody,
 } from "./hrana.ts";
 
-/** The first version that makes its replication log durable. */
+/** The first version of sqld that makes its replication log durable. */
 const FIRST_DURABLE = [0, 24, 33] as const;
 export const FIRST_FOR_REPLICAS = FIRST_DURABLE.join(".");
 
-/** How long to wait for a replica that lags, ms, and how often to look. */
+/** How long to wait for a replica that lags, ms, and how often to check it. */
 const PATIENCE_MS = 500;
 const LOOK_EVERY_MS = 20;
-/** How long a replica may take to say how far it is, and the server to say its version, ms. */
+/** How long a replica may take to return its newest commit, and the server to return its version, ms. */
 const ANSWER_MS = 1_000;
 
 const NEWEST = query(`SELECT number, token FROM ${COMMITS_TABLE} ORDER BY number DESC LIMIT 1`);
 
-/** What rows can be read from. */
+/** A source of rows: a namespace of the server, or a replica. */
 export interface Reads {
-  /** Returns the rows of each statement; they are of one state of the database. */
+  /** Returns the rows of each statement, all read in one transaction. */
   read(statements: readonly Statement[], deadlineMs?: number): Promise<ResultRow[][]>;
 }
 
-/** The namespace that is read. */
 interface Origin extends Reads {
   readonly name: string;
   warn(warning: string): void;
 }
 
-/** Whether replicas of a server with this version never have what it loses in a crash of its machine. */
+/**
+ * Whether a server of this version makes its replication log durable, so that replicas cannot have commits that it
+ * lost.
+ */
 export function isForReplicas(version: readonly number[] | null): boolean {
   const differing = version?.findIndex((part, at) => part !== FIRST_DURABLE[at]) ?? 0;
   if (version === null || differing === -1) return version !== null;
@@ -48,7 +50,7 @@ export function isForReplicas(version: readonly number[] | null): boolean {
 
 export class Replicas {
   #isUsable: Promise<boolean> | null = null;
-  /** The one that is asked first. */
+  /** The number of the replica that is tried first, modulo their count. */
   #next = 0;
 
   constructor(
@@ -80,7 +82,7 @@ export class Replicas {
   #areUsable(): Promise<boolean> {
     this.#isUsable ??= this.server.version(ANSWER_MS).then(isForReplicas, () => false);
     return this.#isUsable.then((isUsable) => {
-      // It may be another version when it answers again.
+      // The server may be upgraded meanwhile, so its version is read again next time.
       if (!isUsable) this.#isUsable = null;
       if (!isUsable)
         this.onWarning(`replicas are not read: their server must have version ${FIRST_FOR_REPLICAS} or newer`);
@@ -89,11 +91,11 @@ export class Replicas {
   }
 }
 
-/** Returns the warning about a replica that has commits of a namespace which the server has not. */
+/** Returns the warning about a replica with commits that the server lacks. */
 export const otherCommits = (namespace: string): string =>
   `a replica has commits of ${namespace} that the libSQL server lacks: make a new replica, or restore what the server lost`;
 
-/** Returns the newest commit that a replica shows; null when it shows none. */
+/** Returns the number and the token of a replica's newest commit; null when it has none, or does not answer. */
 async function newestOf(replica: HranaServer, namespace: string): Promise<[number, string] | null> {
   try {
     const { rows } = await replica.send(namespace, transactionBody([NEWEST], "BEGIN"), ANSWER_MS);
@@ -104,7 +106,7 @@ async function newestOf(replica: HranaServer, namespace: string): Promise<[numbe
   }
 }
 
-/** Reads a namespace from a replica as long as that answers, and otherwise from the server. */
+/** Reads a namespace from a replica while the replica answers, and from the server after that. */
 export class BulkReads implements Reads {
   /** The newest commit that the replica showed. */
   #newest: ResultRow | null = null;
@@ -114,7 +116,7 @@ export class BulkReads implements Reads {
     private replica: HranaServer | null,
   ) {}
 
-  /** @throws as a read from the server */
+  /** @throws as {@link Namespace.read} */
   async read(statements: readonly Statement[], deadlineMs = ANSWER_MS): Promise<ResultRow[][]> {
     if (this.replica === null) return this.namespace.read(statements, deadlineMs);
     try {
@@ -133,7 +135,7 @@ export class BulkReads implements Reads {
     }
   }
 
-  /** Reports whether the server has all that was read, so far as that can be told by its commits. */
+  /** Reports whether the server has the newest commit that the replica showed, and so all rows that were read. */
   async areOfServer(): Promise<boolean> {
     if (this.#newest === null) return true;
     const sql = `SELECT 1 FROM ${COMMITS_TABLE} WHERE number = ? AND token = ?`;

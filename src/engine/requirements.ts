@@ -1,4 +1,4 @@
-/** What a libSQL server must be like before a daemon uses it. Each refusal says how to fix it. */
+/** Checks that a libSQL server is fit for use before a daemon starts. Each error says how to fix the problem. */
 import { Failure } from "../failure.ts";
 import type { ServerOptions } from "../settings/server-options.ts";
 import { ServerAdmin } from "./admin.ts";
@@ -8,15 +8,18 @@ import { CONTROL_NAMESPACE } from "./server-engine.ts";
 
 /** How long the server may take for one answer, ms. */
 const TIMEOUT_MS = 5_000;
-/** How long a start waits for a server that is just being restarted, or whose answers are lost, and how often it asks, ms. */
+/**
+ * How long a start waits for a server that does not answer, since it may be restarting, and the pause between attempts,
+ * ms.
+ */
 const PATIENCE_MS = 5_000;
 const PAUSE_MS = 200;
 
-/** What the daemon knows besides what the server says. */
+/** What the daemon knows and the server does not tell. */
 interface Known {
   /** The setting `engine_max_namespaces`. */
   maxNamespaces: number;
-  /** How many logs the control database lists; each has a namespace. */
+  /** The number of logs in the control database. Each log has a namespace. */
   logs: number;
 }
 
@@ -34,7 +37,7 @@ export async function requireUsable(options: ServerOptions): Promise<void> {
 }
 
 /**
- * Checks what the control namespace exists for, and how it is kept.
+ * Checks that there are few enough namespaces, and that the control namespace is durable and may be written.
  * @throws {Failure} `engine_unusable`
  */
 export async function requireDurable(options: ServerOptions, known: Known): Promise<void> {
@@ -45,7 +48,10 @@ export async function requireDurable(options: ServerOptions, known: Known): Prom
   });
 }
 
-/** Compares what the server keeps open with what there is: it does not tell how much it can. @throws {Failure} */
+/**
+ * Compares the number of namespaces with the setting, since the server does not tell its own limit.
+ * @throws {Failure}
+ */
 function requireEnoughNamespaces({ maxNamespaces, logs }: Known): void {
   const needed = logs + 1;
   if (needed <= maxNamespaces) return;
@@ -73,7 +79,7 @@ async function requireAdminKey({ adminUrl, adminToken }: ServerOptions): Promise
   await admin.config(CONTROL_NAMESPACE);
 }
 
-/** Commits are on disk when they are answered: `synchronous` is FULL. */
+/** Requires that commits are on disk before they are acknowledged: `synchronous` is FULL. @throws {Failure} */
 async function requireStrong(options: ServerOptions): Promise<void> {
   const { adminUrl, adminToken } = options;
   const server = new HranaServer(options.url, options.authToken);
@@ -97,14 +103,14 @@ async function requireStrong(options: ServerOptions): Promise<void> {
 const FULL = 2;
 
 async function requireWriting({ url, authToken }: ServerOptions): Promise<void> {
-  // A transaction that changes nothing needs the permission to write all the same.
+  // This transaction changes nothing, but needs the permission to write.
   const body = transactionBody([{ sql: "DELETE FROM workspaces WHERE 0" }]);
   await new HranaServer(url, authToken).send(CONTROL_NAMESPACE, body, TIMEOUT_MS);
 }
 
 const unusable = (message: string, cause?: unknown): Failure => new Failure("engine_unusable", message, { cause });
 
-/** Runs a check, again while the server gives no answer. @throws {Failure} `engine_unusable` */
+/** Runs a check, and repeats it while the server does not answer. @throws {Failure} `engine_unusable` */
 async function explained(options: ServerOptions, check: () => Promise<void>): Promise<void> {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -127,7 +133,7 @@ function explanation(options: ServerOptions, error: unknown): unknown {
   return error instanceof ServerRefused ? unusable(whyRefused(error), error) : error;
 }
 
-/** What a status means that the server refuses with. */
+/** Returns what the operator can do about a refusal. */
 function whyRefused({ status, message }: ServerRefused): string {
   switch (status) {
     case 401:

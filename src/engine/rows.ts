@@ -1,16 +1,16 @@
-/** Reading rows of a namespace, in answers that are no longer than the server allows. */
+/** Reads rows of a namespace in answers that stay below the server's limit of size. */
 import { query, StatementFailed } from "./hrana.ts";
 import type { Reads } from "./replicas.ts";
 import { type Key, keysJson, type ReplicatedTable } from "./tables.ts";
 
-/** Rows that are read at once at first. */
+/** The most rows that are read at once; fewer while they are too large for one answer. */
 const ROWS_AT_ONCE = 2_000;
-/** Length of a piece of a row that is too long for one answer, characters: each has up to 4 bytes. */
+/** The length of the pieces in which a row is read that is too large for one answer, characters of up to 4 bytes. */
 const PIECE_LENGTH = 2_000_000;
 /** How long the server may take for a page of rows, ms. */
 const PAGE_DEADLINE_MS = 30_000;
 
-/** Reads the rows of a table in the order of their keys, those behind `after`, page by page. */
+/** Yields pages of the rows of a table after the key `after`, in the order of their keys. */
 export async function* pages(reads: Reads, table: ReplicatedTable, after: Key | null = null): AsyncGenerator<string[]> {
   let last = after;
   let most = ROWS_AT_ONCE;
@@ -35,7 +35,7 @@ export async function* pages(reads: Reads, table: ReplicatedTable, after: Key | 
   }
 }
 
-/** Returns the rows with these keys that there are. */
+/** Returns the rows that have these keys, by key. */
 export async function rowsWith(reads: Reads, table: ReplicatedTable, keys: readonly Key[]): Promise<Map<Key, string>> {
   const sql = `SELECT ${table.keyOf()}, ${table.rowJson} FROM (SELECT value AS noted FROM json_each(?)) CROSS JOIN ${table.name} ON ${table.hasKey("noted")}`;
   const found = await unlessTooLarge(reads, query(sql, keysJson(table, keys)));
@@ -48,7 +48,7 @@ export async function rowsWith(reads: Reads, table: ReplicatedTable, keys: reado
   return rows;
 }
 
-/** Returns the rows of a query; null when they are more than the server sends at once. */
+/** Returns the rows of a query; null when they are too large for one answer. */
 async function unlessTooLarge(reads: Reads, statement: ReturnType<typeof query>) {
   try {
     const [rows = []] = await reads.read([statement], PAGE_DEADLINE_MS);

@@ -1,4 +1,4 @@
-/** Workspaces on a libSQL server: where their namespaces are, and how a node opens and creates them. */
+/** Creates, opens and reads workspaces on a libSQL server. */
 import { existsSync } from "node:fs";
 import type { ServerOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
@@ -25,7 +25,7 @@ import { upgrade } from "./upgrade.ts";
 /** The namespace of the control database. */
 export const CONTROL_NAMESPACE = "governd-control";
 
-/** The namespace of a workspace: a label of a host name, which has no underscore. */
+/** Returns the namespace of a workspace. It is a label of a host name, which cannot have an underscore. */
 export const namespaceOf = (workspaceId: string): string => workspaceId.replace("_", "-");
 
 /** The table of a workspace's events. */
@@ -33,7 +33,7 @@ const LOG = "events";
 
 export const WORKSPACE_COPY = { format: WORKSPACE_MIGRATIONS.length, log: LOG } as const;
 
-/** The guard of a commit: the table allows no other value of `one`. */
+/** The guard of a commit. It fails when the head differs, since the table allows no other value of `one` than 1. */
 export const GUARD = "UPDATE head SET one = 2 WHERE seq <> ? OR hash <> ?";
 
 /** A workspace that is open for writing: its working copy. */
@@ -61,17 +61,17 @@ export class ServerEngine {
     return new Namespace(name, { server: this.#server, replicas: this.#replicas, onWarning: this.onWarning });
   }
 
-  /** Creates a namespace, unless there is one. Without an admin API, all exist. @throws {ServerRefused} */
+  /** Creates a namespace unless it exists. Does nothing without an admin API. @throws {ServerRefused} */
   async ensureNamespace(name: string): Promise<void> {
     await this.#admin?.create(name);
   }
 
-  /** Deletes the namespace of a workspace that nobody has used. */
+  /** Deletes the namespace of a workspace that was never used. Does nothing without an admin API. */
   async discard(workspaceId: string): Promise<void> {
     await this.#admin?.delete(namespaceOf(workspaceId));
   }
 
-  /** Reports whether the log of a workspace has the event with this id. Returns null when there is no such log. */
+  /** Reports whether the log of a workspace has the event with this id; null when there is no such log. */
   async holds(workspaceId: string, eventId: string): Promise<boolean | null> {
     const namespace = this.namespace(namespaceOf(workspaceId));
     try {
@@ -87,8 +87,9 @@ export class ServerEngine {
   }
 
   /**
-   * Has the log of a workspace never take the event with this id: a node that was stopped in the middle of an act may still
-   * send it. @throws {ServerUnavailable}
+   * Makes the log of a workspace refuse the event with this id for ever: a node that was stopped in the middle of an
+   * act may still send it.
+   * @throws {ServerUnavailable}
    */
   async refuse(workspaceId: string, eventId: string): Promise<void> {
     const refused = "governd_refused";
@@ -103,13 +104,13 @@ export class ServerEngine {
     ]);
   }
 
-  /** Makes a file of what the server has of a workspace, as it is there. A token that allows only reading is enough. */
+  /** Copies a workspace from the server into a new file. A token that allows only reading is enough. */
   async pull(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<void> {
     const namespace = this.namespace(namespaceOf(workspaceId));
     await pullAsIs(path, { namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, encryptionKey });
   }
 
-  /** Brings a file with a new workspace to the server. */
+  /** Copies the file of a new workspace to the server, and marks the file as a copy. */
   async publish(workspaceId: string, connection: Connection): Promise<void> {
     await this.ensureNamespace(namespaceOf(workspaceId));
     const namespace = this.namespace(namespaceOf(workspaceId));
@@ -118,14 +119,15 @@ export class ServerEngine {
   }
 
   /**
-   * Opens the working copy of a workspace in a file, which is made when it is missing, and brings it up to date.
+   * Opens the working copy of a workspace, and brings it up to date. Makes the file when it is missing. The file of a
+   * workspace that was not moved to the server yet is opened as it is.
    * @throws {ServerUnavailable}; {MissingWorkspace} when the server has no such workspace; {DamagedWorkspace}
    */
   async open(workspaceId: string, path: string, encryptionKey: EncryptionKey | null): Promise<OpenedCopy> {
     const isNew = !existsSync(path);
     const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey });
     let made: WorkingCopy | null = null;
-    // One for each connection: it notes what changes.
+    // A connection has at most one working copy, since the copy's triggers note the changes of the connection.
     const copy = () => {
       const namespace = this.namespace(namespaceOf(workspaceId));
       const upgradeIt = () => upgrade({ namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, path, encryptionKey });
@@ -150,7 +152,9 @@ export class ServerEngine {
   }
 }
 
-/** Reports whether a file may be a copy: it is one, or holds nothing yet. A workspace that was not moved yet is served from its file. */
+/**
+ * Reports whether a file is a copy, or is empty and will become one.
+ */
 const isOfCopy = (connection: Connection): boolean =>
   placeOf(connection) > AT_HOME || connection.value("SELECT 1 FROM head") === undefined;
 

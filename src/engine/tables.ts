@@ -1,49 +1,49 @@
 /**
- * The tables that a database on a server and its working copy have in common, as their schema states them: which rows a
- * transaction changed, those rows as data, and the statements that bring another database to the same rows. A row travels
- * as a JSON array, many of them as one parameter, which the other side unpacks with `json_each`.
+ * The tables that are replicated between a database on a server and its working copies, read from their schema. Returns
+ * the SQL that reads rows as JSON, and the statements that apply changes to another database. A row is sent as a JSON
+ * array, many rows as one parameter, which the receiver unpacks with `json_each`.
  */
 import type { Connection } from "../store/connection.ts";
 import type { Statement } from "./hrana.ts";
 
 /**
- * Whether a copy does not take a table from the server: those that derive from others are made by each copy itself, and
- * those of the nodes are on the server alone.
+ * Whether a table is not replicated: each copy derives the tables of the search from other tables, and `governd_`
+ * tables exist only on the server.
  */
 export const isNoTableOfCopies = (table: string): boolean => /^(search_|sqlite_|governd_)/.test(table);
 
-/** The log: its rows are appended by position, so nobody needs to note their keys. */
+/** The log. Its new rows are found by their position, so their keys need not be noted. */
 export const LOG = { table: "events", key: "seq" } as const;
 
 /** Most text in one parameter, UTF-16 units, unless a single row has more. */
 const MOST_IN_PARAMETER = 4 * 1024 * 1024;
 
-/** A key as JSON: the number of a row whose key is one integer, otherwise an array; blobs are hex. */
+/** A primary key: a number when it is one integer column, otherwise the text of a JSON array, with blobs as hex. */
 export type Key = number | string;
 
-/** Rows of one table that are to be put, as JSON arrays of their columns, and keys of rows that are gone. */
+/** Changes of one table: rows to insert or replace, as JSON arrays of their columns, and the keys of rows to delete. */
 export interface TableChanges {
   rows: string[];
-  /** More rows: JSON arrays of rows, in UTF-8. */
+  /** More rows to insert or replace: JSON arrays of rows, in UTF-8. */
   packed?: readonly Uint8Array[];
   gone: Key[];
 }
 
-/** What changed, by table, in the order in which it is applied. */
+/** Changes by table, in the order in which they are applied. */
 type Changes = ReadonlyMap<string, TableChanges>;
 
 interface Column {
   name: string;
   isBlob: boolean;
-  /** SQL: what it is in a row that does not name it; null when there must be no such row. */
+  /** SQL of its value in a row that is inserted without it; null when a row cannot be inserted without it. */
   whenAbsent: string | null;
 }
 
-/** One table that is replicated. */
+/** A replicated table. */
 export class ReplicatedTable {
   readonly #columns: readonly Column[];
   readonly #key: readonly Column[];
-  /** Whether its key is one integer: a JSON number. Other keys are JSON arrays. */
+  /** Whether the key is one integer column, and so a JSON number. Other keys are JSON arrays. */
   readonly isNumbered: boolean;
 
   constructor(
@@ -66,24 +66,24 @@ export class ReplicatedTable {
     return this.rowOf("");
   }
 
-  /** SQL: a row, whose columns `prefix` qualifies, as JSON. */
+  /** SQL: a row as JSON, with `prefix` before the names of its columns. */
   rowOf(prefix: string): string {
     return `json_array(${this.#columns.map(jsonValue(prefix)).join(", ")})`;
   }
 
-  /** SQL: the condition that rows, which these prefixes qualify, have one key. */
+  /** SQL: the condition that two rows have the same key. The prefixes qualify their columns. */
   isSameKey(one: string, other: string): string {
     return this.#key.map(({ name }) => `${one}${name} = ${other}${name}`).join(" AND ");
   }
 
-  /** SQL: the condition that a join by the key found no row. No column of a key is NULL. */
+  /** SQL: the condition that an outer join by the key found no row. (No column of a key is NULL.) */
   isMissing(prefix: string): string {
     return `${prefix}${(this.#key[0] as Column).name} IS NULL`;
   }
 
   /**
-   * SQL: the condition that rows differ, or the other one is missing in a join by their key. A column that `otherTable`
-   * lacks differs unless it is what it is by default.
+   * SQL: the condition that two rows differ, or that the other row is missing in an outer join by their key. A column
+   * that `otherTable` lacks must have its default value, or the rows differ.
    */
   differsFrom(one: string, other: string, otherTable: ReplicatedTable = this): string {
     const common = new Set(this.columnsIn(otherTable));
@@ -93,50 +93,50 @@ export class ReplicatedTable {
     return `${this.isMissing(other)} OR NOT (${same.join(" AND ")})`;
   }
 
-  /** The names of the columns that another form of the table has, too. */
+  /** The names of the columns that another version of the table has, too. */
   columnsIn(other: ReplicatedTable): string[] {
     const names = new Set(other.#columns.map(({ name }) => name));
     return this.#columns.map(({ name }) => name).filter((name) => names.has(name));
   }
 
-  /** Whether a row may lack the columns that another form of the table lacks. */
+  /** Whether a row can be inserted without the columns that another version of the table lacks. */
   canLack(other: ReplicatedTable): boolean {
     const common = new Set(this.columnsIn(other));
     return this.#columns.every(({ name, whenAbsent }) => common.has(name) || whenAbsent !== null);
   }
 
-  /** SQL: the key of a row, whose columns `prefix` qualifies. */
+  /** SQL: the key of a row, as {@link Key}, with `prefix` before the names of its columns. */
   keyOf(prefix = ""): string {
     const [first] = this.#key;
     if (this.isNumbered) return `${prefix}${(first as Column).name}`;
     return `json_array(${this.#key.map(jsonValue(prefix)).join(", ")})`;
   }
 
-  /** SQL: the condition that a row has the key in a column of `from`, which is as {@link keyOf} makes it. */
+  /** SQL: the condition that a row has the key in `from`, which is as {@link keyOf} returns it. */
   hasKey(from: string): string {
     if (this.isNumbered) return `${(this.#key[0] as Column).name} = ${from}`;
     return this.#key.map((column, index) => `${column.name} = ${fromJson(from, index, column)}`).join(" AND ");
   }
 
-  /** The columns of the key, for an order. */
+  /** SQL: the columns of the key, for ORDER BY. */
   get keyColumns(): string {
     return this.#key.map(({ name }) => name).join(", ");
   }
 
-  /** SQL: whether a row is behind the key in `from` in the order of the keys. */
+  /** SQL: the condition that a row comes after the key in `from`, in the order of the keys. */
   isBehind(from: string): string {
     const values = this.isNumbered ? from : this.#key.map((column, index) => fromJson(from, index, column)).join(", ");
     return `(${this.keyColumns}) > (${values})`;
   }
 
-  /** Puts rows, which are given as a JSON array: as text, or as its bytes. */
+  /** SQL that inserts or replaces rows. Its parameter is a JSON array of rows, as text or as bytes. */
   get putRows(): string {
     const names = this.#columns.map(({ name }) => name).join(", ");
     const values = this.#columns.map((column, index) => fromJson("value", index, column)).join(", ");
     return `INSERT OR REPLACE INTO ${this.name} (${names}) SELECT ${values} FROM json_each(CAST(? AS TEXT))`;
   }
 
-  /** Deletes the rows with the keys that are given as a JSON array. */
+  /** SQL that deletes rows. Its parameter is a JSON array of their keys. */
   get deleteRows(): string {
     if (this.isNumbered) {
       return `DELETE FROM ${this.name} WHERE ${this.keyColumns} IN (SELECT value FROM json_each(?))`;
@@ -154,7 +154,7 @@ const jsonValue =
 const fromJson = (json: string, index: number, { isBlob }: Column): string =>
   isBlob ? `unhex(${json} ->> ${index})` : `${json} ->> ${index}`;
 
-/** The changes as statements. */
+/** Returns the statements that apply changes. */
 export function statementsOf(tables: ReadonlyMap<string, ReplicatedTable>, changes: Changes): Statement[] {
   const statements: Statement[] = [];
   for (const [name, { rows, packed = [], gone }] of changes) {
@@ -185,7 +185,7 @@ function* chunks(texts: readonly string[]): Generator<readonly string[]> {
   if (from < texts.length) yield from === 0 ? texts : texts.slice(from);
 }
 
-/** Reads the tables that a database has, in the order in which it was given them. */
+/** Returns the replicated tables of a database, in the order in which they were created. */
 export function readTables(connection: Connection, schema: "main" | "base" = "main"): Map<string, ReplicatedTable> {
   const found = connection.all<[string, string]>(
     `SELECT name, sql FROM ${schema}.sqlite_schema WHERE type = 'table' ORDER BY rowid`,

@@ -1,8 +1,8 @@
 /**
- * Brings a database on a server from the schema of an older governd to that of this one. The migrations are run on a copy,
- * and what they changed is sent as one commit: so a node that is killed leaves the namespace as it was or as it should be,
- * and another node that writes to it meanwhile, or upgrades it too, has this one begin again. A node of an older version
- * finds a schema that it does not know, and writes nothing any more.
+ * Upgrades a database on a server to the schema of this version of governd. The migrations run on a copy, and their
+ * changes are sent as one commit, so a node that is killed leaves the namespace either as it was or upgraded. When
+ * another node writes to the namespace or upgrades it meanwhile, the upgrade begins again. A node of an older version
+ * then finds a schema that it does not know, and stops writing.
  */
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -18,11 +18,11 @@ import { ServerUnavailable } from "./namespace.ts";
 import { type PullParts, pullAsIs } from "./pull.ts";
 import { type ReplicatedTable, readTables, statementsOf, type TableChanges } from "./tables.ts";
 
-/** How often an upgrade is begun again at most because others write to the namespace. */
+/** How often an upgrade is tried when other nodes write to the namespace. */
 const MOST_RACES = 20;
 
 interface UpgradeParts extends PullParts {
-  /** The file of the working copy, beside which the upgrade has files of its own meanwhile. */
+  /** The path of the working copy. The upgrade makes its temporary files beside it. */
   path: string;
 }
 
@@ -37,7 +37,7 @@ export async function upgrade(parts: UpgradeParts): Promise<void> {
   }
 }
 
-/** Without it, a table that others refer to could not be replaced. It holds for one request. */
+/** Lets a table be replaced that other tables refer to. It applies to one request. */
 const IGNORING_REFERENCES: Statement = { sql: "PRAGMA foreign_keys = OFF" };
 
 async function upgradeOnce(parts: UpgradeParts) {
@@ -59,10 +59,10 @@ async function upgradeOnce(parts: UpgradeParts) {
   }
 }
 
-/** Between the name of a working copy and the process that upgrades its namespace. */
+/** In the names of temporary files, between the name of the working copy and the id of the process that upgrades. */
 const MARK = ".upgrade-";
 
-/** Removes what a process left that was killed. */
+/** Removes the temporary files of processes that were killed. */
 function removeLeftovers(path: string): void {
   const beginning = `${basename(path)}${MARK}`;
   for (const name of readdirSync(dirname(path))) {
@@ -76,18 +76,18 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Of another user.
+    // EPERM: the process is running, as another user.
     return (error as { code?: unknown }).code === "EPERM";
   }
 }
 
-/** Fails unless the newest commit has this schema: `number` allows no NULL. */
+/** A guard: it fails unless the newest commit has this format, since `token` allows no NULL. */
 const sameFormat = (format: number): Statement => ({
   sql: `UPDATE ${COMMITS_TABLE} SET token = NULL WHERE number = (SELECT max(number) FROM ${COMMITS_TABLE}) AND format <> ?`,
   args: [format],
 });
 
-/** Returns what makes the attached database `base` the one of the connection. */
+/** Returns the statements that turn the attached database `base` into the main one. */
 function statementsBetween(connection: Connection): Statement[] {
   const after = readTables(connection);
   const before = readTables(connection, "base");
@@ -103,7 +103,10 @@ function statementsBetween(connection: Connection): Statement[] {
   return [...statements, ...statementsOf(after, changes)];
 }
 
-/** Replaces a table by a new one with the same rows (https://www.sqlite.org/lang_altertable.html, section 7). */
+/**
+ * Returns statements that replace a table by one with the new schema (https://www.sqlite.org/lang_altertable.html,
+ * section 7).
+ */
 function rebuilt(table: ReplicatedTable, old: ReplicatedTable): Statement[] {
   const { name } = table;
   const draft = `governd_new_${name}`;
@@ -118,7 +121,9 @@ function rebuilt(table: ReplicatedTable, old: ReplicatedTable): Statement[] {
   ].map((sql) => ({ sql }));
 }
 
-/** Returns the rows that the server does not have after {@link rebuilt}, and the keys of those that it should not have. */
+/**
+ * Returns the rows that the server lacks after {@link rebuilt}, and the keys of rows that it must delete.
+ */
 function changedRows(connection: Connection, table: ReplicatedTable, old: ReplicatedTable | undefined) {
   if (old === undefined || !(old.definition === table.definition || table.canLack(old))) {
     const rows = connection.all<[string]>(`SELECT ${table.rowJson} FROM main.${table.name}`);

@@ -1,4 +1,7 @@
-/** Verifies what was moved on both sides: the file, and what the server has, which is pulled into another file. */
+/**
+ * Verifies a moved workspace on both sides: the file in the data directory, and the server's database, which is pulled
+ * into a file of its own.
+ */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { verifyWorkspaceCopy } from "../backup/verify-copy.ts";
@@ -18,7 +21,7 @@ interface Sides {
   options: CopyOptions;
 }
 
-/** Returns why one of both sides is not good, or the other one's; null when both are. */
+/** Returns why a side does not verify, or that the logs differ; null when both sides verify and have one log. */
 export async function problemOfSides({ directory, workspaceId, namespace, options }: Sides): Promise<string | null> {
   const [here, there] = ["here", "there"].map((side) => draft(directory, side)) as [DataDirectory, DataDirectory];
   try {
@@ -47,7 +50,10 @@ function draft(directory: DataDirectory, side: string): DataDirectory {
   return made;
 }
 
-/** Whether the shorter log is the beginning of the longer one: hashes are chained, so one hash speaks for all before it. */
+/**
+ * Whether the shorter log is the beginning of the longer one. Hashes are chained, so one hash covers all events before
+ * it.
+ */
 function haveOneLog(here: DataDirectory, there: DataDirectory, workspaceId: string): boolean {
   const open = (side: DataDirectory) =>
     openConnection(workspaceFile(side, workspaceId), { readOnly: true, encryptionKey: side.encryptionKey });

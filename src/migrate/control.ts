@@ -1,10 +1,10 @@
-/** The control database goes home as a workspace does, when no daemon has it open. */
+/** Moves the control database from the server back to its file, as a workspace is moved. No daemon may have it open. */
 import { CONTROL_MIGRATIONS } from "../control/database.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { CONTROL_NAMESPACE, type ServerEngine } from "../engine/server-engine.ts";
 import { bringHome } from "./homecoming.ts";
 
-/** @throws {Failure} `busy` when other nodes go on changing it */
+/** @throws {Failure} `busy` when other nodes keep changing the control database */
 export async function bringControlHome({ control, encryptionKey }: DataDirectory, engine: ServerEngine): Promise<void> {
   const options = { format: CONTROL_MIGRATIONS.length, log: null };
   await bringHome({

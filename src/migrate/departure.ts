@@ -1,11 +1,11 @@
 /**
- * Moves a database from a data directory to a namespace of a libSQL server, while it is written. A snapshot is sent first,
- * then what changed since, again and again, from one snapshot to the next. Writers wait only for the last and smallest
- * difference, which is the namespace's first commit: until then no node finds anything there.
+ * Moves a database from a data directory to a namespace of a libSQL server, while others write to the database. A
+ * snapshot is sent first, and then the difference between each snapshot and the next. Writers wait only for the last
+ * and smallest difference. It is the namespace's first commit: until then every node finds the namespace empty.
  *
- * A journal says how far that is. Rows are put and deleted by their keys, so whatever was sent last may be sent again; and
- * a difference is always between two snapshots that are kept until all of it was answered. So the process may be killed at
- * any moment, and the next one goes on.
+ * A journal records the progress. Rows are put and deleted by their keys, so the last request may be sent again, and
+ * both snapshots of a difference are kept until the server has answered for all of it. So the process may be killed at
+ * any moment, and the next one continues.
  */
 
 import { CREATE_COMMITS } from "../engine/commits.ts";
@@ -22,14 +22,17 @@ import { AT_HOME, LEAVING, placeOf } from "../store/place.ts";
 import { Snapshot } from "./differences.ts";
 import { Journal, type Progress } from "./journal.ts";
 
-/** A difference of so few rows is sent while writers wait. */
+/** A difference of at most this many rows is sent while writers wait. */
 const FEW_ROWS = 2_000;
-/** So often a difference is sent while writers go on; if they write faster than it is sent, they wait for more. */
+/**
+ * The most differences that are sent while writers continue. Writers that are faster than the sending wait for more
+ * rows.
+ */
 const MOST_ROUNDS = 8;
 
 /** Most text of parameters in one request, UTF-16 units, unless a single statement has more. */
 const MOST_IN_REQUEST = 4 * 1024 * 1024;
-/** How long the server may be away, ms. The command can be run again, and goes on. */
+/** How long to wait for the server, ms. After that the command fails; when it is run again, it continues. */
 const REQUEST_DEADLINE_MS = 60_000;
 
 type Tables = ReadonlyMap<string, ReplicatedTable>;
@@ -41,7 +44,7 @@ interface DepartureParts {
   namespace: Namespace;
   /** The version of the schema. */
   format: number;
-  /** Where the journal and the snapshots are. */
+  /** The folder of the journal and the snapshots. */
   folder: string;
   onProgress(rows: number, total: number): void | Promise<void>;
 }
@@ -56,8 +59,8 @@ export class Departure {
   }
 
   /**
-   * Sends everything, and then has the file be a copy of what the server has. Returns how long writers
-   * waited, ms; null when it is one already.
+   * Sends everything, then turns the file into a copy of the server's database. Returns how long writers waited, ms;
+   * null when the file is a copy already.
    * @throws {Failure} `engine_unavailable`; `busy` when the namespace is in use already
    */
   async run(): Promise<number | null> {
@@ -109,7 +112,7 @@ export class Departure {
     return progress;
   }
 
-  /** Takes out what a move that was given up left. */
+  /** Drops the tables that an abandoned move left in the namespace. */
   async #empty(): Promise<void> {
     const [tables = []] = await this.parts.namespace.read([
       query("SELECT name FROM sqlite_schema WHERE type = 'table'"),
@@ -134,7 +137,7 @@ export class Departure {
     return filled;
   }
 
-  /** Sends what changed since the base, while writers go on. Returns the number of rows. */
+  /** Sends the changes since the snapshot `base`, while writers continue. Returns the number of rows. */
   async #catchUp({ base, ...progress }: Progress): Promise<number> {
     this.#journal.take(base + 1, this.parts.database);
     using next = new Snapshot(this.#journal.snapshot(base + 1), this.parts.encryptionKey);
@@ -149,7 +152,7 @@ export class Departure {
     return rows;
   }
 
-  /** Makes the tables, without their indexes: the server is asked for rows by their keys. */
+  /** Makes the tables that the server lacks, without their indexes: rows are read from the server by their keys. */
   async #makeTables(tables: Tables): Promise<void> {
     const made = [...tables.values()].map(({ definition }) => ({
       sql: definition.replace(/^CREATE TABLE (IF NOT EXISTS )?/i, "CREATE TABLE IF NOT EXISTS "),
@@ -157,7 +160,7 @@ export class Departure {
     await this.#write(made);
   }
 
-  /** Makes rows what they have become. Of many changes, some are there before the others. */
+  /** Applies changes to the server's rows, in several requests (and so not in one transaction) if there are many. */
   async #apply(tables: Tables, changes: ReadonlyMap<string, TableChanges>): Promise<void> {
     let group: Statement[] = [];
     let length = 0;
@@ -177,7 +180,7 @@ export class Departure {
     if (statements.length > 0) await this.parts.namespace.write(statements, REQUEST_DEADLINE_MS);
   }
 
-  /** From now on nobody writes to the file: it says that it is leaving. */
+  /** Marks the file as leaving, after which nobody writes to it. */
   #stopWriters(): void {
     const { database, encryptionKey } = this.parts;
     using lock = openConnection(database, { encryptionKey, takeLogRight: NEVER });
@@ -186,7 +189,7 @@ export class Departure {
     lock.exec("COMMIT");
   }
 
-  /** Sends the last difference as the namespace's first commit, after which the file is a copy of it. */
+  /** Sends the last difference as the namespace's first commit, then marks the file as a copy of the namespace. */
   async #finish({ base }: Progress): Promise<void> {
     const { database, encryptionKey, format } = this.parts;
     using last = new Snapshot(database, encryptionKey);
@@ -194,7 +197,8 @@ export class Departure {
     const commit = { number: FIRST_COMMIT, format, changed: "{}", guards: [{ sql: CREATE_COMMITS }] };
     const outcome = await this.parts.namespace.commit(commit, statementsOf(last.tables, changes));
     if (outcome === "unknown") await this.parts.namespace.settled();
-    // `stale`: a process that was killed here had sent the same. Nothing else was sent since the writers stopped.
+    // `stale`: a process that was killed at this point had sent the same commit. Writers have stopped, so nothing else
+    // can have been sent since.
     using file = openConnection(database, { encryptionKey, takeLogRight: NEVER });
     file.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
     this.#journal.end();

@@ -1,4 +1,4 @@
-/** What a server must receive to hold a database: all of its rows, or what changed since the last time. */
+/** The rows that a server must receive to hold a database: all rows, or the difference from an earlier snapshot. */
 import { changesOf, withBase } from "../engine/differences.ts";
 import { type Key, type ReplicatedTable, readTables, type TableChanges } from "../engine/tables.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
@@ -16,7 +16,7 @@ interface Piece {
   last: Key;
 }
 
-/** Where a database was read to: all tables before this one, and this one up to the key. */
+/** How far a database was read: all tables before `table`, and `table` up to the key `last`. */
 export interface Place {
   table: string;
   last: Key;
@@ -35,7 +35,7 @@ export class Snapshot implements Disposable {
     this.tables = readTables(this.#connection);
   }
 
-  /** How many rows it has. */
+  /** Returns the number of rows in all tables. */
   rows(): number {
     const counts = [...this.tables.keys()].map((name) =>
       this.#connection.value<number>(`SELECT count(*) FROM ${name}`),
@@ -43,7 +43,7 @@ export class Snapshot implements Disposable {
     return counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
   }
 
-  /** All rows behind a place, or all. */
+  /** Yields all rows after a place; every row for null. */
   *pieces(after: Place | null): Generator<Piece> {
     const names = [...this.tables.keys()];
     for (const name of after === null ? names : names.slice(names.indexOf(after.table)))
@@ -74,7 +74,7 @@ export class Snapshot implements Disposable {
   }
 
   /**
-   * What an earlier state of the same database lacks, or has and should not have.
+   * Returns the changes that lead from an earlier state of the same database to this one, by table.
    * @param base the file of the earlier state
    */
   since(base: string): Map<string, TableChanges> {

@@ -1,8 +1,8 @@
 /**
- * Moves a database from a namespace of a libSQL server to the file that is this node's copy of it. The copy is brought up to
- * date while nodes write. Then writers wait: a last commit of the namespace says that no node may write to it any more, and
- * the file says that it is the database. A process that is killed between the two leaves the namespace closed, and the
- * next one finds that.
+ * Moves a database from a namespace of a libSQL server to the file that is this node's copy of it. The copy is brought
+ * up to date while nodes write. Then writers wait: a last commit closes the namespace for all nodes, and the file is
+ * marked as the database. A process that is killed between the two leaves the namespace closed; the next run finds it
+ * closed, and marks the file.
  */
 import { existsSync } from "node:fs";
 import { type CopyOptions, WorkingCopy } from "../engine/copy.ts";
@@ -15,7 +15,7 @@ import { type Migration, NewerDatabase, openMigrated } from "../store/migrate.ts
 import { AT_HOME, CLOSED_FORMAT, placeOf, settleAtHome } from "../store/place.ts";
 import { syncPath } from "../store/sync.ts";
 
-/** How often the namespace may be written to between the moment when the copy is current and that when writers wait. */
+/** How often closing the namespace is tried: it fails when a node has written since the copy was brought up to date. */
 const MOST_RACES = 50;
 
 interface HomecomingParts {
@@ -23,21 +23,21 @@ interface HomecomingParts {
   encryptionKey: EncryptionKey | null;
   namespace: Namespace;
   options: CopyOptions;
-  /** Of the database, for a node that has no copy of it yet. */
+  /** The database's migrations, for a node that has no copy of it yet. */
   migrations: readonly Migration[];
 }
 
 /**
- * Brings the database home. Returns how long writers waited, ms; null when it is there already.
+ * Makes the file the database. Returns how long writers waited, ms; null when the file is the database already.
  * @throws {Failure} `busy` when other nodes write to the namespace without a pause
  */
 export async function bringHome(parts: HomecomingParts): Promise<number | null> {
   const { database, encryptionKey, namespace, options } = parts;
   using connection = openMigrated(database, parts.migrations, { encryptionKey, takeLogRight: NEVER });
-  // A node may have no copy yet, or one that it did not come to fill.
+  // A node may have no copy yet, or an empty one that it had no time to fill.
   const isEmpty = options.log !== null && connection.value("SELECT 1 FROM head") === undefined;
   if (!isEmpty && placeOf(connection) === AT_HOME) return null;
-  // Also a namespace that an interrupted move closed is read.
+  // With this format the copy also reads a namespace that an interrupted move closed.
   const copy = new WorkingCopy(connection, namespace, { ...options, format: CLOSED_FORMAT });
   for (let race = 0; race < MOST_RACES; race++) {
     copy.doubt();
@@ -57,8 +57,8 @@ export async function bringHome(parts: HomecomingParts): Promise<number | null> 
 }
 
 /**
- * Closes a namespace, provided that the newest commit has this number. Reports whether it is closed.
- * @throws {NewerDatabase}
+ * Closes a namespace if its newest commit has this number. Reports whether the namespace is closed.
+ * @throws {NewerDatabase} when the namespace has a newer schema than `format`
  */
 async function close(namespace: Namespace, number: number, format: number): Promise<boolean> {
   const state = await namespace.state();
@@ -71,7 +71,10 @@ async function close(namespace: Namespace, number: number, format: number): Prom
   return outcome === "committed" || (await namespace.state())?.format === CLOSED_FORMAT;
 }
 
-/** The copy may be written without a sync; a database is on the disk. */
+/**
+ * Marks the file as the database. A copy may be written without a sync, but a database must be on disk: it is synced
+ * first.
+ */
 function settle(connection: Connection, database: string): void {
   for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncPath(path);
   settleAtHome(connection);

@@ -1,4 +1,4 @@
-/** Files that say how far the move of one database is, and the snapshots that it goes by. */
+/** The progress of the move of one database, in a file, and the snapshots that the move compares. */
 import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makePrivateDirectory, replaceFile } from "../datadir/private-files.ts";
@@ -9,7 +9,7 @@ import type { Place } from "./differences.ts";
 export interface Progress {
   /** The server to which the database moves. */
   url: string;
-  /** The snapshot that the server has, up to `place` while that is not null. */
+  /** The number of the snapshot that the server has: all of it when `place` is null, otherwise up to `place`. */
   base: number;
   place: Place | "start" | null;
 }
@@ -17,7 +17,7 @@ export interface Progress {
 export class Journal {
   readonly #file: string;
 
-  /** @param folder where the files of all moves are; @param name of the database */
+  /** @param folder of the files of all moves @param name of the database */
   constructor(
     private readonly folder: string,
     private readonly name: string,
@@ -35,12 +35,12 @@ export class Journal {
     replaceFile(this.#file, JSON.stringify(progress));
   }
 
-  /** The file of a snapshot. */
+  /** Returns the path of a snapshot. */
   snapshot(number: number): string {
     return join(this.folder, `${this.name}.${number}.db`);
   }
 
-  /** Copies the database, unless that was done before. */
+  /** Makes a snapshot of the database, unless the file of this number exists. */
   take(number: number, database: string): void {
     const path = this.snapshot(number);
     if (existsSync(path)) return;
@@ -53,7 +53,7 @@ export class Journal {
     rmSync(this.snapshot(number), { force: true });
   }
 
-  /** Forgets the move. */
+  /** Removes the journal's file and the snapshots. */
   end(): void {
     const progress = this.read();
     rmSync(this.#file, { force: true });

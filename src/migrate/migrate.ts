@@ -13,20 +13,24 @@ interface MigrationParts {
   onProgress(done: number, total: number): void | Promise<void>;
 }
 
-/** What became of a workspace. */
+/** The result of moving one workspace. */
 export interface MovedWorkspace {
   workspace_id: string;
-  /** False when it was there already. */
+  /** False when the workspace had been moved before. */
   moved: boolean;
   /** How long its writers waited, ms. */
   paused_ms: number;
-  /** Why it is not good on one of both sides; null when it is on both. */
+  /** Why the workspace does not verify on both sides; null when it does. */
   problem: string | null;
 }
 
 export type Direction = "to_server" | "to_embedded";
 
-/** @throws {Failure} when the server is away, or a namespace is in use; what was moved stays so */
+/**
+ * Moves the workspaces in their order, and verifies each on both sides.
+ * @throws {Failure} when the server does not answer or a namespace is in use; workspaces that were moved before stay
+ * moved
+ */
 export async function migrateAll(direction: Direction, parts: MigrationParts): Promise<MovedWorkspace[]> {
   const moved: MovedWorkspace[] = [];
   for (const workspaceId of parts.workspaceIds) moved.push(await migrateOne(direction, workspaceId, parts));

@@ -1,6 +1,6 @@
 /**
- * The circuit breaker of a thread's workspaces. A workspace whose disk or file fails is closed; for a moment its
- * clients are refused at once; then it is opened and its log checked again, by the next request or by a probe.
+ * The circuit breaker of a thread's workspaces. A workspace whose disk or file fails is closed, and its requests are
+ * refused for a moment. Then the next request or a probe opens it and checks its log again.
  */
 import type { Clock } from "../ids.ts";
 import type { NamedQueues } from "../serial-queue.ts";
@@ -21,12 +21,12 @@ import {
 import { type FromWriter, failureOf, reportFailure } from "./messages.ts";
 import type { Closable, OpenWorkspaces } from "./open-workspaces.ts";
 
-/** How long a workspace whose disk failed is not tried again. */
+/** How long the requests of a workspace are refused after its disk failed, ms. */
 const PAUSE_MS = 500;
-/** Trouble that lasts is logged again after this long. */
+/** How often lasting trouble is logged again, ms. */
 const REPORT_AGAIN_MS = 60_000;
 
-/** Workspaces that one probe tries. */
+/** The most workspaces that one probe tries. */
 const PROBES_AT_ONCE = 8;
 
 const UNREADABLE =
@@ -37,7 +37,7 @@ const DISK_FAILS = "The disk takes no writes just now; nothing was changed. Try 
 export interface OpenWriter extends Closable {
   connection: Connection;
   writer: WorkspaceWriter;
-  /** Resolves when its seals are loaded, and rejects when they contradict the file; nothing is done with it before. */
+  /** Resolves when the seals are loaded, rejects when they contradict the file. The workspace is not used before. */
   ready: Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export class CircuitBreaker {
     private readonly open: OpenWorkspaces<OpenWriter>,
     private readonly clock: Clock,
     private readonly post: (message: FromWriter) => void,
-    /** The turns of work that waits for a server; null where work never waits. */
+    /** The queues by workspace, for work that waits for a server; null when work never waits. */
     private readonly turns: NamedQueues | null = null,
   ) {
     this.#troubles = new Troubles((workspaceId, trouble, error) => {
@@ -58,8 +58,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Runs `work` on a workspace, which is opened when it is not open.
-   * @throws what opening and the work throw, and {WorkspacePaused} just after the workspace failed
+   * Runs `work` on a workspace, and opens it first if necessary.
+   * @throws what opening and `work` throw; {WorkspacePaused} just after the workspace failed
    */
   async use<R>(workspaceId: string, work: (open: OpenWriter) => Promise<R>): Promise<R> {
     this.#troubles.require(workspaceId, this.clock());
@@ -81,7 +81,7 @@ export class CircuitBreaker {
     });
   }
 
-  /** Works on workspaces one by one, and lets others have their turn between two. What fails is noted as `what`. */
+  /** Runs `work` on one workspace after another, with `giveWay` between two. Failures are reported as `what`. */
   async each(
     workspaceIds: readonly string[],
     what: string,
@@ -98,7 +98,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Acts on how the last transaction of a workspace ended. */
+  /** Updates the workspace's trouble after a transaction. @param failure null when the transaction was committed */
   #look(workspaceId: string, failure: unknown): void {
     if (failure === null) {
       this.#troubles.recovered(workspaceId);
@@ -109,16 +109,16 @@ export class CircuitBreaker {
     }
   }
 
-  /** Notes a failure, and reports it to the log unless the same trouble was reported recently. */
+  /** Records a failure, and reports it to the log unless the same trouble was reported recently. */
   fail(workspaceId: string, where: string, error: unknown): void {
     if (!this.#troubles.failed(workspaceId, error, this.clock())) return;
     this.post(failureOf(where, error));
   }
 
-  /** Tries workspaces in trouble again, so that a recovery is noticed without a request. */
+  /** Writes to workspaces in trouble, so that a recovery is noticed without a request. */
   async probe(): Promise<void> {
     const due = this.#troubles.toProbe(this.clock(), PROBES_AT_ONCE);
-    // A file that was opened while it could not be written stays read-only until its last connection is closed.
+    // A file that was opened while its disk refused writes stays read-only until its last connection is closed.
     if (due.length > 0 && releaseClosed()) await nextTurn();
     for (const workspaceId of due) {
       try {
@@ -133,7 +133,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns what the clients of a workspace that could not be used are told. */
+/** Returns the message for clients of a workspace that could not be used. */
 export function whyUnusable(error: unknown): string {
   const trouble: StorageTrouble | null = error instanceof WorkspacePaused ? error.trouble : troubleOf(error);
   if (trouble === "replaced") return REPLACED;
@@ -141,7 +141,7 @@ export function whyUnusable(error: unknown): string {
   return trouble !== null && isOfDisk(trouble) ? DISK_FAILS : UNREADABLE;
 }
 
-/** The workspace failed a moment ago and is not tried yet. */
+/** The workspace failed a moment ago, and is not tried again yet. */
 export class WorkspacePaused extends Error {
   override readonly name = "WorkspacePaused";
 
@@ -156,22 +156,22 @@ interface Troubled {
   reportedAtMs: number;
 }
 
-/** Whether less than `periodMs` passed since then. A clock that was set back ends every period. */
+/** Whether less than `periodMs` has passed since `sinceMs`. False when the clock was set back. */
 const isWithin = (periodMs: number, sinceMs: number, nowMs: number): boolean =>
   nowMs >= sinceMs && nowMs < sinceMs + periodMs;
 
 /**
- * On a full disk small writes may still succeed, and a damaged file may have been replaced: so every request tries.
- * Each try on a failing disk is slow.
+ * Whether requests are refused without a try. Only a failing disk causes this, since each try is slow. On a full disk
+ * small writes may still succeed, and a damaged file may have been replaced, so every request tries.
  */
 const isPaused = ({ trouble, failedAtMs }: Troubled, nowMs: number): boolean =>
   trouble === "disk_failing" && isWithin(PAUSE_MS, failedAtMs, nowMs);
 
-/** Which workspaces are in trouble, and when each may be tried again. */
+/** The workspaces in trouble, and when each may be tried again. */
 export class Troubles {
   readonly #troubled = new Map<string, Troubled>();
 
-  /** `onChange` is called with every new trouble, and with null after a recovery. */
+  /** @param onChange called with every new trouble, and with null after a recovery */
   constructor(readonly onChange: (workspaceId: string, trouble: StorageTrouble | null, error: unknown) => void) {}
 
   /** Checks that a workspace may be tried. @throws {WorkspacePaused} just after it failed */
@@ -180,7 +180,7 @@ export class Troubles {
     if (found !== undefined && isPaused(found, nowMs)) throw new WorkspacePaused(found.trouble);
   }
 
-  /** Notes a failure. Returns whether to log it: new trouble, or trouble that has lasted for long. */
+  /** Records a failure. Returns whether to log it: when the trouble is new, or was not logged for a while. */
   failed(workspaceId: string, error: unknown, nowMs: number): boolean {
     if (error instanceof WorkspacePaused) return false;
     const trouble = troubleOf(error);
@@ -192,7 +192,7 @@ export class Troubles {
     return report;
   }
 
-  /** Notes that a transaction on the workspace was committed. */
+  /** Records that a transaction on the workspace was committed. */
   recovered(workspaceId: string): void {
     if (this.#troubled.size > 0 && this.#troubled.delete(workspaceId)) this.onChange(workspaceId, null, null);
   }

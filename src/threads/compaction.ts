@@ -1,4 +1,6 @@
-/** Compaction of workspaces on the thread that owns them: in steps between groups of operations, so that none waits long. */
+/**
+ * Compacts workspaces on the thread that owns them, in steps between groups of operations, so that none waits for long.
+ */
 import { statSync } from "node:fs";
 import type { SerialQueue } from "../serial-queue.ts";
 import { releaseSurely } from "../store/closing.ts";
@@ -15,7 +17,7 @@ const PAUSE_MS = 2;
 export class Compaction {
   #stopped = false;
 
-  /** `key`: of the files. */
+  /** @param key the encryption key of the files */
   constructor(
     private readonly queue: SerialQueue,
     private readonly open: OpenWorkspaces<OpenWriter>,
@@ -28,7 +30,7 @@ export class Compaction {
     this.#stopped = true;
   }
 
-  /** Compacts a workspace, in many turns of the queue, and posts what came of it. */
+  /** Compacts a workspace, in many turns of the queue, and posts the result. */
   async receive({ workspaceId, state }: CompactMessage): Promise<void> {
     const compacted = await this.#compact(workspaceId, state);
     const message: FromWriter = { kind: "compacted", workspaceId, compacted };
@@ -76,8 +78,9 @@ export class Compaction {
     const { open, breaker, key } = this;
     done.before = statSync(open.path(workspaceId)).size;
     open.drop(workspaceId);
-    // The driver keeps the files of a closed connection open until its statements are collected.
-    // From the event loop's timers and from its turns: what one stack seems to hold, another does not.
+    // The driver keeps the files of a closed connection open until its statements are garbage-collected. The collector
+    // scans the stack conservatively, so it runs once from a turn of the event loop and once from a timer: a statement
+    // that seems referenced on one stack is not on the other.
     await releaseSurely(nextTurn);
     await releaseSurely(() => Bun.sleep(PAUSE_MS));
     done.trouble = adoptDraft(open.path(workspaceId), state, key);

@@ -1,18 +1,20 @@
 /**
- * How many file descriptors the daemon may need, and what it keeps open when the system allows it fewer: databases and
- * connections share what there is, so a workspace never lacks the descriptors to be opened.
+ * Computes how many file descriptors the daemon may need, and how many databases and connections it keeps open when the
+ * system allows fewer, so that there are always descriptors left to open a workspace.
  */
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { DESCRIPTORS_OF_CONNECTION } from "../store/connection.ts";
 
-/** The most databases that the threads have open. A type and not an interface, so that it can be passed as JSON. */
+/** The most databases that each thread keeps open. A type and not an interface, so that it can be passed as JSON. */
 export type OpenLimits = {
-  /** Workspaces of a workspace thread. As many again may be set aside while their disk fails. */
+  /** Workspaces of a workspace thread. As many more may be set aside while their disk fails. */
   writers: number;
   /** Workspaces of a reader thread, for queries. */
   readers: number;
-  /** Streams of a reader thread that end by themselves, live ones, and verifications: each has its own connection. */
+  /**
+   * Of a reader thread: streams that end by themselves, live streams, and verifications. Each has its own connection.
+   */
   streams: number;
   tails: number;
   verifications: number;
@@ -20,7 +22,7 @@ export type OpenLimits = {
   unreleased: number;
 };
 
-/** What is open where descriptors are no concern. */
+/** The limits when there are enough descriptors. */
 export const AMPLE: OpenLimits = {
   writers: 128,
   readers: 64,
@@ -30,12 +32,14 @@ export const AMPLE: OpenLimits = {
   unreleased: 64,
 };
 
-/** What the process and a thread need besides: the runtime's own, `control.db`, sockets, files open for a moment. */
+/**
+ * Other descriptors of the process and of a thread: the runtime's, `control.db`, sockets, files that are open briefly.
+ */
 const OF_PROCESS = 96;
 const OF_THREAD = 8;
-/** How many connections are counted when the operator does not limit them. */
+/** The connections to plan for when the operator does not limit them. */
 const UNLIMITED_CONNECTIONS = 10_000;
-/** Connections get no more than this part of too few descriptors. */
+/** The most that connections get of the descriptors when there are too few. */
 const PART_OF_CONNECTIONS = 1 / 2;
 
 export interface DescriptorPlan {
@@ -53,7 +57,7 @@ export function planDescriptors(
   allowed: number,
   { threads, maxConnections }: { threads: number; maxConnections: number },
 ): DescriptorPlan {
-  // A workspace thread and a reader thread for each, the screening thread, and the one that delivers to sinks.
+  // For each of `threads`, a workspace thread and a reader thread; and the screening and the delivery thread.
   const rest = OF_PROCESS + OF_THREAD * (2 * threads + 2);
   const databases = DESCRIPTORS_OF_CONNECTION * databasesOf(AMPLE, threads);
   const connections = maxConnections === 0 ? UNLIMITED_CONNECTIONS : maxConnections;
@@ -74,7 +78,7 @@ export function planDescriptors(
 
 function databasesOf({ writers, readers, streams, tails, verifications, unreleased }: OpenLimits, threads: number) {
   const ofWriter = 2 * writers + unreleased;
-  // The threads of a verification have a connection each.
+  // Each thread of a verification has a connection.
   const ofReader = readers + streams + tails + verifications + availableParallelism() + unreleased;
   const [ofScreening, ofSinks, ofMain] = [readers + unreleased, readers + unreleased, unreleased];
   return threads * (ofWriter + ofReader) + ofScreening + ofSinks + ofMain;

@@ -1,23 +1,23 @@
 /**
- * Vectors by a model outside, made in the background: one workspace of the thread after another, a batch at a time. The
- * model is asked between the operations; only the storing takes a turn among them.
+ * Makes vectors with an external model in the background: for one workspace of the thread after another, a batch at a
+ * time. Operations continue while the model works; only storing the vectors takes a turn of the queue.
  */
 import { type Embedder, EmbeddingError } from "../search/vectors/embedder.ts";
 import { Outage, type Pauses } from "../search/vectors/outage.ts";
 import { type EmbeddingBatch, ensureEmbeddingTables, nextBatch, storeVectors } from "../state/embeddings.ts";
 import type { Connection } from "../store/connection.ts";
 
-/** Writes within this time are handled together, ms. */
+/** How long to wait for further writes before a batch begins, ms. */
 const GATHER_MS = 50;
-/** Until a model that is away, or that refused, is asked again. */
+/** The pauses before another request to a model that does not answer, and to one that refused. */
 const AWAY_PAUSES: Pauses = { firstMs: 5_000, longestMs: 60_000 };
 const REFUSED_PAUSES: Pauses = { firstMs: 60_000, longestMs: 600_000 };
 
 interface EmbeddingUpkeepOptions {
   embedder: () => Promise<Embedder>;
-  /** Runs work on a workspace in a transaction, after what is waiting already. */
+  /** Runs work on a workspace in a transaction, after all work that already waits. */
   run: <T>(workspaceId: string, work: (connection: Connection) => Promise<T>) => Promise<T>;
-  /** Told of the first failure of an outage, and of its end with the number of failures. */
+  /** Called at the first failure of an outage, and at its end with the number of failures. */
   onFailure: (workspaceId: string, error: unknown) => void;
   onRecovery: (failures: number) => void;
 }
@@ -31,7 +31,7 @@ export class EmbeddingUpkeep {
 
   constructor(private readonly options: EmbeddingUpkeepOptions) {}
 
-  /** A workspace was opened or written to: its vectors are to be looked after. */
+  /** To be called when a workspace was opened or written to: its missing vectors are made. */
   note(workspaceId: string): void {
     this.#waiting.add(workspaceId);
     this.#wake(GATHER_MS);
@@ -68,7 +68,7 @@ export class EmbeddingUpkeep {
     if (this.#waiting.size > 0) this.#wake(pauseMs);
   }
 
-  /** Returns how long to wait, ms. */
+  /** Records a failure. Returns how long to wait before the next attempt, ms. */
   #failed(workspaceId: string, error: unknown): number {
     const temporary = error instanceof EmbeddingError && error.temporary;
     const { pauseMs, isNews } = this.#outage.fail(String(error), temporary ? AWAY_PAUSES : REFUSED_PAUSES);
@@ -76,7 +76,7 @@ export class EmbeddingUpkeep {
     return pauseMs;
   }
 
-  /** Makes the vectors of one batch. Returns whether there may be more. */
+  /** Makes the vectors of one batch. Returns whether more may be missing. */
   async #step(workspaceId: string): Promise<boolean> {
     const { run, embedder } = this.options;
     const model = await embedder();

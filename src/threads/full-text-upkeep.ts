@@ -1,4 +1,4 @@
-/** Which workspaces of a thread have full text to be kept, and when it is taken a step further. */
+/** Keeps the full-text indexes of a thread's workspaces up to date, in steps between operations. */
 import { hasFullText, startFullText, stepFullText } from "../state/full-text.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Timer } from "../timer.ts";
@@ -15,7 +15,7 @@ export class FullTextUpkeep {
   readonly #due = new Map<string, boolean>();
   #stopped = false;
 
-  /** `queue` runs work on a workspace in a transaction, after what is waiting already. */
+  /** @param queue runs work on a workspace in a transaction, after all work that already waits */
   constructor(
     private readonly queue: Queue,
     private readonly timer: Timer,
@@ -26,7 +26,7 @@ export class FullTextUpkeep {
     if (await hasFullText(connection)) this.#next(workspaceId);
   }
 
-  /** Operations were performed: full text follows them, and begins where a search wants it. */
+  /** To be called after operations: their changes are indexed, and indexes are begun that a search asked for. */
   performed(workspaceId: string, group: readonly Recorded[]): void {
     for (const message of group) {
       const agentId = wanting(message);
@@ -35,7 +35,7 @@ export class FullTextUpkeep {
     if (this.#due.has(workspaceId)) this.#next(workspaceId);
   }
 
-  /** A step failed; the next operations try again. */
+  /** To be called when a step failed. The next operations on the workspace start another step. */
   failed(workspaceId: string): void {
     this.#due.set(workspaceId, false);
   }
@@ -66,7 +66,7 @@ export class FullTextUpkeep {
   }
 }
 
-/** The agent for which a search asks for full text, or null. */
+/** Returns the agent for whose entries a search asks for a full-text index; null for none. */
 function wanting(message: Recorded): string | null {
   if ("event" in message || message.name !== "data.search") return null;
   const { input, found } = message;

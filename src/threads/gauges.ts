@@ -1,22 +1,24 @@
 /**
- * Numbers that a thread keeps for the metrics, in memory that it shares with the main thread. So looking at them asks
- * nothing of the thread, which may be busy, and still works while it is stuck.
+ * Numbers that a thread keeps for the metrics, in memory that it shares with the main thread. So the main thread can
+ * read them while the thread is busy or stuck.
  */
 import { DURATION_BOUNDS, Histogram } from "../histogram.ts";
 
-/** Gauges; zero when the thread starts. */
+/** Gauges. They are reset to zero when the thread starts. */
 const GAUGES = {
   /** Workspaces that are open. */
   openWorkspaces: 0,
   /** Workspaces with events that no seal covers yet. */
   unsealedWorkspaces: 1,
-  /** Since when the longest of them waits, ms since the epoch; 0 when none does. */
+  /**
+   * Since when the first of these workspaces has been waiting for a seal, ms since the Unix epoch; 0 when none waits.
+   */
   unsealedSinceMs: 2,
-  /** Memory of the search indexes, bytes. */
+  /** The memory of the search indexes, bytes. */
   searchBytes: 3,
 } as const;
 
-/** Counters; kept when the thread is started again. */
+/** Counters. They keep their values when the thread is restarted. */
 const COUNTERS = {
   /** Seals that could not be made. */
   sealFailures: 4,
@@ -34,7 +36,7 @@ const NUMBERS = FIRST_DURATION + Histogram.cells(DURATION_BOUNDS);
 
 export class ThreadGauges {
   readonly #numbers: Float64Array;
-  /** From the begin of a group of operations to the end of its commit, seconds. */
+  /** The time from the begin of a group of operations to the end of its commit, seconds. */
   readonly transactions: Histogram;
 
   constructor(readonly memory = new SharedArrayBuffer(NUMBERS * Float64Array.BYTES_PER_ELEMENT)) {
@@ -42,7 +44,7 @@ export class ThreadGauges {
     this.transactions = new Histogram(DURATION_BOUNDS, this.#numbers.subarray(FIRST_DURATION, NUMBERS));
   }
 
-  /** The thread begins: what was true of the one before it is not any more. */
+  /** Resets the gauges; to be called when the thread starts. */
   begin(): void {
     for (const at of Object.values(GAUGES)) this.#numbers[at] = 0;
   }

@@ -1,18 +1,21 @@
 /**
- * Collects garbage after a burst of work. By itself, the collector would leave an idle thread with the heap that the
- * burst needed, and the driver with the pages that it read.
+ * Frees memory after a burst of work. Left alone, an idle thread would keep the heap of the burst, and the database
+ * driver the pages that it read.
  */
 import { dlopen } from "bun:ffi";
 
 const LOOK_EVERY_MS = 250;
 /** The process is idle when it used less than this share of one processor core since the last look. */
 const IDLE_SHARE = 0.1;
-/** A look that comes later than this share of its interval shows that others have the processor: that is not idleness. */
+/**
+ * A look that is later than its interval times this shows that other processes use the processor, not that this one is
+ * idle.
+ */
 const LATE_SHARE = 1.5;
-/** Processor time from the last collection on from which another is worth its cost, ms. */
+/** Processor time since the last collection that makes another one worth its cost, ms. */
 const WORTH_MS = 250;
 
-/** Decides when to collect, from the time and the processor time of the process, ms. */
+/** Decides when to collect, from the wall time and the processor time of the process, both in ms. */
 export class IdleWatch {
   #lookedAtMs: number;
   #before: number;
@@ -24,7 +27,7 @@ export class IdleWatch {
     this.#collectedAt = usedMs;
   }
 
-  /** Returns whether to collect now. To be called at every look. */
+  /** Reports whether to collect now; to be called every {@link LOOK_EVERY_MS}. */
   look(nowMs: number, usedMs: number): boolean {
     const isLate = nowMs - this.#lookedAtMs > LOOK_EVERY_MS * LATE_SHARE;
     const isIdle = usedMs - this.#before < LOOK_EVERY_MS * IDLE_SHARE;
@@ -41,10 +44,13 @@ export class IdleWatch {
   }
 }
 
-/** Has a connection forget the pages that it has in memory and that no open transaction changed. */
+/** Frees the pages that a connection caches and that no open transaction has changed. */
 export const forgetPages = (connection: { exec(sql: string): void }): void => connection.exec("PRAGMA shrink_memory");
 
-/** Watches and collects for the calling thread, until it ends. `connections`: those that the thread has open. */
+/**
+ * Frees memory of the calling thread whenever it is idle, until the thread ends.
+ * @param connections returns its open ones
+ */
 export function collectWhenIdle(connections: () => Iterable<Parameters<typeof forgetPages>[0]> = () => []): void {
   const watch = new IdleWatch(performance.now(), usedMs());
   const look = setInterval(() => {
@@ -57,7 +63,7 @@ export function collectWhenIdle(connections: () => Iterable<Parameters<typeof fo
   look.unref();
 }
 
-/** Processor time of the whole process, ms. */
+/** Returns the processor time of the whole process, ms. */
 function usedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -66,15 +72,15 @@ function usedMs(): number {
 let trim: (() => void) | null = null;
 
 /**
- * Returns to the system what the C library has free, where that is glibc: it keeps what the driver freed, so a process
- * would look as large as its largest burst.
+ * Returns the free memory of the C library to the system. Only glibc needs it: it keeps memory that the driver freed,
+ * so a process would stay as large as in its largest burst.
  */
 export function returnFreeMemory(): void {
   trim ??= trimOf("libc.so.6");
   trim();
 }
 
-/** Returns `malloc_trim(3)` of a library, or what does nothing where there is no such function: only glibc has it. */
+/** Returns `malloc_trim(3)` of a library, or a function that does nothing where there is none: only glibc has it. */
 function trimOf(library: string): () => void {
   try {
     const { symbols } = dlopen(library, { malloc_trim: { args: ["usize"], returns: "int" } });

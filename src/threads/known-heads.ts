@@ -1,21 +1,21 @@
 /**
- * The heads of the logs that a thread's workspaces were served up to, in memory that outlives the thread and that
- * reader threads share. A slot takes 48 bytes; when there is no room, an older head is forgotten, and the workspace's
- * seal file alone tells what was recorded.
+ * The newest known heads of the logs of a thread's workspaces, in memory that outlives the thread and is shared with
+ * reader threads. They show when a file was replaced by an older one. A slot takes 48 bytes. When there is no free
+ * slot, an older head is forgotten, and only the workspace's seal file tells what was recorded.
  */
 import type { KnownHead } from "../workspace/continuity.ts";
 
-/** Workspaces of one thread. */
+/** The number of workspaces per thread that are remembered. */
 const SLOTS = 32_768;
-/** Slots that are looked at for one workspace. */
+/** The number of slots that are searched for one workspace. */
 const PROBES = 8;
 
 const KEY_AT = 0;
-/** The position of the head plus one: 0 is an empty slot. */
+/** The position of the head plus one, so that 0 is an empty slot. */
 const SIZE_AT = 8;
 const KNOWN_AT = 16;
 const HASH_AT = 24;
-/** The beginning of a hash. */
+/** How much of a hash is stored: its first bytes. */
 const HASH_BYTES = 24;
 const SLOT_BYTES = 48;
 
@@ -45,7 +45,7 @@ export class KnownHeads {
     this.#bytes.set(Uint8Array.fromHex(hash.slice(0, 2 * HASH_BYTES)), at + HASH_AT);
   }
 
-  /** Returns the offset of a workspace's slot, and of the one to use when it has none. */
+  /** Returns the offset of a workspace's slot, null if it has none, and the offset of the slot to use then. */
   #find(key: bigint): { own: number | null; free: number } {
     const home = Number(key % BigInt(SLOTS));
     let free = -1;

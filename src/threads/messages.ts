@@ -1,6 +1,6 @@
 /**
- * What the main thread and the others say to each other. Groups of operations and of replies travel as one JSON text
- * each: one message per burst, and cheaper to pass between threads than objects.
+ * Messages between the main thread and the other threads. A group of operations, or of replies, is sent as one JSON
+ * text: one message per burst, and cheaper to pass between threads than objects.
  */
 import { Failure, stackFrames } from "../failure.ts";
 import type { Quota } from "../features/data/quota.ts";
@@ -23,25 +23,25 @@ import type { openWorkspaceFile } from "../workspace/file.ts";
 import { DamagedWorkspace, MissingWorkspace, type StorageTrouble, Unreachable } from "../workspace/storage-failure.ts";
 import type { OpenLimits } from "./descriptors.ts";
 
-/** How a thread is set up; passed as its worker data. */
+/** The options of a thread, passed as its worker data. */
 export interface ThreadOptions {
-  /** Directory of the workspace files. */
+  /** The directory of the workspaces' files. */
   workspacesDir: string;
-  /** The control database, with whose rows a verification compares a log; null in a program without one. */
+  /** The path of the control database, with whose rows a verification compares a log; null in a program without one. */
   controlFile: string | null;
-  /** The key of their files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
+  /** The key of the workspaces' files, as {@link EncryptionKey} reveals it; null when they are not encrypted. */
   encryptionKey: string | null;
-  /** The libSQL server that has the workspaces; null when the files have them. */
+  /** The libSQL server of the workspaces; null when the workspaces are in files. */
   server: ServerOptions | null;
-  /** Added to the system clock, ms: tests move time with it. */
+  /** Added to the system clock, ms, so that tests can move time. */
   clockOffsetMs: number;
-  /** What the search indexes of one thread may occupy, bytes. */
+  /** The most memory of one thread's search indexes, bytes. */
   searchMemoryBytes: number;
-  /** Agents with more live entries are searched by full text. */
+  /** Agents with more live entries than this get a full-text index. */
   fullTextFrom: number;
-  /** The model outside that search uses too; null for none. */
+  /** The external model that search also uses; null for none. */
   embeddings: EmbeddingOptions | null;
-  /** What one workspace may hold; null for as much as it likes. */
+  /** The quota of each workspace; null for no limit. */
   quota: Quota | null;
   /** Bytes of answers that one workspace may store for retries; 0 for no limit. */
   answerBytes: number;
@@ -55,11 +55,11 @@ export interface ThreadOptions {
   heads: SharedArrayBuffer;
   /** The memory of the {@link DiskSpace} of all threads. */
   space: SharedArrayBuffer;
-  /** How far the thread is behind those that answer requests ({@link BEHIND}). */
+  /** How far the thread's priority is below that of the threads that answer requests ({@link BEHIND}). */
   behind: number;
 }
 
-/** What a workspace thread is surrounded by: its time, its files, and the channel to the main thread. */
+/** The environment of a workspace thread: time, files, and the channel to the main thread. */
 export interface Surroundings {
   clock: Clock;
   /** Time that is never set back, ms. */
@@ -74,10 +74,10 @@ export interface Surroundings {
   onClosed(): void;
 }
 
-/** Those that may change while a thread runs. */
+/** The options that may change while a thread runs. */
 export type ChangeableOptions = Pick<ThreadOptions, "quota" | "answerBytes" | "sealing">;
 
-/** One operation on its way to the thread that owns its workspace. */
+/** One operation, for the thread that owns its workspace. */
 interface OperationMessage {
   id: number;
   workspaceId: string;
@@ -87,21 +87,21 @@ interface OperationMessage {
   via?: Via;
   retry?: Retry;
   lookedAt?: number;
-  /** What the reader thread found, for an inquiry. */
+  /** For an inquiry, what the reader thread found. */
   found?: JsonValue;
 }
 
-/** An event of the workspace itself on its way to the thread that appends it. */
+/** An event of the workspace itself, for the thread that appends it. */
 interface EventMessage {
   id: number;
   workspaceId: string;
   event: WorkspaceEvent;
 }
 
-/** What a workspace thread is asked to record. */
+/** An operation or an event for a workspace thread to record. */
 export type Recorded = OperationMessage | EventMessage;
 
-/** Returns about how much text a message brings, UTF-16 units. */
+/** Returns the approximate length of the text in a message, UTF-16 units. */
 export function charactersOf(message: Recorded): number {
   if (!("input" in message)) return 0;
   if ("value" in message.input) return message.input.value.length;
@@ -109,16 +109,19 @@ export function charactersOf(message: Recorded): number {
   return message.input.parts.reduce((sum, { input }) => sum + ("value" in input ? input.value.length : 0), 0);
 }
 
-/** Returns how many operations a message asks for. */
+/** Returns the number of operations in a message: the parts of a composite operation count. */
 export const countOf = (message: Recorded): number =>
   "input" in message && "parts" in message.input ? message.input.parts.length : 1;
 
-/** `state`: of the file whose copy is to replace it; null to give free pages back in steps (compaction.ts). */
+/**
+ * Compacts a workspace. `state`: the state of the file that a copy was made of, which is to replace it; null to release
+ * free pages in steps (compaction.ts).
+ */
 export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };
 
 /** To a workspace thread. */
 export type ToWriter =
-  /** `depth`: how many operations this thread is asked for and has not answered, these included. */
+  /** `depth`: the number of operations, including these, that were sent to this thread and not yet answered. */
   | { kind: "operations"; depth: number; operations: Recorded[] }
   /** The next parts of the operation with this id, which follows them. */
   | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
@@ -129,65 +132,68 @@ export type ToWriter =
   | ({ kind: "change" } & ChangeableOptions)
   | { kind: "close" };
 
-/** An unexpected failure, without any text that could hold a value. */
+/** An unexpected failure, without any text that could contain a client's value. */
 export interface FailureReport {
   where: string;
   /** The error's class and code. */
   name: string;
-  /** Its stack frames, without the message. */
+  /** The frames of the error's stack, without its message. */
   frames: string[];
 }
 
 /** Something outside the process recovered. */
 export interface RecoveryReport {
   where: string;
-  /** How often it failed in between. */
+  /** The number of failures before the recovery. */
   failures: number;
 }
 
-/** From every thread. */
+/** Messages from every thread. */
 export type FromThread =
   | { kind: "ready" }
   | { kind: "failure"; failure: FailureReport }
   | { kind: "recovery"; recovery: RecoveryReport }
-  /** Something that the operator should know, in words without data. */
+  /** A message for the operator, without data of clients. */
   | { kind: "warning"; warning: string }
   /** The process may open no more files. */
   | { kind: "no_descriptors" }
   | { kind: "closed" };
 
-/** From a workspace thread, besides the replies (reply-text.ts). */
+/** Messages from a workspace thread, besides the replies (reply-text.ts). */
 export type FromWriter =
   | FromThread
   | { kind: "sealed"; workspaceId: string; seal: StoredSeal }
   /** The workspace's file cannot be used, or can again when `reason` is null. */
   | { kind: "trouble"; workspaceId: string; reason: string | null; trouble: StorageTrouble | null }
-  /** A workspace was compacted, as far as `compacted` says. */
+  /** The result of compacting a workspace. */
   | { kind: "compacted"; workspaceId: string; compacted: Compacted }
   /** The disk has no space to copy a write-ahead log back. */
   | { kind: "no_space" }
-  /** The file can be used again only when nobody has it open: it was opened while its disk took no writes, or replaced. */
+  /**
+   * The file was replaced, or was opened while its disk refused writes. It can be used only after every thread has
+   * closed it.
+   */
   | { kind: "unwritable"; workspaceId: string };
 
-/** To a reader thread. */
+/** Messages to a reader thread. */
 export type ToReader =
   | { kind: "query"; query: Omit<OperationMessage, "found"> }
   | { kind: "open"; id: number; workspaceId: string; plan: StreamPlan }
   | { kind: "pull"; id: number }
   | { kind: "cancel"; id: number }
-  /** Closes what is open of a workspace and not in use. */
+  /** Closes the connections to a workspace that are not in use. */
   | { kind: "forget"; workspaceId: string }
   | { kind: "close" };
 
-/** What a reader thread found. */
+/** The result of a reader thread's lookup. */
 export interface Found {
-  /** As JSON, since the main thread only passes it on. */
+  /** The result as JSON, since the main thread only passes it on. */
   found: string;
-  /** What it lists, if that is not in `found`: the main thread puts it into the answer. */
+  /** The listed items, if they are not in `found`. The main thread inserts them into the answer. */
   items?: LongText;
 }
 
-/** Puts what a reader thread listed into the reply of the workspace's thread. */
+/** Inserts the items that a reader thread listed into the reply of the workspace's thread. */
 export function withItems(reply: Reply, found: Found | undefined): Reply {
   const { answer } = reply;
   if (answer.kind !== "json" || answer.itemsAt === undefined) return reply;
@@ -197,7 +203,7 @@ export function withItems(reply: Reply, found: Found | undefined): Reply {
   return { ...reply, answer: { ...rest, body: putAround(around, found?.items ?? "") } };
 }
 
-/** From a reader thread. A chunk of a stream travels as bytes beside its id. */
+/** Messages from a reader thread. A chunk of a stream is sent as bytes, with the stream's id. */
 export type FromReader =
   | FromThread
   | ({ kind: "found"; id: number } & Found)
@@ -206,7 +212,7 @@ export type FromReader =
   | { kind: "end"; id: number }
   | { kind: "broken"; id: number };
 
-/** Failures whose messages are ours, hold no data, and tell the operator what to do. */
+/** Errors of governd whose messages contain no data, and tell the operator what to do. */
 const EXPLAINED = [
   SealRefused,
   Failure,
@@ -219,7 +225,7 @@ const EXPLAINED = [
   Unreachable,
 ] as const;
 
-/** An error for the log. Its message is left out: it may repeat what a client sent. */
+/** Describes an error for the log. Its message is left out, since it may repeat what a client sent. */
 export function reportFailure(where: string, error: unknown): FailureReport {
   const { name, code, message } = error as { name?: unknown; code?: unknown; message?: unknown };
   if (EXPLAINED.some((kind) => error instanceof kind)) return { where, name: `${name}: ${message}`, frames: [] };
@@ -227,7 +233,7 @@ export function reportFailure(where: string, error: unknown): FailureReport {
   return { where, name: known || typeof error, frames: stackFrames(error) };
 }
 
-/** The message that brings an error to the log. */
+/** Returns the message that reports an error to the log. */
 export const failureOf = (where: string, error: unknown): FromThread => ({
   kind: "failure",
   failure: reportFailure(where, error),

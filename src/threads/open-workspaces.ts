@@ -1,43 +1,49 @@
-/** The workspaces that one thread has open: opened on first use, closed when idle or too many. */
+/**
+ * The workspaces that one thread has open. They are opened on first use, and closed when idle or when there are too
+ * many.
+ */
 import { identityOf } from "../store/checkpoint.ts";
 import { hasDescriptors, untilDescriptors } from "../store/spare-descriptors.ts";
 import { nextTurn } from "../timer.ts";
 
-/** Something open on behalf of one workspace. */
+/** A resource, such as a connection, that is open for one workspace. */
 export interface Closable {
   close(): void;
 }
 
 interface Held<T> {
   resource: T;
-  /** Which file it is, by device and number. */
+  /** The file's device and inode. */
   file: string | null;
   usedAtMs: number;
-  /** How much work uses it just now. */
+  /** The number of callers that use it now. */
   users: number;
 }
 
 export class OpenWorkspaces<T extends Closable> {
-  /** In order of last use, the oldest first. */
+  /** The open workspaces in order of last use, the oldest first. */
   readonly #held = new Map<string, Held<T>>();
-  /** Not used any more, and still open. */
+  /** Connections that are not used any more but stay open, by workspace; see {@link setAside}. */
   readonly #setAside = new Map<string, T>();
 
   constructor(
     readonly open: (workspaceId: string) => T,
     readonly limits: { maxOpen: number; idleMs: number },
-    /** The path of a workspace's file. When another file is there than the one that is open, it is opened instead. */
+    /**
+     * Returns the path of a workspace's file. When the path has another file than the one that is open, it is opened
+     * instead.
+     */
     readonly path: (workspaceId: string) => string,
-    /** Called while no descriptors are left to open one with. */
+    /** Called while there are no descriptors to open a workspace. */
     readonly onNoDescriptors: () => void = () => {},
-    /** Does what must be done before {@link open}, if that takes time. */
+    /** Work that must be done before {@link open} and takes time. */
     readonly prepare: ((workspaceId: string) => Promise<void>) | null = null,
   ) {}
 
   /**
-   * Runs `work` with a workspace, which is opened when it is not open and stays open meanwhile, however many others are
-   * opened when the work gives way.
-   * @throws what opening and the work throw
+   * Runs `work` with a workspace, and opens it first if necessary. The workspace stays open until the work ends, even
+   * when the work yields and others are opened.
+   * @throws what opening and `work` throw
    */
   async use<R>(workspaceId: string, nowMs: number, work: (resource: T) => R | Promise<R>): Promise<R> {
     if (this.prepare !== null && !this.#isCurrent(workspaceId)) await this.prepare(workspaceId);
@@ -52,7 +58,7 @@ export class OpenWorkspaces<T extends Closable> {
     }
   }
 
-  /** Whether work on a workspace has begun and not ended. */
+  /** Whether a workspace is being used. */
   isInUse(workspaceId: string): boolean {
     return (this.#held.get(workspaceId)?.users ?? 0) > 0;
   }
@@ -62,7 +68,7 @@ export class OpenWorkspaces<T extends Closable> {
     return held !== undefined && held.file === identityOf(this.path(workspaceId));
   }
 
-  /** Opens one as soon as there are descriptors for it: without them its file would look as if it were damaged. */
+  /** Opens a workspace as soon as there are descriptors: without them, its file would seem damaged. */
   async #holdPatiently(workspaceId: string, nowMs: number): Promise<Held<T>> {
     try {
       if (hasDescriptors()) return this.#hold(workspaceId, nowMs);
@@ -77,7 +83,7 @@ export class OpenWorkspaces<T extends Closable> {
     const held = this.#held.get(workspaceId);
     const file = identityOf(this.path(workspaceId));
     if (held !== undefined && held.file !== file) {
-      // What would be written to a file that was removed or replaced would be lost.
+      // The file was removed or replaced, so writes to the open one would be lost.
       this.drop(workspaceId);
     } else if (held !== undefined) {
       this.#held.delete(workspaceId);
@@ -94,7 +100,7 @@ export class OpenWorkspaces<T extends Closable> {
     return opened;
   }
 
-  /** Closes one, so that the next use opens it again. */
+  /** Closes a workspace, so that its next use opens it again. */
   drop(workspaceId: string): void {
     const held = this.#held.get(workspaceId);
     this.#held.delete(workspaceId);
@@ -102,11 +108,11 @@ export class OpenWorkspaces<T extends Closable> {
   }
 
   /**
-   * Sets aside one whose disk failed: the next use opens it again, and this connection stays open until {@link
-   * release}. With the last connection to a file SQLite would forget where the good part of its write-ahead log ends:
-   * who opens it then takes what was refused, and lies behind that end, for committed; and a file that is opened first
-   * while its disk takes no writes cannot be written until everybody has closed it. One is enough for that, so a second
-   * one of a workspace is closed, as are those past the limit.
+   * Sets aside a workspace whose disk has failed: its next use opens a new connection, and this one stays open until
+   * {@link release}. If the last connection to the file were closed, SQLite would forget where the valid part of the
+   * write-ahead log ends, and the next connection would take refused transactions after that end for committed. Also, a
+   * file that is first opened while its disk refuses writes cannot be written until all connections are closed. One
+   * open connection prevents both, so a second one of the same workspace is closed, as are those beyond the limit.
    */
   setAside(workspaceId: string): void {
     const held = this.#held.get(workspaceId);
@@ -119,21 +125,21 @@ export class OpenWorkspaces<T extends Closable> {
     this.#setAside.set(workspaceId, held.resource);
   }
 
-  /** Closes one that was set aside, after another connection has written to the file. */
+  /** Closes a connection that was set aside; to be called after another connection has written to the file. */
   release(workspaceId: string): void {
     const resource = this.#setAside.get(workspaceId);
     this.#setAside.delete(workspaceId);
     resource?.close();
   }
 
-  /** Those that {@link closeIdle} would close; using one keeps it open. */
+  /** Returns the workspaces that {@link closeIdle} would close. */
   idle(nowMs: number): string[] {
     return [...this.#held]
       .filter(([, { usedAtMs, users }]) => users === 0 && usedAtMs + this.limits.idleMs < nowMs)
       .map(([workspaceId]) => workspaceId);
   }
 
-  /** Calls `pause` between one and the next. */
+  /** Closes idle workspaces. @param pause awaited after each */
   async closeIdle(nowMs: number, pause: () => Promise<void> = nextTurn): Promise<void> {
     for (let [next] = this.idle(nowMs); next !== undefined; [next] = this.idle(nowMs)) {
       this.drop(next);
@@ -141,12 +147,12 @@ export class OpenWorkspaces<T extends Closable> {
     }
   }
 
-  /** Closes all but those that are set aside. */
+  /** Closes all workspaces except those that are set aside. */
   closeAll(): void {
     for (const workspaceId of this.ids()) this.drop(workspaceId);
   }
 
-  /** Closes everything, for good. */
+  /** Closes all workspaces, including those that are set aside. */
   end(): void {
     this.closeAll();
     for (const workspaceId of [...this.#setAside.keys()]) this.release(workspaceId);
@@ -160,7 +166,7 @@ export class OpenWorkspaces<T extends Closable> {
     return this.#held.size;
   }
 
-  /** What is open and not set aside. */
+  /** Yields what is open and not set aside. */
   *resources(): Generator<T, void> {
     for (const { resource } of this.#held.values()) yield resource;
   }

@@ -1,6 +1,6 @@
 /**
- * The parts of a large composite operation on their way to the workspace's thread: in several messages before that of the
- * operation, so that neither thread makes, copies or reads all of them at once.
+ * Sends the parts of a large composite operation to the workspace's thread in several messages before the operation's
+ * own, so that neither thread makes, copies or reads all of them at once.
  */
 import type { CompositeName, OperationInputs } from "../operations.ts";
 import { ownTurn } from "../timer.ts";
@@ -9,10 +9,13 @@ import type { Recorded } from "./messages.ts";
 
 type Parts = OperationInputs[CompositeName]["parts"];
 
-/** A text of this length is made, sent and read at once, UTF-16 units. */
+/** The length of each list of parts, UTF-16 units. */
 const PIECE = 256 * 1024;
 
-/** Returns lists of parts as JSON, of about this length or of one part. Others have their turn between them. */
+/**
+ * Returns parts as JSON lists of about {@link PIECE}, or of one longer part. Yields to the event loop between the
+ * lists.
+ */
 export async function partTexts(parts: Parts): Promise<string[]> {
   const lists: string[] = [];
   let texts: string[] = [];
@@ -35,16 +38,16 @@ export async function partTexts(parts: Parts): Promise<string[]> {
 export const inputText = (input: OperationRequest["input"], parts = "[]"): string =>
   `${JSON.stringify({ ...input, parts: undefined }).slice(0, -1)},"parts":${parts}}`;
 
-/** The parts that came before their operation. */
+/** Parts that have arrived, and whose operation has not. */
 export class PartsAhead {
   readonly #parts = new Map<number, Parts[number][]>();
 
-  /** `id`: of the operation. */
+  /** @param id of the operation */
   add(id: number, parts: Parts): void {
     this.#parts.getOrInsertComputed(id, (): Parts[number][] => []).push(...parts);
   }
 
-  /** Gives the operations their parts, and returns them. */
+  /** Adds to the operations the parts that arrived before them. Returns the operations. */
   complete<M extends Recorded>(operations: M[]): M[] {
     for (const operation of this.#parts.size === 0 ? [] : operations) {
       const parts = this.#parts.get(operation.id);

@@ -1,6 +1,6 @@
 /**
- * All threads, as the routes see them: an operation goes to the thread that owns its workspace, with a query on a
- * reader thread before it or a stream from one behind it where the operation is so made.
+ * All threads, as one client for the routes. An operation goes to the thread that owns its workspace. Depending on its
+ * kind, a reader thread runs a query before it, or sends a stream after it.
  */
 import { Histogram } from "../histogram.ts";
 import { systemClock } from "../ids.ts";
@@ -34,34 +34,34 @@ import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread
 /** A workspace whose file cannot be used. The other workspaces are not affected. */
 interface UnavailableWorkspace {
   workspaceId: string;
-  /** The class and code of the error; holds no data. */
+  /** The class and code of the error, without data. */
   reason: string;
   trouble: StorageTrouble;
-  /** When it began, ms since the Unix epoch. */
+  /** When the trouble began, ms since the Unix epoch. */
   sinceMs: number;
 }
 
-/** Most workspaces that are noted as down. */
+/** The most workspaces that are listed as unavailable. */
 const MAX_DOWN = 1_000;
 
 export interface PoolOptions
   extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">,
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onNoSpace" | "onNoDescriptors"> {
-  /** What the search indexes of all threads may occupy together, bytes. */
+  /** The most memory of the search indexes of all threads together, bytes. */
   searchMemoryBytes: number;
   /** Called when a workspace's file cannot be used, and when it has recovered. */
   onDown?(workspace: UnavailableWorkspace): void;
   onUp?(workspaceId: string): void;
-  /** Told of what keeps a workspace from being written, each time that it is something else. */
+  /** Called when a workspace cannot be written, and again whenever the reason changes. */
   onStorage?(workspaceId: string, trouble: StorageTrouble): void;
-  /** Workspace threads; as many reader threads are started when first needed. */
+  /** The number of workspace threads. As many reader threads are started when first needed. */
   threads: number;
 }
 
-/** How often something is looked up at most while other nodes write. */
+/** How often a lookup is repeated when other nodes write meanwhile. */
 const MOST_LOOKS = 5;
 
-/** What overload or a stop tells the client. */
+/** The client's problem for each rejection. */
 const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
   overloaded: ["unavailable", "The server has more work than it can take just now; nothing was written."],
   stopped: ["unavailable", "The server is stopping; nothing was written. Try again when it is back."],
@@ -74,28 +74,28 @@ const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
   unread: ["internal", "An unexpected failure while this was being read; nothing was changed."],
 };
 
-/** Operations that share a transaction: the bounds of their counts. */
+/** The bounds of the histogram of operations per transaction. */
 const GROUP_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** The pool's present load. */
 interface PoolLoad extends ReaderLoad {
-  /** Operations taken and not yet answered. */
+  /** The number of operations that were accepted and not yet answered. */
   operations: number;
 }
 
 export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   /** The workspaces whose files cannot be used, by id, the longest unavailable first. */
   readonly down = new Map<string, UnavailableWorkspace>();
-  /** How many operations shared a transaction. */
+  /** The number of operations per transaction. */
   readonly groups = new Histogram(GROUP_BOUNDS);
-  /** What each workspace thread and each reader thread says of itself. */
+  /** The gauges of each workspace thread and each reader thread. */
   readonly gauges: { writers: readonly ThreadGauges[]; readers: readonly ThreadGauges[] };
   readonly #heads: readonly KnownHeads[];
   readonly #events: ThreadEvents;
   readonly #writers: WriterThread[];
   readonly #readers: (ReaderThread | undefined)[] = [];
   readonly #screening = new ScreeningThread(() => new ReaderThread(this.#backgroundOptions(), this.#events));
-  /** What the disk has. While it is full, what makes the data grow is refused, so that the rest can be recorded. */
+  /** The state of the disk. While it is full, operations that make the data grow are refused, and others recorded. */
   readonly space = DiskSpace.ample();
   readonly #retries = new RunningRetries();
   #sinks: SinkThread | null = null;
@@ -108,7 +108,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     this.gauges = { writers: gauges(), readers: gauges() };
     this.#heads = Array.from({ length: count }, () => new KnownHeads());
     this.#writers = this.gauges.writers.map((_, index) => {
-      // A thread that is started again finds again the troubles that last.
+      // A restarted thread reports lasting trouble again.
       const onCrash = () => {
         for (const workspaceId of this.down.keys()) {
           if (this.#shard(workspaceId) === index) this.down.delete(workspaceId);
@@ -118,7 +118,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     });
   }
 
-  /** Resolves when the workspace threads run. */
+  /** Resolves when the workspace threads have started. */
   async ready(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.ready));
   }
@@ -129,7 +129,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#retries.once(principal.workspaceId, retry, () => this.#perform(request));
   }
 
-  /** Most requests go to the workspace's thread alone, with one promise. */
+  /** Performs an operation. Most go directly to the workspace's thread, which takes only one promise. */
   #perform(request: OperationRequest): Promise<Reply<Bytes>> {
     if (this.space.isFull && whatGrows(request.name) !== "nothing") return Promise.resolve(rejection("full"));
     const isScreened = ScreeningThread.isFor(request);
@@ -138,13 +138,13 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#performAhead(request, isScreened);
   }
 
-  /** Performs what begins on another thread than the workspace's. */
+  /** Performs an operation that begins on another thread than its workspace's. */
   async #performAhead(request: OperationRequest, isScreened: boolean, looks = MOST_LOOKS): Promise<Reply<Bytes>> {
     const { workspaceId } = request.principal;
-    // The thread that writes is not asked, and the file may be one that its own checks refuse.
+    // An inspection does not involve the workspace's thread, whose checks would refuse a replaced file.
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
-    // Read first: what other nodes write while the lookup runs makes it out of date.
+    // The head is read before the lookup: if other nodes write while the lookup runs, its result is out of date.
     const lookedAt = this.#heads[this.#shard(workspaceId)]?.get(workspaceId)?.seq ?? -1;
     const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
@@ -155,7 +155,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#opened(workspaceId, result.reply);
   }
 
-  /** Appends to the workspace's own chain. Returns the reply, or null when the event was not taken or its thread died. */
+  /** Appends an event to a workspace's log. Returns null when the event was not accepted or its thread died. */
   record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null> {
     return new Promise((resolve) => {
       const complete = (reply: Reply | Rejection) => resolve(typeof reply === "string" ? null : reply);
@@ -163,7 +163,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     });
   }
 
-  /** Whether the disk refuses writes: a damaged file is only its own workspace's trouble. */
+  /** Whether the disk refuses writes. A damaged file does not count, since it affects only its own workspace. */
   get diskFails(): boolean {
     return this.down.values().some(({ trouble }) => isOfDisk(trouble));
   }
@@ -202,57 +202,57 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     };
   }
 
-  /** Removes what is past its retention in these workspaces, soon. */
+  /** Has expired data of these workspaces removed soon. */
   sweep(workspaceIds: readonly string[]): void {
     for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
       this.#writers[index]?.tell({ kind: "sweep", workspaceIds: ids });
     }
   }
 
-  /** Empties the write-ahead logs of these workspaces soon, or as soon as their readers allow. */
+  /** Has the write-ahead logs of these workspaces emptied soon, or as soon as their readers allow. */
   emptyLogs(workspaceIds: readonly string[]): void {
     for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
       this.#writers[index]?.tell({ kind: "empty_logs", workspaceIds: ids });
     }
   }
 
-  /** Gives the free pages of a workspace back to the file system, or has the copy replace a file in this state. */
+  /** Releases a workspace's free pages in steps, or, given the `state` of a file, replaces the file by its compact copy. */
   compact(workspaceId: string, state: string | null): Promise<Compacted> {
     // A file that a reader has open cannot be replaced.
     if (state !== null) this.#forget(workspaceId);
     return this.#writer(workspaceId).compact(workspaceId, state);
   }
 
-  /** Has the threads that only read close a workspace, unless they use it. */
+  /** Tells the threads that only read to close a workspace, unless they use it. */
   #forget(workspaceId: string): void {
     this.#readers[this.#shard(workspaceId)]?.forget(workspaceId);
     this.#screening.forget(workspaceId);
     this.#sinks?.forget(workspaceId);
   }
 
-  /** Has the workspace threads use other options from now on. */
+  /** Changes the options of the workspace threads. */
   change(options: ChangeableOptions): void {
     for (const writer of this.#writers) writer.change(options);
   }
 
-  /** Starts the thread that delivers to sinks. `plan` returns what to deliver. */
+  /** Starts the thread that delivers to sinks. @param plan returns the sinks to deliver to */
   startSinks(events: SinkEvents, plan: () => SinkPlan): SinkThread {
     this.#sinks = new SinkThread(this.#backgroundOptions(), this.#events, events, plan);
     return this.#sinks;
   }
 
-  /** Keeps the cosignatures of a seal. */
+  /** Stores the cosignatures of a seal. */
   cosigned(workspaceId: string, size: number, note: string): void {
     this.#writer(workspaceId).tell({ kind: "cosigned", workspaceId, size, note });
   }
 
-  /** Ends live streams and opens no more; other operations can finish. */
+  /** Ends live streams, and refuses new ones. Other operations can finish. */
   endLive(): void {
     this.#ending = true;
     for (const reader of this.#readers) reader?.endTails();
   }
 
-  /** Finishes what was taken, then closes every file and thread. */
+  /** Finishes all accepted operations, then closes every file and ends every thread. */
   async close(): Promise<void> {
     await Promise.all(this.#writers.map((writer) => writer.close()));
     await Promise.all([this.#screening.close(), ...this.#readers.map((reader) => reader?.close())]);
@@ -275,7 +275,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     });
   }
 
-  /** A reply with its stream opened, if it has one. */
+  /** Returns the reply with its stream opened, if it has one. */
   #opened(workspaceId: string, reply: Reply): Reply<Bytes> {
     const { answer } = reply;
     if (answer.kind !== "stream") return reply as Reply<never>;
@@ -286,7 +286,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return { ...reply, answer: { ...answer, body: reader.stream(workspaceId, answer.body) } };
   }
 
-  /** Always the same thread for a workspace. */
+  /** Returns the number of a workspace's thread, which is always the same. */
   #shard(workspaceId: string): number {
     return Number(BigInt(Bun.hash.wyhash(workspaceId)) % BigInt(this.#writers.length));
   }
@@ -306,12 +306,12 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return { ...this.#threadOptions("readers", 0), ...own, behind: BEHIND.screening };
   }
 
-  /** What a thread is told: no functions, which cannot be passed on. */
+  /** Returns a thread's options, without functions, which cannot be passed to a thread. */
   #threadOptions(kind: "writers" | "readers", index: number): ThreadOptions {
     const plain = Object.entries(this.options).filter(([, value]) => typeof value !== "function");
     return {
       ...(Object.fromEntries(plain) as Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">),
-      // Each workspace has its reader thread, and no two threads can hold one's index.
+      // A workspace always has the same reader thread, so its index is in only one thread.
       searchMemoryBytes: Math.floor(this.options.searchMemoryBytes / this.#heads.length),
       gauges: (this.gauges[kind][index] as ThreadGauges).memory,
       heads: (this.#heads[index] as KnownHeads).memory,

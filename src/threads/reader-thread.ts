@@ -1,30 +1,30 @@
-/** The main thread's end of one reader thread: queries, and streams that are pulled chunk by chunk. */
+/** The main thread's end of one reader thread. It sends queries, and pulls streams chunk by chunk. */
 import type { Bytes, OperationRequest, Reply, StreamPlan } from "../workspace/contract.ts";
 import type { Found, FromReader, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
 
-/** Queries that may wait for one thread. */
+/** The most queries that may wait for one thread. */
 const MAX_QUERIES = 512;
-/** One workspace has at most this part of a thread's streams: its clients may be slow. */
+/** The most that one workspace may have of a thread's streams, since its clients may be slow. */
 const PART_OF_WORKSPACE = 1 / 4;
 
 /** The result of a query. */
 export type QueryResult = Found | { reply: Reply } | Rejection;
 
-/** The running work of reader threads. */
+/** The number of queries and streams that run on reader threads. */
 export interface ReaderLoad {
   queries: number;
   /** Streams that end by themselves: exports, checkpoints. */
   streams: number;
-  /** Live ones. */
+  /** Streams that do not end by themselves. */
   live: number;
 }
 
-/** A stream whose consumer has not seen its end. */
+/** A stream that its consumer has not read to the end. */
 interface OpenStream {
   workspaceId: string;
-  /** Whether it does not end by itself. */
+  /** Whether the stream does not end by itself. */
   live: boolean;
   controller: ReadableStreamDefaultController<Uint8Array>;
   /** Lets the consumer ask for the next bytes. */
@@ -47,7 +47,7 @@ export class ReaderThread {
     this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
-  /** Adds the work that runs at present. */
+  /** Adds this thread's running work to `load`. */
   addTo(load: ReaderLoad): void {
     load.queries += this.#queries.size;
     load.streams += this.#count(false);
@@ -66,14 +66,14 @@ export class ReaderThread {
     });
   }
 
-  /** Whether no more streams of this kind, live or not, may be opened at present. */
+  /** Whether the workspace may not open another stream of this kind, live or not, at present. */
   isExhausted(workspaceId: string, live: boolean): boolean {
     if (this.#worker.isClosing || !this.#worker.alive) return true;
     const most = live ? this.options.open.tails : this.options.open.streams;
     return this.#count(live) >= most || this.#count(live, workspaceId) >= Math.ceil(most * PART_OF_WORKSPACE);
   }
 
-  /** Open streams of a kind, of one workspace or of all. */
+  /** Returns the number of open streams of a kind, of one workspace or of all. */
   #count(live: boolean, workspaceId?: string): number {
     let count = 0;
     for (const stream of this.#streams.values()) {
@@ -82,7 +82,7 @@ export class ReaderThread {
     return count;
   }
 
-  /** Has what is open of a workspace closed, but for what is in use. */
+  /** Tells the thread to close a workspace, unless it is in use. */
   forget(workspaceId: string): void {
     if (!this.#worker.isClosing) this.#post({ kind: "forget", workspaceId });
   }
@@ -96,7 +96,7 @@ export class ReaderThread {
     }
   }
 
-  /** The bytes of a plan, read as the consumer asks for them. */
+  /** Returns the bytes of a plan as a stream, which is read as the consumer asks for bytes. */
   stream(workspaceId: string, plan: StreamPlan): Bytes {
     const id = this.#nextId++;
     return new ReadableStream<Uint8Array>({
@@ -161,7 +161,9 @@ export class ReaderThread {
     this.#finish(id, (controller) => controller.close());
   }
 
-  /** The consumer must see that the body is incomplete: the connection breaks off. */
+  /**
+   * Ends a stream with an error, which breaks the connection, so that the consumer sees that the body is incomplete.
+   */
   #break(id: number): void {
     this.#finish(id, (controller) => controller.error(new Error("the stream broke off")));
   }

@@ -1,6 +1,6 @@
 /**
- * A reader thread: queries that may take long, and streams, over read-only connections. Whatever takes long gives way
- * between its pages, so a search never waits for the end of an export.
+ * A reader thread: it runs queries that may take long, and streams, on read-only connections. Long work yields between
+ * pages, so a search never waits for the end of an export.
  */
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -38,7 +38,7 @@ import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
 const IDLE_MS = 60_000;
 const UPKEEP_INTERVAL_MS = 30_000;
-/** Size of a chunk of a stream, UTF-16 units; larger pieces are sent unchanged. */
+/** The size of a stream's chunks, UTF-16 units; larger pieces are sent unchanged. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
 const { workspacesDir, controlFile, clockOffsetMs, searchMemoryBytes, fullTextFrom, embeddings, ...options } =
@@ -66,7 +66,7 @@ function openReader(workspaceId: string): Connection {
   });
 }
 
-/** A connection with what is known of its file. */
+/** A connection, and the versions of its file. */
 interface OpenReader extends Closable {
   reader: Connection;
   versions: Versions;
@@ -97,12 +97,12 @@ const queryEmbedder =
 
 interface OpenStream {
   pieces: AsyncGenerator<string>;
-  /** Each piece is sent at once. */
+  /** Whether each piece is sent at once. */
   live: boolean;
   connection: Connection;
 }
 const streams = new Map<number, OpenStream>();
-/** Those that wait to be opened. */
+/** Streams that are being opened. */
 const opening = new Map<number, Promise<void>>();
 
 parentPort?.on("message", (message: ToReader) => {
@@ -149,13 +149,16 @@ async function runQuery(query: Query): Promise<void> {
   } catch (error) {
     if (error instanceof Problem) return post({ kind: "answered", id, reply: refusal(error) });
     post({ kind: "answered", id, reply: problem(...explain(error)) });
-    // The file may be another one when it is next asked for: put back from a backup, for instance.
+    // The file may be replaced before its next use, for instance by one from a backup.
     workspaces.drop(workspaceId);
     post(failureOf(`${name} in ${workspaceId}`, error));
   }
 }
 
-/** What was found as the workspace's thread gets it, and what it lists. An answer that is stored needs it all. */
+/**
+ * Returns the result for the workspace's thread, with the list of items apart from it. An answer that will be stored
+ * needs the items in the result.
+ */
 function withoutItems(found: JsonValue, isStored: boolean): Found {
   if (isStored || found === null || typeof found !== "object" || !("items" in found))
     return { found: JSON.stringify(found) };
@@ -163,7 +166,10 @@ function withoutItems(found: JsonValue, isStored: boolean): Found {
   return { found: JSON.stringify({ ...found, items: items.length }), items: textOfItems("", items, "") };
 }
 
-/** The stored answer to a request, which spares looking again. A file that was not opened for writing yet has none. */
+/**
+ * Returns the stored answer to a request, which makes another lookup unnecessary; null when there is none. The table
+ * does not exist in a file that was not opened for writing yet.
+ */
 const answeredBefore = (workspaceId: string, retry: Retry): Promise<Reply | null> =>
   workspaces.use(workspaceId, clock(), async ({ reader }) =>
     (await hasTable(reader, "answers")) ? earlierReply(reader, retry, clock()) : null,
@@ -199,7 +205,7 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
 let verifications = 0;
 const waitingVerifications: (() => void)[] = [];
 
-/** Waits until fewer verifications run than may. */
+/** Waits until another verification may run. The returned object ends its place. */
 async function placeForVerification(): Promise<Disposable> {
   if (verifications < options.open.verifications) verifications++;
   else await new Promise<void>((resolve) => waitingVerifications.push(resolve));
@@ -219,7 +225,7 @@ async function openStream(id: number, workspaceId: string, plan: StreamPlan): Pr
     const live = plan.kind === "tail" || plan.kind === "replay";
     streams.set(id, { pieces: piecesOf(connection, workspaceId, plan), live, connection });
   } catch (error) {
-    // The client waits for the stream and must be told.
+    // The client is waiting for the stream, so it must be told.
     post({ kind: "broken", id });
     post(failureOf(`a stream of ${workspaceId}`, error));
   }
@@ -256,11 +262,10 @@ async function pull(id: number): Promise<void> {
       text += piece.value;
       if (stream.live) break;
     }
-    // Cancelled while it waited.
-    if (!streams.has(id)) return;
+    if (!streams.has(id)) return; // cancelled meanwhile
     sendChunk(id, text);
   } catch (error) {
-    // Cancelled while it waited: its connection is closed.
+    // Reading failed because the stream was cancelled meanwhile, which closed its connection.
     if (!streams.has(id)) return;
     closeStream(id);
     post({ kind: "broken", id });

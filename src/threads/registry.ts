@@ -1,4 +1,4 @@
-/** Every operation by its name: the one place where the features meet the threads that run them. */
+/** Finds every operation by its name: the one place that connects the features with the threads that run them. */
 import { agentOperations, refusingSuspended } from "../features/agents/operations.ts";
 import { auditOperations } from "../features/audit/operations.ts";
 import { showConsistency, showKey, showSeal } from "../features/audit/proofs.ts";
@@ -35,7 +35,7 @@ import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } f
 import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { sweepWorkspace } from "../workspace/sweep.ts";
 
-/** What runs each recorded operation. */
+/** The function of each recorded operation. */
 const OPERATIONS: OperationsOf<string> = {
   ...agentOperations,
   ...auditOperations,
@@ -45,16 +45,16 @@ const OPERATIONS: OperationsOf<string> = {
   ...policyOperations,
 };
 
-/** What runs each composite operation. */
+/** The function of each composite operation. */
 const COMPOSITES: { [C in CompositeName]: Composite<C> } = { "data.batch": batchData };
 
-/** An operation without the types of its input and of what it prepares or finds. */
+/** An operation without the types of its input and its preparation. */
 type AnyOperation =
   | Operation<OperationName>
   | PreparedOperation<OperationName, unknown>
   | Inquiry<OperationName, JsonValue>;
 
-/** What reads and is not recorded. */
+/** The functions of operations that read and are not recorded. */
 const INSPECTIONS: {
   [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
 } = {
@@ -71,15 +71,15 @@ export function inspect(reader: Reader, name: InspectionName, input: OperationIn
   return INSPECTIONS[name](reader, input as never);
 }
 
-/** What refuses operations that make the data grow; none of it where workspaces may hold what they like. */
+/** The limits by which operations that make the data grow are refused. Without them, workspaces may grow freely. */
 interface Limits {
   quota?: Quota | null;
   space?: DiskSpace;
 }
 
 /**
- * Removes what has ended in a workspace, and makes the checkpoints that are due, unless it may not grow. `giveWay` lets the
- * other workspaces of the thread have their turn, between two transactions.
+ * Removes expired data of a workspace, and makes the checkpoints that are due unless the workspace may not grow.
+ * @param giveWay gives other workspaces of the thread their turn, between two transactions
  */
 export async function sweep(
   reader: Reader,
@@ -92,8 +92,8 @@ export async function sweep(
 }
 
 /**
- * A recorded operation as the workspace's writer takes it. `found`: what another thread found; of a composite operation
- * for each part.
+ * Returns a recorded operation as a job for the workspace's writer.
+ * @param found the result of another thread; for a composite operation, one for each part
  */
 export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
   const job = isComposite(request.name)
@@ -137,10 +137,10 @@ function singleJobOf(
   return job;
 }
 
-/** Suspension stops programs. A person who is signed in may look at what a suspended agent has stored. */
+/** Whether a suspension does not apply: a signed-in person may read what a suspended agent has stored. */
 const mayLook = (name: OperationName, principal: Principal): boolean => isPerson(principal) && !changesSomething(name);
 
-/** Refuses what was on its way when the disk became full. */
+/** Refuses operations that were on their way when the disk became full. */
 const refuseFull: Operation<OperationName> = () => {
   throw new Problem("unavailable", DISK_IS_FULL);
 };
@@ -156,7 +156,7 @@ function recordedOperation(name: OperationName): AnyOperation {
   return OPERATIONS[name] as AnyOperation;
 }
 
-/** Returns what prepares an operation on another thread than its workspace's. */
+/** Returns the function that prepares an operation on another thread than its workspace's. */
 export function preparationOf(name: OperationName): NonNullable<PreparedOperation<OperationName, unknown>["ahead"]> {
   const own = recordedOperation(name);
   if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);

@@ -1,25 +1,27 @@
 /**
- * How a group of replies travels between threads: as text. It holds a JSON body as it will be sent, behind one
- * line of what else the reply says, so it is never parsed or wrapped in JSON again. Other replies are JSON. The pieces of
- * a long body go ahead, each in a text of its own.
+ * The text in which a group of replies is sent between threads. A reply with a JSON body is one line with its other
+ * members, then the body as it will be sent to the client, so that the body is never parsed or encoded again. Other
+ * replies are JSON. The pieces of a long body are sent before its reply, each in its own text.
  */
 import type { AuditResult, PartResult, Reply } from "../workspace/contract.ts";
 
-/** What such a text begins with, and a piece of a body whose reply follows; every other message begins with `{`. */
+/** The first character of a text of replies, and of a piece of a body. Every other message begins with `{`. */
 const REPLIES = "R";
 const PIECE = "P";
 
 /** Whether a message is one of {@link writeReplies}. */
 export const isOfReplies = (message: string): boolean => message[0] === REPLIES || message[0] === PIECE;
 
-/** Separates the parts of a line with a body; no id, status, entity tag or JSON text holds it. */
+/** Separates the members of a line. No id, status, entity tag or JSON text contains it. */
 const TAB = "\t";
 const LINE_END = "\n";
 
-/** A text ends with the reply that takes it past this length, UTF-16 units: passing it on takes the thread's time. */
+/**
+ * A text ends with the reply that exceeds this length, UTF-16 units, since passing a long text on blocks the thread.
+ */
 const LONG = 256 * 1024;
 
-/** Returns the texts, mostly one. `operations`: what the replies are to. */
+/** Yields the texts of a group of replies, mostly one. @param operations the operations that the replies answer */
 export function* writeReplies(operations: readonly { id: number }[], replies: readonly Reply[]): Generator<string> {
   let text = REPLIES;
   for (let i = 0; i < replies.length; i++) {
@@ -40,7 +42,7 @@ export function* writeReplies(operations: readonly { id: number }[], replies: re
 
 /** Reads the texts of {@link writeReplies}, in their order. */
 export class ReplyReader {
-  /** The pieces of bodies whose replies have not come yet, by the id of the operation. */
+  /** The pieces of bodies whose replies have not arrived, by the id of the operation. */
   readonly #pieces = new Map<number, string[]>();
 
   /** Returns the replies that are complete with this text. */
@@ -63,7 +65,7 @@ export class ReplyReader {
     return replies;
   }
 
-  /** Forgets the pieces of what does not come any more. */
+  /** Drops the pieces of replies that will not arrive, since the thread has ended. */
   forget(): void {
     this.#pieces.clear();
   }
@@ -88,7 +90,7 @@ function writeReply(reply: Reply): string {
 
 function readReply(text: string, at: number, end: number): Reply {
   if (text[at] === "{") return JSON.parse(text.slice(at, end)) as Reply;
-  // Part by part, without a closure or an array: every reply comes by here.
+  // Parsed without a closure or an array, since every reply passes through here.
   const afterAuditId = text.indexOf(TAB, at);
   const afterResult = text.indexOf(TAB, afterAuditId + 1);
   const afterBlockedBy = text.indexOf(TAB, afterResult + 1);

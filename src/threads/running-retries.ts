@@ -1,4 +1,4 @@
-/** Which requests with an `Idempotency-Key` are running: of those with the same key only one runs at a time. */
+/** Keeps requests with the same `Idempotency-Key` from running at the same time. */
 import { type Bytes, problem, type Reply, type Retry } from "../workspace/contract.ts";
 import { ANOTHER_REQUEST } from "../workspace/retries.ts";
 
@@ -6,7 +6,7 @@ const IN_PROGRESS =
   "The first request with this Idempotency-Key is still running. Send this again in a moment to get its answer.";
 
 export class RunningRetries {
-  /** The digest of the request by workspace and key. */
+  /** The digests of the running requests, by workspace and key. */
   readonly #running = new Map<string, string>();
 
   /** Returns what `perform` returns, or refuses while a request with the key is running. */

@@ -1,18 +1,20 @@
 /**
- * The thread that screens large texts, before the operations that store them go to the threads of their workspaces. It
- * is started with the first of them. Workspaces take turns, one text each.
+ * The thread that screens large texts before the operations that store them go to the threads of their workspaces. It
+ * is started with the first large text. Workspaces take turns, one text each.
  */
 import type { OperationInputs, OperationName } from "../operations.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
 import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 
-/** Texts from this length on are screened here, UTF-16 units. The costliest take about a millisecond for 1,000. */
+/**
+ * Texts of at least this length are screened on this thread, UTF-16 units. The slowest take about 1 ms per 1,000 units.
+ */
 const LARGE = 8 * 1024;
-/** Texts that may wait, and what they may amount to, UTF-16 units. */
+/** The most texts that may wait, and their most total length, UTF-16 units. */
 const MAX_WAITING = 512;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
-/** Returns how much text an operation brings that policies screen, UTF-16 units. */
+/** Returns the length of the text in an operation that policies screen, UTF-16 units. */
 function screenedCharacters(input: OperationInputs[OperationName]): number {
   if ("parts" in input) return input.parts.reduce((sum, part) => sum + screenedCharacters(part.input), 0);
   if (!("value" in input)) return 0;
@@ -22,7 +24,7 @@ function screenedCharacters(input: OperationInputs[OperationName]): number {
 
 export class ScreeningThread {
   #thread: ReaderThread | null = null;
-  /** By workspace, in the order of their turns. */
+  /** The waiting screenings by workspace, in the order of their turns. */
   readonly #waiting = new Map<string, (() => Promise<void>)[]>();
   #count = 0;
   #characters = 0;
@@ -30,12 +32,14 @@ export class ScreeningThread {
 
   constructor(private readonly start: () => ReaderThread) {}
 
-  /** Reports whether an operation is screened here. */
+  /** Reports whether an operation is screened on this thread. */
   static isFor({ input }: Pick<OperationRequest, "input">): boolean {
     return "parts" in input ? input.parts.some(ScreeningThread.isFor) : screenedCharacters(input) >= LARGE;
   }
 
-  /** Returns what the thread found, for the operation to be performed with; of a composite one for each part. */
+  /**
+   * Returns the decision, which the operation is performed with; for a composite operation, one decision for each part.
+   */
   async screen(request: OperationRequest): Promise<QueryResult> {
     const characters = screenedCharacters(request.input);
     if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS) return "overloaded";
@@ -49,7 +53,7 @@ export class ScreeningThread {
     }
   }
 
-  /** One after another, so that other workspaces have their turns between them. */
+  /** Screens the parts one after another, so that other workspaces have their turns between them. */
   async #screenParts(request: OperationRequest, parts: readonly Pick<OperationRequest, "name" | "input">[]) {
     const found: string[] = [];
     for (const part of parts) {
@@ -87,7 +91,7 @@ export class ScreeningThread {
     this.#isWorking = false;
   }
 
-  /** Closes what is open of a workspace and not in use. */
+  /** Closes the thread's connection to a workspace, unless it is in use. */
   forget(workspaceId: string): void {
     this.#thread?.forget(workspaceId);
   }

@@ -6,9 +6,9 @@ import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";
 import type { ThreadGauges } from "./gauges.ts";
 import type { OpenWorkspaces } from "./open-workspaces.ts";
 
-/** A workspace that could not be sealed is tried again after this long. */
+/** How long to wait before another attempt to seal a workspace, ms. */
 const RETRY_MS = 60_000;
-/** What sealing may take of a stop's time. What is left is sealed at the next start. */
+/** How long sealing may take when the daemon stops, ms. Other workspaces are sealed at the next start. */
 const LAST_SEALS_MS = 4_000;
 
 interface SealingParts {
@@ -18,7 +18,7 @@ interface SealingParts {
   gauges: ThreadGauges;
   clock: Clock;
   timer: Timer;
-  /** Runs work when the thread has nothing else under way. */
+  /** Queues work, which runs when the thread does nothing else. */
   enqueue(work: () => Promise<void>): void;
   /** Runs waiting operations, and releases the files of closed workspaces. */
   giveWay(): Promise<void>;
@@ -33,7 +33,9 @@ export class Sealing {
     this.#schedule = new SealSchedule(intervalMs, onDue, timer);
   }
 
-  /** Seals workspaces this long after their first unsealed event, ms, from their next schedule on. */
+  /**
+   * Changes the time from the first unsealed event to its seal, ms. Workspaces that are scheduled already keep theirs.
+   */
   useInterval(intervalMs: number): void {
     this.#schedule.intervalMs = intervalMs;
   }
@@ -44,17 +46,17 @@ export class Sealing {
     this.#gauge();
   }
 
-  /** Seals those of the workspaces that are scheduled. */
+  /** Seals the workspaces among these that are scheduled. */
   sealScheduled(workspaceIds: readonly string[]): Promise<void> {
     return this.#sealAll(workspaceIds.filter((workspaceId) => this.#schedule.has(workspaceId)));
   }
 
-  /** Stops the schedule and seals what it holds, as far as there is time. */
+  /** Stops the schedule, and seals the scheduled workspaces within {@link LAST_SEALS_MS}. */
   end(): Promise<void> {
     return this.#sealAll(this.#schedule.end(), this.parts.clock() + LAST_SEALS_MS);
   }
 
-  /** Seals workspaces one after another, until a moment if one is given. */
+  /** Seals workspaces one after another, until `untilMs`. */
   async #sealAll(workspaceIds: readonly string[], untilMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { breaker, clock, gauges, giveWay, workspaces } = this.parts;
     for (const workspaceId of workspaceIds) {
@@ -74,7 +76,7 @@ export class Sealing {
     this.#gauge();
   }
 
-  /** Updates the gauges of what is not sealed yet. */
+  /** Updates the gauges of unsealed workspaces. */
   #gauge(): void {
     const { workspaces, sinceMs } = this.#schedule.unsealed;
     this.parts.gauges.set("unsealedWorkspaces", workspaces);

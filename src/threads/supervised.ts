@@ -1,21 +1,21 @@
-/** A worker thread that is started again when it dies, ever more slowly if it keeps dying. */
+/** A worker thread that is restarted when it dies, with growing pauses if it keeps dying. */
 import { Worker } from "node:worker_threads";
 import { systemTimer, type Timer } from "../timer.ts";
 import { workerEntry } from "../worker-entry.ts";
 import type { FailureReport, FromThread, RecoveryReport, ThreadOptions } from "./messages.ts";
 
-/** Pause before the first restart; it doubles with each that follows a death before `ready`. */
+/** The pause before a restart, ms. It doubles each time that the thread dies before it is `ready`. */
 const RESTART_MS = 100;
 const MAX_RESTART_MS = 10_000;
 
-/** A thread as its supervisor sees it. */
+/** The part of a worker that its supervisor uses. */
 interface ThreadHandle {
   postMessage(message: unknown): void;
 }
 
 /** Starts threads, and times their restarts. */
 export interface Spawning {
-  /** `onEnd` is called with the error that ended the thread, or with null; it may be called again. */
+  /** `onEnd` is called with the error that ended the thread, or null; it may be called more than once. */
   start(
     entry: string,
     options: ThreadOptions,
@@ -36,7 +36,7 @@ export const REAL_THREADS: Spawning = {
   timer: systemTimer,
 };
 
-/** Told of what happens outside of operations. */
+/** Callbacks for what happens outside of operations. */
 export interface ThreadReports {
   onFailure(failure: FailureReport): void;
   onRecovery?(recovery: RecoveryReport): void;
@@ -49,9 +49,9 @@ interface Supervision {
   entry: string;
   options: ThreadOptions;
   reports: ThreadReports;
-  /** Those of {@link FromThread} are passed on to {@link SupervisedWorker.receive}. */
+  /** Called with each message. It passes messages of {@link FromThread} on to {@link SupervisedWorker.receive}. */
   onMessage(message: never): void;
-  /** The thread ended: what it was given is lost. */
+  /** Called when the thread has ended: the work that it was given is lost. */
   onEnd(): void;
 }
 
@@ -66,22 +66,22 @@ export class SupervisedWorker {
     private readonly supervision: Supervision,
     private readonly spawning: Spawning,
   ) {
-    // A rejection that is not awaited is not an error: the thread's death is reported.
+    // Nobody needs to await this promise: the thread's death is reported anyway.
     this.#ready.promise.catch(() => {});
     this.#start();
   }
 
-  /** Resolves when the thread first runs; rejects when it dies before that. */
+  /** Resolves when the thread has first started; rejects when it dies before that. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** False while a dead thread waits to be started again. */
+  /** False while a dead thread waits to be restarted. */
   get alive(): boolean {
     return this.#worker !== null;
   }
 
-  /** Whether {@link close} was called: the thread takes nothing more. */
+  /** Whether {@link close} was called, after which the thread accepts no more work. */
   get isClosing(): boolean {
     return this.#isClosing;
   }
@@ -113,7 +113,7 @@ export class SupervisedWorker {
     }
   }
 
-  /** Ends the thread; `ask` tells it to finish. Resolves when it has finished or died. Another call does nothing. */
+  /** Calls `ask`, which tells the thread to finish; resolves when the thread has ended. A second call does nothing. */
   async close(ask: () => void): Promise<void> {
     if (this.#isClosing) return;
     this.#isClosing = true;

@@ -26,7 +26,7 @@ parentPort?.on("message", (text: string) => thread.receive(text));
 collectWhenIdle(() => thread.connections());
 const post = (message: FromWriter) => parentPort?.postMessage(JSON.stringify(message));
 post({ kind: "ready" });
-// What already waits on the thread has its turn before the tables, which take up to 100 ms.
+// Building the tables takes up to 100 ms, so messages that already wait are handled first.
 nextTurn()
   .then(buildScreeningTables)
   .catch((error) => post(failureOf("screening", error)));

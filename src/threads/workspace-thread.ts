@@ -1,6 +1,6 @@
 /**
  * A workspace thread: it owns the workspaces that are assigned to it, and runs their operations one after another.
- * Those of one workspace that wait at the same time share a transaction and its fsync.
+ * Operations of one workspace that wait at the same time share a transaction and its fsync.
  */
 import { join } from "node:path";
 import { SealKeyring } from "../seals/keyring.ts";
@@ -48,36 +48,36 @@ import { BesideOneAnother, Copies } from "./server/copies.ts";
 import { BatchQueue } from "./turns/batch-queue.ts";
 import { Turns } from "./turns/turns.ts";
 
-/** How long an idle workspace stays open. */
+/** How long an idle workspace stays open, ms. */
 const IDLE_MS = 60_000;
-/** How often idle workspaces are closed and open ones swept for expired entries. */
+/** How often idle workspaces are sealed and closed, ms. */
 const UPKEEP_INTERVAL_MS = 30_000;
-/** How often troubled workspaces are tried again. */
+/** How often workspaces in trouble are tried again, ms. */
 const PROBE_INTERVAL_MS = 1_000;
 
 export class WorkspaceThread {
   readonly #encryptionKey: EncryptionKey | null;
   readonly #gauges: ThreadGauges;
-  /** Everything that is done with workspaces: none ever sees two things at once. */
+  /** All work on workspaces goes through this queue, so that no two pieces of work use a workspace at the same time. */
   readonly #queue = new SerialQueue();
   readonly #parts = new PartsAhead();
   readonly #batches = new BatchQueue<Arrived>(charactersOf, countOf);
   readonly #turns: Turns<Arrived>;
   readonly #workspaces: OpenWorkspaces<OpenWriter>;
   readonly #heads: KnownHeads;
-  /** Files that were overwritten in place, by workspace: they are a mixture of two. */
+  /** Files that were overwritten in place, and so mix two databases, by workspace. */
   readonly #overwritten = new Map<string, string | null>();
   readonly #breaker: CircuitBreaker;
   readonly #keyring: SealKeyring;
   readonly #sealing: Sealing;
   readonly #fullText: FullTextUpkeep;
-  /** Vectors by a model outside; null without one. */
+  /** The upkeep of vectors by an external model; null without one. */
   readonly #embedding: EmbeddingUpkeep | null;
   readonly #compaction: Compaction;
   readonly #endUpkeep: () => void;
   readonly #endProbing: () => void;
   readonly #space: DiskSpace;
-  /** Null when the files have the workspaces. */
+  /** The working copies of a server's workspaces; null when the workspaces are in files. */
   readonly #copies: Copies | null;
   readonly #ahead = new PreparedAhead((message) => this.#jobOf(message));
   readonly #beside = new BesideOneAnother(
@@ -109,7 +109,7 @@ export class WorkspaceThread {
     );
     this.#turns = new Turns(this.#batches, {
       monotonicMs: around.monotonicMs,
-      // Copies are served beside one another.
+      // Copies of a server's workspaces are served concurrently by `#beside`, so turns never serve them.
       isInUse: (workspaceId) => this.#copies !== null || this.#workspaces.isInUse(workspaceId),
       perform: (workspaceId, group, answer) => this.#runGroup(workspaceId, group, answer),
       post: (text) => around.post(text),
@@ -126,7 +126,7 @@ export class WorkspaceThread {
       enqueue: (work) => this.#enqueue("sealing", work),
       giveWay: () => this.#turns.giveWay(),
     });
-    // Full text is taken further between groups of operations, a step at a time.
+    // Full text is brought up to date between groups of operations, step by step.
     this.#fullText = new FullTextUpkeep((workspaceId, work) => {
       this.#derive(workspaceId, work).catch((error) => {
         this.#fullText.failed(workspaceId);
@@ -153,7 +153,7 @@ export class WorkspaceThread {
     }
   }
 
-  /** The connections to the open workspaces. */
+  /** Yields the connections to the open workspaces. */
   *connections(): Iterable<Connection> {
     for (const { connection } of this.#workspaces.resources()) yield connection;
   }
@@ -166,7 +166,7 @@ export class WorkspaceThread {
     this.#queue.run(work).catch((error) => this.#post(failureOf(what, error)));
   }
 
-  /** Changes data derived from a workspace's log, after the queued work. */
+  /** Changes data that is derived from a workspace's log, after all queued work. */
   #derive<T>(workspaceId: string, work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#queue.run(() => this.#breaker.use(workspaceId, ({ writer }) => writer.derive(work)));
   }
@@ -208,13 +208,13 @@ export class WorkspaceThread {
         ...(copy && { engine: copy.engine }),
         ...{ clock, random, onFailure, slice, sealer, answerBytes, onHead },
       });
-      // A file under another workspace's name would take that one's events into its own log.
+      // A workspace's file under the name of another one would take the other's events into its log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
       const known = this.#heads.get(workspaceId);
       knownMs = known === null ? headMs(connection) : (requireContinuation(connection, known) ?? known.knownMs);
       const load = sealer.load(connection).catch((error) => onFailure("file of seals", error));
       const ready = load.then(() => requireSealed(connection, sealPath)).then(() => onHead(readHead(connection)));
-      ready.catch(() => {}); // each use of the workspace awaits it, and fails then
+      ready.catch(() => {}); // each use of the workspace awaits this promise, and reports the error
       this.#embedding?.note(workspaceId);
       void this.#fullText.opened(workspaceId, connection).catch((error) => onFailure("full text", error));
       const close = () => {
@@ -229,8 +229,8 @@ export class WorkspaceThread {
   }
 
   /**
-   * Runs the next batch. Lets the event loop run first, so that operations that arrived meanwhile join the batch and
-   * the descriptors of closed workspaces are released.
+   * Runs the next batch. Waits for a turn of the event loop first, so that operations that have arrived join the batch,
+   * and the descriptors of closed workspaces are released.
    */
   async #serve(): Promise<void> {
     if (this.#batches.isEmpty) return; // these operations joined an earlier batch
@@ -246,7 +246,7 @@ export class WorkspaceThread {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
           await sweep(open.connection, open.writer, { quota: this.options.quota, space: this.#space }, giveWay);
-          // This also covers events that a crash or another process left unsealed.
+          // The workspace may have events that a crash or another process left unsealed.
           this.#sealing.note(workspaceId, open);
         });
       case "empty_logs":
@@ -267,7 +267,7 @@ export class WorkspaceThread {
     }
   }
 
-  /** `answer` is called with the replies as soon as they may be let out, unless that is when this returns. */
+  /** @param answer called with the replies if they may be sent before this returns */
   async #runGroup(workspaceId: string, group: readonly Arrived[], answer: OnReplies): Promise<Reply[]> {
     try {
       return await this.#breaker.use(workspaceId, (open) => this.#runJobs(workspaceId, open, group, answer));
@@ -284,7 +284,7 @@ export class WorkspaceThread {
     answer: OnReplies,
   ): Promise<Reply[]> {
     const beganMs = performance.now();
-    // Who has a reply finds in the metrics what it stands for.
+    // The gauges are updated before the replies are sent, so that the metrics show a change to whoever has its reply.
     const gauge = () => {
       this.#sealing.note(workspaceId, open);
       this.#gauges.set("openWorkspaces", this.#workspaces.size);
@@ -294,7 +294,7 @@ export class WorkspaceThread {
       return answer(early);
     });
     this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
-    gauge(); // also when the replies wait for this
+    gauge(); // for replies that are sent when this returns
     this.#fullText.performed(workspaceId, group);
     this.#embedding?.note(workspaceId);
     return replies;
@@ -308,7 +308,7 @@ export class WorkspaceThread {
 
   async #upkeep(): Promise<void> {
     await this.#sealing.sealScheduled(this.#workspaces.idle(this.around.clock()));
-    // Closing one copies its log back, which a full disk may have no space for.
+    // Closing a workspace copies its write-ahead log back, which a full disk may have no space for.
     if (!this.#space.isFull) await this.#workspaces.closeIdle(this.around.clock(), () => this.#turns.giveWay());
     this.#gauges.set("openWorkspaces", this.#workspaces.size);
   }

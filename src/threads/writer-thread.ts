@@ -1,6 +1,6 @@
 /**
- * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop travel together;
- * while the thread is busy, more wait there (batch-queue.ts), and share the next commit.
+ * The main thread's end of one workspace thread. Operations that arrive in one turn of the event loop are sent in one
+ * message; while the thread is busy, they wait in its queue (batch-queue.ts) and share the next commit.
  */
 import { lengthOf } from "../long-text.ts";
 import type { StoredSeal } from "../state/seals.ts";
@@ -13,16 +13,18 @@ import { inputText } from "./parts.ts";
 import { isOfReplies, ReplyReader } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 
-/** Operations that may wait for one thread, and the text they may amount to; past it is overload. */
+/**
+ * The most operations that may wait for one thread, and their most text, UTF-16 units. More are refused as overload.
+ */
 const MAX_WAITING = 4_096;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-/** Operations passed to the thread and not completed: a thread that dies loses them. */
+/** The most operations that are sent to the thread and not completed. A thread that dies loses them. */
 const MAX_HANDED_OVER = 1_024;
 
-/** Why an operation was not taken or not finished. `unread`: what only reads was not finished. */
+/** Why an operation was not accepted or not finished. `unread`: an operation that only reads was not finished. */
 export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "abandoned";
 
-/** The thread could not do it. */
+/** The result when the thread cannot compact. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
 type Complete = (reply: Reply | Rejection) => void;
@@ -30,32 +32,35 @@ type Complete = (reply: Reply | Rejection) => void;
 interface Waiting {
   id: number;
   text: string;
-  /** Lists of its parts that are not in the text, as JSON. */
+  /** Lists of the operation's parts as JSON, which are sent before the text. */
   ahead: readonly string[];
-  /** The length of all that, UTF-16 units. */
+  /** The length of the text and of the lists, UTF-16 units. */
   characters: number;
   complete: Complete;
   isAbandoned: (() => boolean) | undefined;
-  /** From this turn of the event loop on it is known whether the runtime closed its connection. */
+  /** The turn of the event loop from which it is known whether the runtime has closed the client's connection. */
   dueTurn: number;
 }
 
 export interface ThreadEvents extends ThreadReports {
-  /** Told of every new seal, once it is on disk. */
+  /** Called with every new seal, once it is on disk. */
   onSealed?(workspaceId: string, seal: StoredSeal): void;
-  /** Told when a workspace's file cannot be used, and with null when it can again. */
+  /** Called when a workspace's file cannot be used, and with null when it can be used again. */
   onTrouble?(workspaceId: string, reason: string | null, trouble: StorageTrouble | null): void;
-  /** Told that the disk has no space to copy a write-ahead log back: it is as good as full. */
+  /** Called when the disk has no space to copy a write-ahead log back; the disk then counts as full. */
   onNoSpace?(): void;
-  /** Told of a file that can be written only once it is closed everywhere. */
+  /** Called for a file that cannot be written until every thread has closed it. */
   onUnwritable?(workspaceId: string): void;
-  /** Called when the thread died; the troubles that it reported are unknown then. */
+  /** Called when the thread has died. The state of workspaces that it reported as unusable is then unknown. */
   onCrash?(): void;
-  /** Told how many operations shared a transaction. */
+  /** Called with the number of operations that shared a transaction. */
   onGroup?(operations: number): void;
 }
 
-/** A key's principal is one object as long as keys do not change, and goes with every operation. */
+/**
+ * The JSON of principals, which every operation includes. The principal of a key is one object while keys do not
+ * change.
+ */
 const principalTexts = new WeakMap<Principal, string>();
 
 function principalText(principal: Principal): string {
@@ -72,14 +77,14 @@ export class WriterThread {
   #nextId = 1;
   #waiting: Waiting[] = [];
   #waitingCharacters = 0;
-  /** Sent and not yet answered, by id. */
+  /** Callbacks of the operations that were sent and not yet answered, by id. */
   readonly #sent = new Map<number, Complete>();
   /** Operations whose lists of parts are being sent. */
   readonly #sending = new Set<Promise<void>>();
   readonly #replies = new ReplyReader();
   /** Workspaces that are being compacted. */
   readonly #compacting = new Map<string, (compacted: Compacted) => void>();
-  /** Turns of the event loop that were counted; they are while an operation waits for its turn. */
+  /** The number of the turn of the event loop. Turns are counted only while an operation waits for its `dueTurn`. */
   #turn = 0;
   #turnScheduled = false;
 
@@ -95,24 +100,25 @@ export class WriterThread {
     this.#worker = new SupervisedWorker({ entry, options, reports: events, onMessage, onEnd }, spawning);
   }
 
-  /** Resolves when the thread runs. */
+  /** Resolves when the thread has started. */
   get ready(): Promise<void> {
     return this.#worker.ready;
   }
 
-  /** False while a dead thread waits to be started again. */
+  /** False while a dead thread waits to be restarted. */
   get running(): boolean {
     return this.#worker.alive;
   }
 
-  /** Operations taken and not yet answered. */
+  /** The number of operations that were accepted and not yet answered. */
   get depth(): number {
     return this.#waiting.length + this.#sent.size;
   }
 
   /**
-   * Submits an operation. `looked`: what a reader thread found. Returns null when it was taken: `complete` is
-   * called exactly once then, after this has returned. Otherwise returns why it was not taken.
+   * Submits an operation. Returns null when it was accepted; `complete` is then called exactly once, after this has
+   * returned. Otherwise returns why it was not accepted.
+   * @param looked what a reader thread has found for the operation
    */
   submit(request: OperationRequest, looked: Found | undefined, complete: Complete): Rejection | null {
     const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
@@ -128,15 +134,16 @@ export class WriterThread {
     return this.#take(text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
   }
 
-  /** Hands over an event of a workspace itself, in the way of {@link submit}. */
+  /** Submits an event of the workspace itself, as {@link submit} does an operation. */
   record(workspaceId: string, event: WorkspaceEvent, complete: Complete): Rejection | null {
     return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
   }
 
   /**
-   * `members`: those of an operation or an event (messages.ts) as JSON, without the id. `beside`: the length of what waits
-   * here for its answer. `ahead`: lists of parts that are sent before it, each as a message of its own, so that neither
-   * thread copies or reads all of them at once.
+   * @param members the members of an operation or an event (messages.ts) as JSON, without the id
+   * @param beside the length of the text that is kept on this thread until the answer, UTF-16 units
+   * @param ahead lists of parts that are sent before the operation, each in its own message, so that neither thread
+   * copies or reads all of them at once
    */
   #take(
     members: string,
@@ -156,18 +163,18 @@ export class WriterThread {
     return null;
   }
 
-  /** Sends a message that is not an operation; it is lost while a dead thread waits to be started again. */
+  /** Sends a message that is not an operation. The message is lost while a dead thread waits to be restarted. */
   tell(message: ToWriter): void {
     if (!this.#worker.isClosing) this.#post(message);
   }
 
-  /** Has the thread use other options from now on, also when it is started again. */
+  /** Changes the thread's options, also for later restarts. */
   change(options: ChangeableOptions): void {
     Object.assign(this.options, options);
     this.tell({ kind: "change", ...options });
   }
 
-  /** Compacts a workspace. It is one at a time that does so. */
+  /** Compacts a workspace. Fails as unavailable while the workspace is being compacted already. */
   compact(workspaceId: string, state: string | null): Promise<Compacted> {
     if (!this.running || this.#worker.isClosing || this.#compacting.has(workspaceId))
       return Promise.resolve(NOT_COMPACTED);
@@ -177,7 +184,7 @@ export class WriterThread {
     });
   }
 
-  /** Lets everything taken so far finish, then closes files and thread. */
+  /** Finishes all accepted operations, then closes the files and ends the thread. */
   close(): Promise<void> {
     return this.#worker.close(() => {
       this.#flush(Number.POSITIVE_INFINITY);
@@ -189,7 +196,7 @@ export class WriterThread {
     this.#worker.post(JSON.stringify(message));
   }
 
-  /** Hands over what is due in each of the next turns of the event loop, as long as something is not due yet. */
+  /** Counts turns of the event loop, and sends the operations that are due in each, until none waits for its turn. */
   #countTurns(): void {
     if (this.#turnScheduled || (this.#waiting.at(-1)?.dueTurn ?? 0) <= this.#turn) return;
     this.#turnScheduled = true;
@@ -227,7 +234,7 @@ export class WriterThread {
     this.#sending.add(sending);
   }
 
-  /** Sends lists of parts, each in a turn of its own, and then their operation; no more of it when the thread died. */
+  /** Sends lists of parts, each in its own turn of the event loop, then the operation. Stops when the thread dies. */
   async #postInParts({ id, ahead, text }: Waiting): Promise<void> {
     for (const parts of ahead) {
       await ownTurn();
@@ -237,7 +244,7 @@ export class WriterThread {
     this.#postOperations(this.depth, text);
   }
 
-  /** `operations`: as JSON, with commas between them. `depth`: how many were taken and not yet answered. */
+  /** @param depth the operations accepted and not yet answered @param operations as JSON, separated by commas */
   #postOperations(depth: number, operations: string): void {
     this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
   }
@@ -276,7 +283,9 @@ export class WriterThread {
     if (this.#waiting.length > 0) this.#flushDue();
   }
 
-  /** The thread ended: what was on its way has an unknown end; what waited was never begun. */
+  /**
+   * Handles the end of the thread: operations that were sent have an unknown outcome; those that waited were not begun.
+   */
   #end(): void {
     this.events.onCrash?.();
     for (const complete of this.#sent.values()) complete("crashed");

@@ -1,19 +1,21 @@
 /**
- * What can be done of operations while a transaction of their workspace waits for the server: they are prepared as they
- * arrive. So the thread works while the server commits, and the next transaction is shorter.
+ * Prepares operations as they arrive while a transaction of their workspace waits for the server. So the thread works
+ * while the server commits, and the next transaction is shorter.
  */
 import type { Reply } from "../../workspace/contract.ts";
 import type { AnyJob, OnReplies, PreparedJob, WorkspaceWriter } from "../../workspace/perform.ts";
 import { charactersOf, type Recorded } from "../messages.ts";
 
-/** Most text of an operation that is prepared on arrival, UTF-16 units: the answer of the server does not wait for long. */
+/**
+ * The most text of an operation that is prepared on arrival, UTF-16 units. Longer ones would delay the server's answer.
+ */
 const MOST_CHARACTERS = 32 * 1024;
 
 /** An operation that waits for its transaction. */
 export type Arrived = Recorded & { readonly ahead?: PreparedJob };
 
 export class PreparedAhead {
-  /** The writers that have a transaction under way, by workspace. */
+  /** The writers with an open transaction, by workspace. */
   readonly #writers = new Map<string, WorkspaceWriter>();
 
   constructor(private readonly makeJob: (message: Recorded) => AnyJob) {}
@@ -35,7 +37,7 @@ export class PreparedAhead {
     }
   }
 
-  /** Prepares those of the operations whose workspace has a transaction under way. Returns all of them. */
+  /** Prepares the operations whose workspace has an open transaction. Returns all operations. */
   arrived(operations: Recorded[]): Arrived[] {
     if (this.#writers.size === 0) return operations;
     return operations.map((operation) => {

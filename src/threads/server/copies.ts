@@ -1,4 +1,4 @@
-/** The working copies of workspaces that a libSQL server has, and the turns of what waits for the server. */
+/** The working copies of workspaces on a libSQL server, and the scheduling of batches that wait for the server. */
 import { type OpenedCopy, ServerEngine } from "../../engine/server-engine.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import type { EncryptionKey } from "../../store/encryption.ts";
@@ -15,7 +15,7 @@ interface CopiesParts {
 
 export class Copies {
   readonly #engine: ServerEngine;
-  /** Those that are about to be used, by workspace. */
+  /** Copies that were opened and not taken yet, by workspace. */
   readonly #opened = new Map<string, OpenedCopy>();
 
   constructor(private readonly parts: CopiesParts) {
@@ -28,7 +28,7 @@ export class Copies {
     this.#opened.set(workspaceId, await this.#engine.open(workspaceId, pathOf(workspaceId), encryptionKey));
   };
 
-  /** Returns the copy that {@link open} opened. It is the caller's from now on. */
+  /** Returns the copy that {@link open} opened. The caller must close it. */
   take(workspaceId: string): OpenedCopy {
     const opened = this.#opened.get(workspaceId);
     if (opened === undefined) throw new Error("a working copy is taken before it was opened");
@@ -37,11 +37,11 @@ export class Copies {
   }
 }
 
-/** Runs batches of different workspaces beside one another: most of the time, they wait for the server. */
+/** Runs batches of different workspaces concurrently, since they mostly wait for the server. */
 export class BesideOneAnother<T extends { readonly workspaceId: string }> {
-  /** Workspaces that have a batch under way. */
+  /** Workspaces that have a running batch. */
   readonly #busy = new Set<string>();
-  /** Whether the next turn begins a batch. */
+  /** Whether the next turn of the event loop will begin a batch. */
   #isBeginning = false;
 
   constructor(
@@ -50,7 +50,10 @@ export class BesideOneAnother<T extends { readonly workspaceId: string }> {
     private readonly onFailure: (error: unknown) => void,
   ) {}
 
-  /** Begins the batches that wait, one in each turn of the event loop, after operations of the same moment have joined them. */
+  /**
+   * Begins the waiting batches, one in each turn of the event loop, so that operations of the same moment can join
+   * them.
+   */
   begin(): void {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
@@ -62,12 +65,14 @@ export class BesideOneAnother<T extends { readonly workspaceId: string }> {
       .catch(this.onFailure);
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no batch waits or runs. */
   async ended(): Promise<void> {
     while (!this.batches.isEmpty || this.#busy.size > 0) await nextTurn();
   }
 
-  /** Begins one batch. The others are not closed before this one waits for the server: operations that arrive join them. */
+  /**
+   * Begins one batch. The others wait until it waits for the server, and operations that arrive until then join them.
+   */
   #beginNext(): void {
     const next = this.batches.take((workspaceId) => !this.#busy.has(workspaceId));
     if (next === null) return;

@@ -1,28 +1,28 @@
-/** What the main thread and the thread that delivers to sinks say to each other. */
+/** Messages between the main thread and the thread that delivers to sinks. */
 import type { SinkPlaces } from "../../sink.ts";
 import type { SinkConfig } from "../../sinks/config.ts";
 import type { SinkState } from "../../sinks/delivery.ts";
 import type { FromThread } from "../messages.ts";
 
-/** A sink, and how far it had come. */
+/** A sink and its position. */
 export interface SinkRun {
   config: SinkConfig;
-  /** For a thread that does not know the sink yet. */
+  /** Used only by a thread that does not deliver to the sink yet. */
   state: SinkState;
 }
 
-/** All that is delivered. */
+/** All sinks to deliver to. */
 export interface SinkPlan {
   sinks: readonly SinkRun[];
   places: SinkPlaces;
 }
 
 export type ToSinks =
-  /** Replaces what was delivered before. Sinks that are the same go on. */
+  /** Replaces the previous plan. Deliveries to sinks that did not change continue. */
   | { kind: "plan"; plan: SinkPlan }
   /** Sends a record that shows whether the sink works. */
   | { kind: "test"; id: number; config: SinkConfig; places: SinkPlaces }
-  /** Closes what is open of a workspace, and leaves it alone for a while. */
+  /** Closes the connections to a workspace, and does not read it for a while. */
   | { kind: "forget"; workspaceId: string }
   | { kind: "close" };
 

@@ -7,7 +7,7 @@ import type { FromSinks, SinkPlan, ToSinks } from "./messages.ts";
 
 export interface SinkEvents {
   onState(state: SinkState): void;
-  /** The receiver wants no more deliveries. */
+  /** Called when the receiver wants no more deliveries. */
   onGone(sinkId: string): void;
 }
 
@@ -16,7 +16,7 @@ export class SinkThread {
   readonly #tests = new Map<number, (error: string | null) => void>();
   #nextId = 1;
 
-  /** `plan` returns what to deliver, for a thread that begins. */
+  /** @param plan returns the present plan, for a thread that starts */
   constructor(
     options: ThreadOptions,
     reports: ThreadReports,
@@ -29,7 +29,7 @@ export class SinkThread {
     this.#worker = new SupervisedWorker({ entry, options, reports, onMessage, onEnd }, REAL_THREADS);
   }
 
-  /** Delivers what is planned now. */
+  /** Sends the present plan to the thread. */
   follow(): void {
     this.#post({ kind: "plan", plan: this.plan() });
   }
@@ -44,7 +44,7 @@ export class SinkThread {
     });
   }
 
-  /** Has what is open of a workspace closed. */
+  /** Tells the thread to close a workspace, and not to read it for a while. */
   forget(workspaceId: string): void {
     if (!this.#worker.isClosing) this.#post({ kind: "forget", workspaceId });
   }

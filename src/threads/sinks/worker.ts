@@ -1,6 +1,6 @@
 /**
- * The thread that delivers events to sinks. It reads over read-only connections after the commit, so no writer waits for
- * it, and a receiver that is slow or away delays only its own sink.
+ * The thread that delivers events to sinks. It reads committed events on read-only connections, so no writer waits for
+ * it, and a receiver that is slow or down delays only its own sink.
  */
 import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
@@ -25,9 +25,9 @@ import type { FromSinks, SinkPlan, ToSinks } from "./messages.ts";
 
 const IDLE_MS = 10_000;
 const UPKEEP_INTERVAL_MS = 5_000;
-/** States of this long are told together, ms. */
+/** How often the states of sinks are reported, ms. */
 const REPORT_EVERY_MS = 50;
-/** How long a workspace is left alone before its file is replaced, ms. */
+/** How long a workspace is not read after `forget`, so that its file can be replaced, ms. */
 const LEFT_ALONE_MS = 2_000;
 /** How long a test may take, ms. */
 const TEST_MS = 10_000;
@@ -45,7 +45,7 @@ const connections = new OpenWorkspaces<Connection>(
   { maxOpen: options.open.readers, idleMs: IDLE_MS },
   pathOf,
 );
-/** Until when workspaces are left alone, ms of the monotonic clock. */
+/** When workspaces may be read again, ms of the monotonic clock. */
 const leftAlone = new Map<string, number>();
 
 const deliveries = new Map<string, Delivery>();
@@ -86,7 +86,7 @@ async function handle(message: ToSinks): Promise<void> {
   }
 }
 
-/** Plans are followed one after another. */
+/** Resolves when the last plan was applied: plans are applied one after another. */
 let following: Promise<void> = Promise.resolve();
 
 function follow(plan: SinkPlan): Promise<void> {
@@ -106,7 +106,7 @@ async function change(plan: SinkPlan): Promise<void> {
     }
     deliveries.delete(id);
     await delivery[Symbol.asyncDispose]();
-    // It continues from its own position, which the plan may not know yet.
+    // The delivery's own position is newer than the plan's, so the next delivery continues from it.
     if (run !== undefined) wanted.set(id, { ...run, state: delivery.state });
   }
   for (const { config, state } of wanted.values()) deliveries.set(config.id, begun(config, state));
@@ -138,7 +138,7 @@ async function readWorkspace<T>(workspaceId: string, work: (reader: Reader) => P
     return await connections.use(workspaceId, clock(), work);
   } catch (error) {
     if (error instanceof SinkFailed) throw error;
-    // The file may be another one when it is next read: put back from a backup, for instance.
+    // The file may be replaced before it is next read, for instance by one from a backup.
     connections.drop(workspaceId);
     post(failureOf(`a sink of ${workspaceId}`, error));
     throw error;
