@@ -187,7 +187,8 @@ function militaryAddress(text: string, start: number, end: number): Hit | null {
   return match ? hitOf("postal_address", start, end + match[0].length) : null;
 }
 
-const STREET_MEMBER = /^["'`]?\s{0,3}[:=]\s{0,3}["'`]?\p{Lu}[\p{L}\d .'’-]{2,40}["'`]?[,;\s]/u;
+const STREET_MEMBER =
+  /^["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?:\p{Ll}{1,9}\.?\s(?:\p{Ll}{1,4}['’\s]){0,2})?\p{Lu}[\p{L}\d .'’-]{2,40}["'`]?[,;\s]/u;
 const HOUSE_MEMBER =
   /(?:^|[\s"'`,{_])(?:house[_ ]?n(?:o|umber)|street[_ ]?n(?:o|umber)|number|nr|no|num|hausnr|hausnummer|nummer|huisnummer|num[eé]ro|número|civico|nr_domu|дом)["'`]?\s{0,3}[:=]\s{0,3}["'`]?\d{1,5}/iu;
 const TOWN_MEMBER =

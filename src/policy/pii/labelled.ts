@@ -95,7 +95,7 @@ function searchFor(form: LabelledForm): Check {
     const adjacent = skipGlue(text, remark < 0 ? end : remark);
     if (form.detector === "vehicle_id") {
       spend(PLATE_UNITS);
-      const plateEnd = matchEnd(CYRILLIC_PLATE, text, adjacent);
+      const plateEnd = matchEnd(OTHER_PLATE, text, adjacent);
       if (plateEnd >= 0) return hitOf("vehicle_id", adjacent, plateEnd);
     }
     const direct =
@@ -109,8 +109,22 @@ function searchFor(form: LabelledForm): Check {
   };
 }
 
-/** Letters that exist in Latin, too, in their places: А123ВС77, АА1234ВС. */
-const CYRILLIC_PLATE = /[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕКМНОРСТУХІКЛ]{2}(?:\s?\d{2,3})?(?![\p{L}\p{N}])/uy;
+/** Plates of other scripts: А123ВС77 and АА1234ВС, 京A48219, 品川 300 あ 48-21, 12가 4821, 1กข 4821, أ ب ج 4821, 48 ب 219, ΙΚΧ-4821. */
+const OTHER_PLATE = new RegExp(
+  [
+    String.raw`[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕКМНОРСТУХІКЛ]{2}(?:\s?\d{2,3})?`,
+    String.raw`\p{Script=Han}\s?[A-Z][ ·]?[A-Z\d]{5,6}`,
+    String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{1,4}\s?\d{2,3}\s?\p{Script=Hiragana}\s?(?:\d{2}-\d{2}|\d{1,4})`,
+    String.raw`(?:\p{Script=Hangul}{2}\s?)?\d{2,3}\s?\p{Script=Hangul}\s?\d{4}`,
+    String.raw`\d?[ก-ฮ]{1,3}[ -]?\d{1,4}`,
+    String.raw`\p{Script=Arabic}(?:\s\p{Script=Arabic}){1,2}\s?\d{1,4}`,
+    String.raw`\d{2}\s?\p{Script=Arabic}\s?\d{3}(?:\s?-?\s?(?:ایران\s?)?\d{2})?`,
+    String.raw`[Α-Ω]{3}[ -]?\d{4}`,
+  ]
+    .map((form) => `${form}(?![\\p{L}\\p{N}])`)
+    .join("|"),
+  "uy",
+);
 
 /** What is said of the label before its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
 const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;

@@ -21,7 +21,7 @@ const COPULA = anyOf([...SENTENCE_WORDS.copulas, "to", "on"]);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
 const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
 const DIGIT_WORD = anyOf(SECRET_WORDS["digits in words"]);
-const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d(?: - \d){3,7}(?! ?-? ?\d)|\d(?: \d){3,7}(?! ?\d)|(?<!\p{L})${DIGIT_WORD}(?:[ ,-]{1,2}${DIGIT_WORD}){3,7}(?!\p{L})|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
+const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d(?: - \d){3,7}(?! ?-? ?\d)|\d(?: \d){3,7}(?! ?\d)|(?<!\p{L})${DIGIT_WORD}(?:[ ,-]{1,2}${DIGIT_WORD}){3,7}(?!\p{L})|[零〇一二三四五六七八九]{4,8}(?!\p{Script=Han})|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
   String.raw`(?:[\p{L}\p{M}'’-]{0,8}|[\p{Script=Thai}]{9,24})(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)${NUMBER}`,
@@ -49,7 +49,9 @@ const CARD = partsOf(SECRET_WORDS["what has a pin"]);
 const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
 
 /** Digits that are said one by one. */
-const DIGITS = new WordSet(SECRET_WORDS["digits in words"], () => "whole");
+const DIGITS = new WordSet([...SECRET_WORDS["digits in words"], ..."零〇一二三四五六七八九"], (word) =>
+  /\p{Script=Han}/u.test(word) ? "anywhere" : "whole",
+);
 
 /** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
@@ -85,7 +87,9 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_BEFORE), start));
   const before = ahead + text.slice(start, found.last);
   const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
-  if (!isNamed && !DOOR.isIn(before) && !CARD.isIn(behind) && !saysOpening(ahead)) return null;
+  // Nobody says other numbers digit by digit.
+  const isSpoken = /^\p{L}/u.test(found.number) && !/\d/.test(found.number);
+  if (!isNamed && !isSpoken && !DOOR.isIn(before) && !CARD.isIn(behind) && !saysOpening(ahead)) return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 }
 

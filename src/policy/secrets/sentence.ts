@@ -207,6 +207,7 @@ export function saidSecret(
       quoted ||
       isAnswer(gap) ||
       BLANK.test(gap) ||
+      (kind === "account" && KEY_AT_END.test(gap)) ||
       isApart ||
       JOINT_BEHIND.test(text.slice(last, last + LONGEST_JOINT)) ||
       (kind === "key" ? OF_API.test(gap) : looksChosen(token) && isNearCopula(gap));
@@ -223,6 +224,9 @@ const CHOSEN_SIGN = /^(?=.*[\p{Lu}\d]).+[!#$%^&*+=?~|]./u;
 
 /** "The wifi key is mossy-lantern-42", "the login is now Popcorn-Fiesta88". */
 const KEY_OF_ACCOUNT = new RegExp(`(?<!\\p{L})(?:${anyOf(SENTENCE_WORDS["keys of networks"])})(?!\\p{Ll})`, "iu");
+
+/** "wifi: net Hejre, kode klit&sand" */
+const KEY_AT_END = new RegExp(`${KEY_OF_ACCOUNT.source}\\s$`, "iu");
 
 const isAccountSecret = (token: string, gap: string, joined: boolean): boolean =>
   !gap.includes("\n") &&
