@@ -3,6 +3,7 @@ import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
 import { anyOf } from "../words/lists.ts";
+import { SPOKEN_NUMBER, saysDigits } from "./digit-words.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 import { saysOpening } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
@@ -14,14 +15,15 @@ const READING_UNITS = 400;
 const JUDGED_UNITS = 3_000;
 /** How far from its word a number is, and how far what it opens. */
 const REACH = 72;
+/** How far such a number begins when it is said digit by digit. */
+const REACH_SPOKEN = 40;
 const REACH_AROUND = 72;
 const REACH_BEFORE = 64;
 
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "to", "on"]);
 /** Digits, or digits with one letter among them, as the keypads of doors have. */
 const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt]i?b|p[xt]|hz|kr|zł|ft|nm|db|lm|mah)(?!\p{L})|pins?|ohm|volt))`;
-const DIGIT_WORD = anyOf(SECRET_WORDS["digits in words"]);
-const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d(?: - \d){3,7}(?! ?-? ?\d)|\d(?: \d){3,7}(?! ?\d)|(?<!\p{L})${DIGIT_WORD}(?:[ ,-]{1,2}${DIGIT_WORD}){3,7}(?!\p{L})|[零〇一二三四五六七八九]{4,8}(?!\p{Script=Han})|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
+const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d(?: - \d){3,7}(?! ?-? ?\d)|\d(?: \d){3,7}(?! ?\d)|${SPOKEN_NUMBER}|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
   String.raw`(?:[\p{L}\p{M}'’-]{0,8}|[\p{Script=Thai}]{9,24})(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)${NUMBER}`,
@@ -47,11 +49,6 @@ const DOOR = partsOf(SECRET_WORDS["what has a code"]);
 const CARD = partsOf(SECRET_WORDS["what has a pin"]);
 /** Other numbers that such a word has: of an error, of a place in India, of a connector. */
 const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
-
-/** Digits that are said one by one. */
-const DIGITS = new WordSet([...SECRET_WORDS["digits in words"], ..."零〇一二三四五六七八九"], (word) =>
-  /\p{Script=Han}/u.test(word) ? "anywhere" : "whole",
-);
 
 /** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
@@ -125,7 +122,7 @@ const isYear = (number: string): boolean => /^(?:19|20[0-4])\d{1,2}$/.test(numbe
 /** The number that a word announces; whether something ties it to the word. */
 function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
   spend(CHECK_UNITS);
-  if (!hasDigit(text, end, end + REACH) && !DIGITS.isIn(text.slice(end, end + REACH))) return null;
+  if (!hasDigit(text, end, end + REACH) && !saysDigits(text, end, end + REACH_SPOKEN)) return null;
   spend(READING_UNITS);
   const tied = matchAt(TIED, text, end)?.[1];
   if (tied !== undefined) return { number: tied, tied: true, last: TIED.lastIndex };
