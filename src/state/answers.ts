@@ -1,33 +1,33 @@
 /**
- * Stored answers of requests with an `Idempotency-Key`. A row is made in the transaction of the operation that it
- * answers, and counts for 24 hours.
+ * Stored answers to requests with an `Idempotency-Key`. An answer is stored in the transaction of its operation, and is
+ * valid for 24 hours.
  */
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** How long an answer is stored, ms. */
 const ANSWERS_KEPT_MS = 24 * 60 * 60 * 1_000;
 
-/** About what a row takes besides its texts, with its index, bytes. */
+/** The approximate size of a row and its index entry without the texts, bytes. */
 const ROW_BYTES = 128;
 
 /** A request with an `Idempotency-Key`. Both are hex. */
 export interface RetryId {
-  /** Names who asked and the key. */
+  /** The digest of the principal and the key. */
   id: string;
   /** The digest of the key and the request. */
   request: string;
 }
 
-/** An answer as it is stored: JSON texts. */
+/** A stored answer, in JSON texts. */
 interface StoredAnswer {
-  /** Whether it is the answer to the same request. */
+  /** Whether the answer is to the same request. */
   same: boolean;
   reply: string;
-  /** Null when data that it may have shown was erased. */
+  /** Null when data that it may contain was erased. */
   body: string | null;
 }
 
-/** Returns the answer that is stored for a request, or for another one with the same key; undefined when there is none. */
+/** Returns the stored answer to a request, or to another request with the same key; undefined when there is none. */
 export async function findAnswer(reader: Reader, { id, request }: RetryId, nowMs: number) {
   const found = await reader.get<[number, string, string | null]>(
     "SELECT request = ?, reply, body FROM answers WHERE retry = ? AND stored_at > ?",
@@ -38,7 +38,7 @@ export async function findAnswer(reader: Reader, { id, request }: RetryId, nowMs
   return { same: same === 1, reply, body } satisfies StoredAnswer;
 }
 
-/** Stores an answer, in place of one that has ended. `seq`: the last event of the operation. */
+/** Stores an answer, and replaces an expired one. `seq`: the last event of the operation. */
 export async function insertAnswer(
   tx: Transaction,
   { id, request }: RetryId,
@@ -54,7 +54,7 @@ export async function insertAnswer(
 
 const bytesOf = (reply: string, body: string): number => ROW_BYTES + Buffer.byteLength(reply) + Buffer.byteLength(body);
 
-/** Returns about how many bytes the stored answers take, from the first one and the last one alone. */
+/** Returns the approximate size of all stored answers, bytes, from the first and the last row only. */
 export async function answerBytes(reader: Reader): Promise<number> {
   const ends = "SELECT through FROM answers ORDER BY event_seq";
   const last = await reader.value<number>(`${ends} DESC LIMIT 1`);
@@ -65,7 +65,7 @@ export async function answerBytes(reader: Reader): Promise<number> {
 export const hasAnswers = async (reader: Reader): Promise<boolean> =>
   (await reader.value("SELECT 1 FROM answers LIMIT 1")) !== undefined;
 
-/** Removes those of the `count` oldest answers that have ended. Returns how many. */
+/** Removes the answers among the `count` oldest that have expired. Returns how many were removed. */
 export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: number): Promise<number> {
   const oldest = "SELECT event_seq, stored_at FROM answers ORDER BY event_seq LIMIT ?";
   return tx.run(`DELETE FROM answers WHERE event_seq IN (SELECT event_seq FROM (${oldest}) WHERE stored_at <= ?)`, [
@@ -75,8 +75,8 @@ export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: 
 }
 
 /**
- * Destroys the bodies that may show what is erased of an agent: those that hold the text, and those with a redacted text,
- * which name no key. That there was an answer stays known, so that its request is not carried out again.
+ * Deletes the bodies that may contain erased data of an agent: those with the text, and those of redacted texts, which
+ * name no key. The rows stay, so that their requests are not carried out again.
  */
 export async function eraseAnswers(tx: Transaction, agentId: string, text: string): Promise<void> {
   await tx.run(

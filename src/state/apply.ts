@@ -1,6 +1,6 @@
 /**
- * Applying an effect: the only place that changes an agent's stored rows. Operations read, decide and return the
- * effect; the workspace's writer applies it in the transaction that appends the event.
+ * Applies effects: no other code changes an agent's stored rows. Operations read, decide and return an effect; the
+ * workspace's writer applies it in the transaction that appends the event.
  */
 import type { JsonObject } from "../json.ts";
 import type { EffectFacts } from "../log/effects.ts";
@@ -18,30 +18,30 @@ import { removeExpired } from "./expiry.ts";
 import { prune } from "./pruning.ts";
 import { type RestorePlan, restoreEntries } from "./restore.ts";
 
-/** What the store needs beside what the event says, for the effects that need more. Texts are canonical JSON. */
+/** What effects need besides the facts in the event. Texts are canonical JSON. */
 interface Contents {
   put: { value: string; metadata: string };
-  /** `live`: how many of the versions are present entries. */
+  /** `live`: the number of versions that are present entries. */
   expire: { fresh: Freshness; live: number };
   erase: { agentId: string; target: ErasureTarget };
   add_config: { content: NewConfig };
-  /** Null where the config or the data do not change. */
+  /** Null when the config, or the data, does not change. */
   restore: { newConfig: NewConfig | null; plan: RestorePlan | null };
 }
 
 /** An effect of one kind, with its contents. */
 type EffectOf<K extends EffectKind> = { kind: K } & EffectFacts[K] & (K extends keyof Contents ? Contents[K] : unknown);
 
-/** What an operation changes of the stored rows, with the contents. */
+/** A change of stored rows, with the contents. */
 export type Effect = { [K in EffectKind]: EffectOf<K> }[EffectKind] | { kind: "none" };
 
 /** The effect of an operation that changes no rows. */
 export const NO_EFFECT: Effect = { kind: "none" };
 
 /**
- * Changes the rows of `agent` as the effect says, at the position of its event. Returns what that changes of the
- * agent's cached state.
- * @throws when a count in the effect is not the number of rows changed: the event would say what is not so
+ * Applies an effect to the rows of `agent`, at the position of its event. Returns the change of the agent's cached
+ * state.
+ * @throws when a count in the effect is not the number of changed rows, since the event would be false
  */
 export function applyEffect(
   tx: Transaction,
@@ -58,7 +58,7 @@ export function applyEffect(
   return agent.recentWrites === null ? change : countWrite(agent, change, moment.nowMs);
 }
 
-/** Adds a write to those of the last minute, or forgets them where there is no limit any more. */
+/** Adds a write to the recent writes, or drops them if there is no limit any more. */
 async function countWrite(
   { policies, recentWrites }: AgentState,
   change: MaybePromise<AgentChange | undefined>,
@@ -68,7 +68,7 @@ async function countWrite(
   return { ...(await change), recentWrites: isLimited ? (recentWrites?.and(nowMs) ?? null) : null };
 }
 
-/** Applies any other effect than the one of most writes, which needs no promise. */
+/** Applies the effects other than `put`, which is the most frequent one and needs no promise. */
 async function applyOther(
   tx: Transaction,
   agent: AgentState,
@@ -117,7 +117,7 @@ async function applyOther(
   }
 }
 
-/** Makes the safety checkpoint, so that the restore can be undone, and brings back config and data. */
+/** Makes a safety checkpoint, so that the restore can be undone, and restores the config and the data. */
 async function applyRestore(
   tx: Transaction,
   agent: AgentState,

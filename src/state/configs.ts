@@ -1,4 +1,4 @@
-/** Versions of an agent's configuration, and the policies in them. */
+/** Reads and stores the versions of an agent's configuration. */
 import type { JsonObject } from "../json.ts";
 import { pageOf } from "../lists.ts";
 import type { EffectFacts } from "../log/effects.ts";
@@ -11,7 +11,7 @@ import { directionOf } from "../store/direction.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { ensureAgeIndex } from "./age-index.ts";
 
-/** How a version is shown, and back: `v1`, `v2` …; null for anything else. */
+/** Formats a version as `v1`, `v2` …. {@link parseVersion} is the inverse, and returns null for any other text. */
 export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
 
 export function parseVersion(text: string): number | null {
@@ -31,7 +31,7 @@ export interface ConfigVersion extends NewConfig {
   createdBy: string;
 }
 
-/** What is in force with a version. */
+/** A version in force, and its policies. */
 interface InForce {
   configVersion: number;
   own: PolicySettings;
@@ -56,7 +56,7 @@ export async function readConfigVersion(reader: Reader, agent: number, version: 
   return toConfigVersion(row);
 }
 
-/** Returns a page of an agent's versions: those behind the version of its position, or all. */
+/** Returns a page of an agent's versions, after the version of the page's position if there is one. */
 export async function listConfigs(reader: Reader, agent: number, { order, page }: OldestFirst & { page: Page }) {
   const { after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER, limit, offset } = page;
   const { order: end, behind } = directionOf(order);
@@ -75,7 +75,7 @@ export async function agentsThatSet(reader: Reader, policy: keyof PolicySettings
   return rows.map(([agentId]) => agentId);
 }
 
-/** The floor of a workspace. Its versions are stored as those of a config, under the workspace's own chain. */
+/** Returns the floor of a workspace. Its versions are stored as configs of the workspace's own chain. */
 export async function loadFloor(reader: Reader): Promise<Floor> {
   const row = await reader.get<[number, string]>(
     `SELECT version, config FROM configs WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL)
@@ -84,7 +84,7 @@ export async function loadFloor(reader: Reader): Promise<Floor> {
   return row === undefined ? NO_FLOOR : floorOf(row[0], JSON.parse(row[1]) as JsonObject);
 }
 
-/** What the log says of a version. `digest`: hex SHA-256 of the config. `letter`: `p` for a version of the floor. */
+/** Returns the details of an event about a version, with the config's SHA-256 in hex. `letter`: `p` for the floor. */
 export function configFacts(
   { version, config, rolledBackFrom }: NewConfig,
   letter: "v" | "p" = "v",
@@ -92,7 +92,7 @@ export function configFacts(
   return { version: `${letter}${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
 }
 
-/** Adds a version, made by the event at `createdSeq`, and returns what is in force with it. */
+/** Stores a version, made by the event at `createdSeq`. Returns the version in force and its policies. */
 export async function insertConfig(
   tx: Transaction,
   agent: number,

@@ -1,6 +1,6 @@
 /**
- * The vectors that a model outside makes of a workspace's entries: which are still to be made, and where they are kept.
- * They follow the audit log in small steps beside the operations.
+ * Stores the vectors that an external model makes of a workspace's entries, and finds the entries that lack them.
+ * Vectors follow the audit log in small steps between operations.
  */
 import schema from "../../sql/workspace/derived/embeddings.sql" with { type: "text" };
 import { embeddingTexts } from "../search/index/document.ts";
@@ -9,18 +9,18 @@ import { hasTable, type Reader, type Transaction } from "../store/transaction.ts
 import { goOn } from "../store/walk.ts";
 import { sqlNames } from "./entry-changes.ts";
 
-/** The tables, made when a model is first set. */
+/** The tables. They are made when a model is first set. */
 export const EMBEDDINGS_SCHEMA = schema;
-/** The table by which one sees whether they are there. */
+/** The table whose existence shows that all tables exist. */
 export const EMBEDDINGS_TABLE = "search_embedding";
 
-/** Entries in one batch; each is at most 16 texts. */
+/** The most entries in one batch. Each has at most 16 texts. */
 const ENTRIES_AT_ONCE = 16;
 const EVENTS_AT_ONCE = 1_000;
-/** Vectors that a reader takes up at once. */
+/** The most entries whose vectors a reader loads at once. */
 const VECTORS_AT_ONCE = 500;
 
-/** An entry whose vectors are to be made. */
+/** An entry that lacks vectors. */
 interface ToEmbed {
   id: number;
   agent: number;
@@ -28,7 +28,7 @@ interface ToEmbed {
   texts: string[];
 }
 
-/** The next entries, and what to note when their vectors are stored. */
+/** The next entries, and the progress to record when their vectors are stored. */
 export interface EmbeddingBatch {
   entries: ToEmbed[];
   after: number | null;
@@ -37,7 +37,9 @@ export interface EmbeddingBatch {
 
 export const hasEmbeddings = (reader: Reader): Promise<boolean> => hasTable(reader, EMBEDDINGS_TABLE);
 
-/** Makes the tables for a model's vectors, unless they exist. Another model restarts the computation. Inside a transaction. */
+/**
+ * Makes the tables unless they exist, and begins again if the model is another one; to be called inside a transaction.
+ */
 export async function ensureEmbeddingTables(connection: Connection, model: string): Promise<void> {
   if (!(await hasEmbeddings(connection))) connection.exec(EMBEDDINGS_SCHEMA);
   if (connection.value<string>("SELECT model FROM search_embedding") === model) return;
@@ -53,7 +55,7 @@ const toEmbed = ([id, agent, writtenSeq, key, value]: EntryRow): ToEmbed => ({
   texts: embeddingTexts({ key, value: JSON.parse(value) as string }),
 });
 
-/** The next batch; null when every live entry has its vectors. */
+/** Returns the next batch; null when every live entry has its vectors. */
 export async function nextBatch(reader: Reader): Promise<EmbeddingBatch | null> {
   const row = await reader.get<[model: string, after: number | null, throughSeq: number, headSeq: number]>(
     "SELECT s.model, s.after, s.through_seq, h.seq FROM search_embedding s, head h",
@@ -64,7 +66,7 @@ export async function nextBatch(reader: Reader): Promise<EmbeddingBatch | null> 
   return throughSeq === headSeq ? null : follow(reader, throughSeq, headSeq);
 }
 
-/** The next entries without vectors of this model, in the order of their ids. */
+/** Returns the next entries without vectors of this model, in the order of their ids. */
 async function passOn(reader: Reader, model: string, after: number, throughSeq: number): Promise<EmbeddingBatch> {
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM entries e
@@ -77,12 +79,12 @@ async function passOn(reader: Reader, model: string, after: number, throughSeq: 
   return { entries: rows.map(toEmbed), after: last, throughSeq };
 }
 
-/** What the next events wrote and is still there. A restore brings back rows that a pass finds. */
+/** Returns the live entries that the next events wrote. A restore starts a pass over all entries instead. */
 async function follow(reader: Reader, throughSeq: number, headSeq: number): Promise<EmbeddingBatch> {
   const upTo = Math.min(headSeq, throughSeq + EVENTS_AT_ONCE);
   const count = `SELECT count(*) FROM events WHERE seq > ? AND seq <= ? AND operation NOT IN (${sqlNames("restore")})`;
   const others = await reader.value<number>(count, [throughSeq, upTo]);
-  // What pruned events wrote is unknown.
+  // An event was pruned or is a restore, so the entries that it wrote are unknown: a pass over all entries begins.
   if (others !== upTo - throughSeq) return { entries: [], after: 0, throughSeq: upTo };
   const rows = await reader.all<EntryRow>(
     `SELECT e.id, e.agent, e.written_seq, e.key, e.value FROM events v
@@ -97,8 +99,8 @@ async function follow(reader: Reader, throughSeq: number, headSeq: number): Prom
 }
 
 /**
- * Stores the vectors of a batch, in the order of its entries, unless an entry changed since or another model was set.
- * Inside a transaction.
+ * Stores the vectors of a batch, in the order of its entries. Skips entries that have changed meanwhile, and all of
+ * them if another model was set. To be called inside a transaction.
  */
 export async function storeVectors(
   tx: Transaction,
@@ -121,19 +123,19 @@ export async function storeVectors(
   await tx.run(sql, [batch.after, batch.throughSeq, model]);
 }
 
-/** Little-endian, as the processors are that this runs on. */
+/** Returns vectors as bytes: little-endian, since governd runs only on little-endian processors. */
 const packed = (vectors: readonly Float32Array[]): Uint8Array =>
   Buffer.concat(vectors.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength)));
 
 function unpacked(bytes: Uint8Array, dimensions: number): Float32Array[] {
-  // Copied, since the driver's bytes may be at any address.
+  // Copied, since the driver's bytes may not be aligned.
   const { buffer } = Uint8Array.from(bytes);
   const size = dimensions * Float32Array.BYTES_PER_ELEMENT;
   const count = Math.floor(buffer.byteLength / size);
   return Array.from({ length: count }, (_, i) => new Float32Array(buffer.slice(i * size, (i + 1) * size)));
 }
 
-/** The next vectors of an agent's live entries by this model, in the order in which they were made. */
+/** Returns the next vectors of an agent's live entries by this model, in the order in which they were made. */
 export async function vectorsAfter(reader: Reader, agent: number, model: string, made: number) {
   const rows = await reader.all<[number, number, number, number, Uint8Array]>(
     `SELECT v.made, v.entry, v.written_seq, v.dimensions, v.vectors FROM search_vectors v
@@ -149,7 +151,7 @@ export async function vectorsAfter(reader: Reader, agent: number, model: string,
   }));
 }
 
-/** The vectors of some live entries by this model, by the entries' ids. */
+/** Returns the vectors of some live entries by this model, by the entries' ids. */
 export async function vectorsOfEntries(reader: Reader, ids: readonly number[], model: string) {
   if (!(await hasEmbeddings(reader))) return new Map();
   const rows = await reader.all<[entry: number, dimensions: number, vectors: Uint8Array]>(

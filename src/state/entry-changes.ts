@@ -1,4 +1,4 @@
-/** Which of an agent's entries its newest events may have changed, for the search indexes that follow them. */
+/** Finds the entries that an agent's newest events may have changed, for search indexes that follow the log. */
 import type { JsonObject } from "../json.ts";
 import { type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import type { AuditResult } from "../log/event.ts";
@@ -6,23 +6,26 @@ import type { EffectKind } from "../operation-facts.ts";
 import { namesWithEffect } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 
-/** One event that may have changed entries. `changed`: one key's entry, entries that were only taken away, or any. */
+/**
+ * An event that may have changed entries. `changed`: the entry of one key; `fewer`, entries only removed; or any
+ * entries.
+ */
 export interface EntryChange {
   agentSeq: number;
   changed: { key: string } | "fewer" | "any";
 }
 
-/** As SQL, the names of the operations whose effects change entries. */
+/** SQL: the names of the operations whose effects change entries. */
 const CHANGING = sqlNames("put", "end", "end_prefix", "expire", "erase", "restore");
 
-/** As SQL, the names of the operations whose effects are of some kinds. */
+/** SQL: the names of the operations whose effects are of some kinds. */
 export function sqlNames(...kinds: readonly EffectKind[]): string {
   return namesWithEffect(...kinds)
     .map((operation) => `'${operation}'`)
     .join(", ");
 }
 
-/** The entries that an effect on entries changes. */
+/** Returns the entries that an effect changes. */
 function changedBy(effect: RecordedEffect): EntryChange["changed"] {
   switch (effect.kind === "unknown" ? effect.of : effect.kind) {
     case "put":
@@ -39,14 +42,14 @@ function changedBy(effect: RecordedEffect): EntryChange["changed"] {
 const IN_RANGE = "FROM events WHERE agent_id = ? AND agent_seq > ? AND agent_seq <= ?";
 const CHANGED = `result IN ('ok', 'allowed') AND operation IN (${CHANGING})`;
 
-/** How many events there are, and how many of them changed entries. An index has the answer. */
+/** SQL: the number of events, and of those that changed entries. An index answers it. */
 const COUNTS = `SELECT count(*), count(*) FILTER (WHERE ${CHANGED}) ${IN_RANGE}`;
 
 const CHANGES = `SELECT agent_seq, operation, result, details ${IN_RANGE} AND ${CHANGED} ORDER BY agent_seq LIMIT ?`;
 
 /**
- * The agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when events of the
- * range were pruned: what they changed cannot be followed.
+ * Returns the agent's events in a range of `agent_seq` that changed entries, in order, at most `limit`. Null when
+ * events of the range were pruned, so that their changes are unknown.
  */
 export async function changesAfter(
   reader: Reader,

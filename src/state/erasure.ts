@@ -1,6 +1,6 @@
 /**
- * Erasing for good: entries out of the present and out of every checkpoint, and what the log says of them out of the
- * details of its events. The events themselves stay, and so do chains and tree.
+ * Erases entries permanently: from the present, from every checkpoint, and from the details of events. The events
+ * themselves stay, and so do the chains and the tree.
  */
 import type { SeqRange } from "../log/effects.ts";
 import { EVENT_NAMES, eventFacts } from "../operations.ts";
@@ -12,19 +12,19 @@ import { endOfPrefix } from "./entries.ts";
 import { sqlNames } from "./entry-changes.ts";
 import { BYTES, removeVersions, type Sized } from "./expiry.ts";
 
-/** What is erased of an agent: one key, or all that begin with a prefix. */
+/** What to erase: one key of an agent, or all keys with a prefix. */
 export type ErasureTarget = { key: string } | { prefix: string };
 
-/** Lets other workspaces have their turn. */
+/** Gives other workspaces a turn. */
 type Pause = () => Promise<void>;
 
 /** A condition as SQL with its parameters. */
 type Condition = readonly [sql: string, parameters: readonly SqlValue[]];
 
 /**
- * Returns how much erasing would remove: present entries, versions with those that only checkpoints see, and events whose
- * details say something of the keys; and the positions of these events, ascending and not adjacent. `agent` is null when
- * the agent never began.
+ * Returns how much an erasure would remove: present entries, all versions including those that only checkpoints see,
+ * and events whose details concern the keys; and the positions of these events as ranges, ascending and not adjacent.
+ * @param agent null when the agent does not exist
  */
 export async function countErasable(
   reader: Reader,
@@ -43,7 +43,7 @@ export async function countErasable(
   return { entries, versions, events, erased };
 }
 
-/** Returns the events about the target, as ranges that are not adjacent, ascending. */
+/** Returns the events about the target as ranges of positions, ascending and not adjacent. */
 async function positionsAbout(
   reader: Reader,
   agentId: string,
@@ -64,7 +64,7 @@ async function positionsAbout(
   return ranges;
 }
 
-/** Erases, from stored answers, too. Returns how much was removed, counted as {@link countErasable} does. */
+/** Erases the target, also from stored answers. Returns how much was removed, as {@link countErasable} does. */
 export async function erase(tx: Transaction, agent: AgentState, agentId: string, target: ErasureTarget, pause: Pause) {
   const { live, past } = versionsOf(agent, target);
   const remove = async ([condition, parameters]: Condition) =>
@@ -80,7 +80,7 @@ export async function erase(tx: Transaction, agent: AgentState, agentId: string,
   return { entries, versions, events };
 }
 
-/** How the key, or the beginning of a key with the prefix, is written in a JSON text. */
+/** Returns the JSON text of the key, or the beginning of the JSON text of a key with the prefix. */
 const textOf = (target: ErasureTarget): string =>
   "key" in target ? JSON.stringify(target.key) : JSON.stringify(target.prefix).slice(0, -1);
 
@@ -94,16 +94,16 @@ function versionsOf(agent: AgentState | null, target: ErasureTarget): { live: Co
   };
 }
 
-/** No agent begins here. */
+/** A position at which no agent begins. */
 const NO_AGENT = -1;
 
-/** Events that are looked at before other workspaces have their turn. */
+/** The events that are examined before other workspaces have a turn. */
 const EVENTS_AT_ONCE = 2_000;
 
 /**
- * Yields conditions, each about the next events of a chain: those whose details name the key, or a key with the prefix;
- * the list of operations says which operations have such details. What was requested before the agent began is among
- * the workspace's own events, with the agent in its details.
+ * Yields conditions, each for the next events of a chain whose details name the key, or a key with the prefix. The
+ * table of operations states which details do. Requests from before the agent existed are in the workspace's own chain,
+ * with the agent in their details.
  */
 async function* eventsAbout(
   reader: Reader,
@@ -113,10 +113,10 @@ async function* eventsAbout(
 ): AsyncGenerator<Condition> {
   const isAbout = (member: "key" | "prefix") =>
     "key" in target ? `details ->> '$.${member}' = ?` : `substr(details ->> '$.${member}', 1, length(?)) = ?`;
-  // A deletion by prefix ended entries of other keys, too, and what ended them stays known until the prefix is erased.
+  // A deletion by prefix also ended entries of other keys, so its details are kept until the prefix itself is erased.
   const ended = "key" in target ? ` AND NOT (operation IN (${ENDING}) AND details ->> '$.count' > 0)` : "";
   const about = NAMING.map(([member, names]) => `(operation IN (${names}) AND ${isAbout(member)}${ended})`);
-  // That alone rules out most events, and costs less than reading their JSON.
+  // This excludes most events, and costs less than parsing their JSON.
   const condition = `instr(details, ?) > 0 AND (${about.join(" OR ")})`;
   const each = "key" in target ? [target.key] : [target.prefix, target.prefix];
   const parameters = [textOf(target), ...NAMING.flatMap(() => each)];
@@ -136,10 +136,10 @@ async function* eventsAbout(
   }
 }
 
-/** As SQL, the operations that end all entries whose keys begin with a prefix. */
+/** SQL: the operations that end all entries whose keys begin with a prefix. */
 const ENDING = sqlNames("end_prefix");
 
-/** The members of details that name keys, each with the operations, as SQL, whose details have it. */
+/** The members of details that name keys, and for each, as SQL, the operations whose details have it. */
 const NAMING = (["key", "prefix"] as const).map((member) => {
   const names = EVENT_NAMES.filter((name) => eventFacts(name)?.erasedBy.includes(member));
   return [member, names.map((name) => `'${name}'`).join(", ")] as const;

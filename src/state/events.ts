@@ -1,4 +1,4 @@
-/** Reading the audit log: single events, and long stretches in order. */
+/** Reads single events of the audit log, and ranges of events in order. */
 import { showTime } from "../ids.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
@@ -9,7 +9,7 @@ import type { SqlValue } from "../store/values.ts";
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
 export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
 
-/** Returns the event of a row, whose further columns are left out. */
+/** Returns the event of a row, and ignores further columns. */
 export const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
   seq,
   canonical,
@@ -18,7 +18,7 @@ export const toStored = ([seq, canonical, hash, details, salt]: readonly [...Eve
   salt,
 });
 
-/** One event by its id. `json`: as the API shows it. */
+/** Returns one event by its id. `json`: the event as the API shows it. */
 export async function readEvent(reader: Reader, id: string) {
   const row = await reader.get<[...EventRow, string | null]>(`${SELECT_EVENT}, agent_id FROM events WHERE id = ?`, [
     id,
@@ -33,14 +33,14 @@ export async function headOf(reader: Reader): Promise<number> {
   return (await reader.value<number>("SELECT seq FROM head")) as number;
 }
 
-/** Returns the position of the event that recorded the creation of a sink; undefined when it is not there. */
+/** Returns the position of the event that recorded the creation of a sink; undefined when there is none. */
 export async function seqOfSinkCreation(reader: Reader, id: string): Promise<number | undefined> {
   const sql =
     "SELECT seq FROM events WHERE agent_id IS NULL AND operation = 'sink.create' AND details ->> '$.sink_id' = ? ORDER BY agent_seq DESC";
   return await reader.value<number>(sql, [id]);
 }
 
-/** Where an event is: in the log, and in which chain. */
+/** Returns the position of an event in the log, and its chain with the position there. */
 export async function findPosition(reader: Reader, id: string) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
   const row = await reader.get<[number, string | null, number]>(sql, [id]);
@@ -48,9 +48,9 @@ export async function findPosition(reader: Reader, id: string) {
 }
 
 /**
- * Returns the numbers of the first and the last event in a window of time: of the whole log by `seq`, or of an agent's
- * chain by `agent_seq`, with numbers greater than `after` and positions from `fromSeq` on. Nulls when there is none. The
- * order is the log's and not the clock's: if the clock stepped back, events between these two may be outside the window.
+ * Returns the numbers of the first and the last event in a window of time: `seq` for the whole log, or `agent_seq` for
+ * an agent's chain, with numbers greater than `after` and positions from `fromSeq` on. Nulls when there is none. The
+ * order is that of the log: if the clock was set back, events between these two may be outside the window.
  *
  * @param agentId null for the whole log
  */
@@ -82,8 +82,8 @@ export async function eventAt(
 }
 
 /**
- * Events of the log by `seq`, or of an agent's chain by `agent_seq`, in order: those with a number from `from` to `to`,
- * inclusive, the first `limit` of them.
+ * Returns the first `limit` events with a number from `from` to `to`, inclusive, in order: by `seq` for the log, or by
+ * `agent_seq` for an agent's chain.
  */
 export async function scanEvents(
   reader: Reader,
@@ -100,12 +100,12 @@ export async function scanEvents(
   return (await reader.all<EventRow>(sql, [...named, from, to, limit])).map(toStored);
 }
 
-/** No `LIMIT`. */
+/** A `LIMIT` that limits nothing. */
 const ALL = -1;
 
 /**
- * Returns the erasures after position `last` that destroyed details of events in positions `first` to `last`, and those
- * of the older format, which do not say.
+ * Returns the erasures after position `last` that erased details of events at positions `first` to `last`, and all
+ * erasures of the older format, which does not state the events.
  */
 export async function erasuresOf(
   reader: Reader,
@@ -123,18 +123,18 @@ export async function erasuresOf(
   return rows.map(toStored);
 }
 
-/** Events that are remembered. */
+/** The number of remembered ids. */
 const REMEMBERED = 2_048;
 
 const NONE = -1;
 
 /**
- * The ids of events that were asked for lately, by their positions. SQLite would fetch the event and parse its body for
- * each, which is a tenth of what a read of an entry costs. A workspace's writer forgets them whenever the file may differ
- * from its memory. A reader sees only what is committed, so what it knows of a file stays true while the file is open.
+ * A cache of the ids of recently used events, by position. Without it, SQLite would fetch each event and parse its
+ * body, which is a tenth of the cost of reading an entry. A workspace's writer clears the cache whenever the file may
+ * differ from memory. A reader sees only committed events, so its cache stays valid while the file is open.
  */
 export class Versions {
-  /** The position of the event whose id is at the same index of `#ids`. Empty until the first question. */
+  /** The position of the event whose id is at the same index of `#ids`. Empty until the first use. */
   #seqs: number[] = [];
   #ids: string[] = [];
 
@@ -148,14 +148,14 @@ export class Versions {
     return after(found, (id) => this.#remember(seq, stated(id)));
   }
 
-  /** Returns the ids of the events at some positions. One that was pruned since its position was read has none. */
+  /** Returns the ids of the events at some positions; undefined for an event that was pruned meanwhile. */
   #ofAll(seqs: readonly number[]): MaybePromise<(string | undefined)[]> {
     const unknown = seqs.filter((seq) => this.#known(seq) === undefined);
     if (unknown.length === 0) return seqs.map((seq) => this.#known(seq));
     const sql = "SELECT seq, id FROM events WHERE seq IN (SELECT value FROM json_each(?))";
     return after(this.reader.all<[seq: number, id: string]>(sql, [JSON.stringify(unknown)]), (rows) => {
       const found = new Map(rows);
-      // Those that were known are taken before others get their places.
+      // Known ids are read before the new ones, which may overwrite their places.
       const ids = seqs.map((seq) => found.get(seq) ?? this.#known(seq));
       for (const [seq, id] of rows) this.#remember(seq, id);
       return ids;
@@ -178,9 +178,9 @@ export class Versions {
   }
 
   /**
-   * Reads rows whose last column is `written_seq`, and returns each with the id of that event. On a reader thread, an entry
-   * may be written again and its event pruned between the two statements: then the rows are read once more.
-   * @throws when there is no such event
+   * Reads rows whose last column is `written_seq`, and returns each with the id of that event. On a reader thread, an
+   * entry may be rewritten and its event pruned between the two statements; the rows are then read once more.
+   * @throws when an event is missing
    */
   async withVersions<R extends Row>(read: () => MaybePromise<R[]>): Promise<(readonly [row: R, version: string])[]> {
     for (let isAgain = false; ; isAgain = true) {
@@ -196,7 +196,7 @@ export class Versions {
   }
 }
 
-/** Returns the version that an entry's event has. */
+/** Returns the version of an entry. @throws when its event is missing */
 function stated(version: string | null | undefined): string {
   if (version == null) throw new Error("an entry names an event that is not there");
   return version;

@@ -1,25 +1,27 @@
 /**
- * Entries that are gone before they are removed: past their retention, or past a time of their own. Reads hide them by a
- * condition, and the sweep removes them.
+ * Expired entries: those past their retention, or past their own expiry time. Reads hide them by a condition until a
+ * sweep removes them.
  */
 import type { Freshness } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, inSteps } from "../store/walk.ts";
 import type { AgentState } from "./agents.ts";
 
-/** A condition on entries that are not gone, as SQL. Its parameters: {@link freshBounds}. */
+/** SQL: the condition that an entry has not expired. Its parameters: {@link freshBounds}. */
 export const FRESH = "updated_at >= ? AND (expires_at IS NULL OR expires_at > ?)";
 
 /** The parameters of {@link FRESH}. */
 export const freshBounds = ({ cutoffMs, nowMs }: Freshness): readonly [number, number] => [cutoffMs, nowMs];
 
-/** What is past its retention, and what is past its own time alone. Each has an index. */
+/** SQL: the conditions that an entry is past its retention, or only past its own expiry time. Each has an index. */
 const OLD = "agent = ? AND updated_at < ?";
 const ENDED = "agent = ? AND updated_at >= ? AND expires_at <= ?";
 
 const UNLIMITED = -1;
 
-/** Present entries that are gone, and which no sweep has removed yet. Of each kind, `most` are counted. */
+/**
+ * Returns the number of present entries that have expired and were not swept yet, counting at most `most` of each kind.
+ */
 export async function countExpired(
   reader: Reader,
   { firstSeq }: { firstSeq: number },
@@ -35,12 +37,12 @@ export async function countExpired(
   return old + (await count(ENDED, [firstSeq, cutoffMs, nowMs]));
 }
 
-/** Whether some version of an agent is past a time of its own and not removed yet. */
+/** Whether some version of an agent is past its own expiry time and was not removed yet. */
 export const hasEnded = async (reader: Reader, { firstSeq }: AgentState, nowMs: number): Promise<boolean> =>
   (await reader.value("SELECT 1 FROM entries WHERE agent = ? AND expires_at <= ? LIMIT 1", [firstSeq, nowMs])) !==
   undefined;
 
-/** The versions of an agent that are gone, in two parts, the oldest of each first. */
+/** SQL: the expired versions of an agent, in two queries, the oldest of each first. */
 function expired({ firstSeq }: AgentState, { cutoffMs, nowMs }: Freshness) {
   const old = { from: `FROM entries WHERE ${OLD} ORDER BY updated_at, id LIMIT ?`, bound: [firstSeq, cutoffMs] };
   const ended = {
@@ -50,7 +52,7 @@ function expired({ firstSeq }: AgentState, { cutoffMs, nowMs }: Freshness) {
   return cutoffMs < 0 ? [ended] : [old, ended];
 }
 
-/** How many versions are gone, in history too, `limit` at most; and how many of them are present. */
+/** Returns how many versions, at most `limit`, have expired, including history, and how many of these are present. */
 export async function countExpiredVersions(reader: Reader, agent: AgentState, freshness: Freshness, limit: number) {
   const found = { versions: 0, live: 0 };
   for (const { from, bound } of expired(agent, freshness)) {
@@ -62,17 +64,16 @@ export async function countExpiredVersions(reader: Reader, agent: AgentState, fr
   return found;
 }
 
-/** What names a version, and the bytes that changing it concerns. */
+/** The name of a version, and its size, bytes. */
 export type Sized<Name = number> = readonly [name: Name, bytes: number];
 
-/** The bytes of a version, as SQL, which reads none of them. */
+/** SQL: the size of a version, bytes. SQLite knows it without reading the value. */
 export const BYTES = "octet_length(value)";
 
 export const bytesOf = ([, bytes]: Sized<unknown>): number => bytes;
 
 /**
- * Removes versions, a few at a time, and lets other workspaces have their turn in between. Returns how many.
- * @param versions their ids, and the bytes of each
+ * Removes versions, a few at a time, with turns of other workspaces in between. Returns how many were removed.
  */
 export async function removeVersions(
   tx: Transaction,
@@ -88,7 +89,7 @@ export async function removeVersions(
   return removed;
 }
 
-/** Removes the versions that {@link countExpiredVersions} counts, also from every checkpoint. Returns how many. */
+/** Removes the versions that {@link countExpiredVersions} counts, even those that checkpoints see. Returns how many. */
 export async function removeExpired(
   tx: Transaction,
   agent: AgentState,
@@ -107,9 +108,9 @@ export async function removeExpired(
   return removed;
 }
 
-/** The agents of the workspace that have versions past a time of their own. */
+/** Returns the agents with versions past their own expiry time. */
 export async function agentsWithEnded(reader: Reader, nowMs: number): Promise<string[]> {
-  // The index of such times begins with the agent.
+  // For each agent, since the index of expiry times begins with the agent.
   const rows = await reader.all<[string]>(
     `SELECT agent_id FROM agents WHERE agent_id IS NOT NULL
      AND EXISTS (SELECT 1 FROM entries WHERE agent = first_seq AND expires_at <= ?)`,

@@ -1,7 +1,7 @@
 /**
- * Full text over the entries of large agents: which of them have it, and how it is kept. It follows the agent's audit
- * trail in steps of bounded size, each in a transaction of its own beside the operations, so writing costs nothing for
- * it and a crash loses nothing. Agents without it cost nothing at all.
+ * Keeps full-text indexes over the entries of large agents. An index follows the agent's audit trail in steps of
+ * bounded size, each in its own transaction between operations, so writes do not pay for it, and a crash loses nothing.
+ * Agents without an index cost nothing.
  */
 import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
 import { documentStems } from "../search/index/full-text.ts";
@@ -12,20 +12,20 @@ import type { AgentState } from "./agents.ts";
 import { readVersion } from "./entries.ts";
 import { changesAfter, type EntryChange } from "./entry-changes.ts";
 
-/** The tables, made when they are first needed. */
+/** The tables. They are made when first needed. */
 export const FULL_TEXT_SCHEMA = schema;
-/** The table by which one sees whether they are there. */
+/** The table whose existence shows that all tables exist. */
 export const FULL_TEXT_TABLE = "search_agents";
 
-/** Agents with more live entries are searched by full text. */
+/** Agents with more live entries than this get full text. */
 export const FULL_TEXT_FROM = 300_000;
 
-/** What one step takes on: rows, and characters of their values unless the first alone has more. */
+/** The most rows of one step, and the most characters of their values, unless the first value has more. */
 const ROWS_AT_ONCE = 100;
 const CHARACTERS_AT_ONCE = 128 * 1024;
 const EVENTS_AT_ONCE = 200;
 
-/** Pages that one step merges. */
+/** The pages that one step merges. */
 const PAGES_AT_ONCE = 200;
 
 type FullTextPhase = "adding" | "clearing" | "merging" | "complete" | "dropping";
@@ -40,7 +40,7 @@ export interface FullTextState {
 
 type StateRow = [agent: number, phase: FullTextPhase, after: string, through: number];
 
-/** How far an agent's full text is; null when it has none. */
+/** Returns the state of an agent's full text; null when it has none. */
 export async function readFullText(reader: Reader, agent: AgentState): Promise<FullTextState | null> {
   if (!(await hasTable(reader, FULL_TEXT_TABLE))) return null;
   const sql = "SELECT agent, phase, after, through_agent_seq FROM search_agents WHERE agent = ?";
@@ -58,7 +58,7 @@ export async function hasFullText(reader: Reader): Promise<boolean> {
 const isAnyKept = async (reader: Reader): Promise<boolean> =>
   (await reader.value<number>("SELECT agent FROM search_agents LIMIT 1")) !== undefined;
 
-/** Begins an agent's full text, unless it has one. Inside a transaction. */
+/** Begins an agent's full text unless it has one; to be called inside a transaction. */
 export async function startFullText(connection: Connection, agentId: string): Promise<void> {
   if (!(await hasTable(connection, FULL_TEXT_TABLE))) connection.exec(FULL_TEXT_SCHEMA);
   connection.run(
@@ -68,7 +68,9 @@ export async function startFullText(connection: Connection, agentId: string): Pr
   );
 }
 
-/** Runs the next step of the workspace's full text, inside a transaction. Returns whether anything was left to do. */
+/**
+ * Runs the next step of the workspace's full text, inside a transaction. Returns false when there was nothing to do.
+ */
 export async function stepFullText(tx: Transaction): Promise<boolean> {
   const row = await tx.get<[...StateRow, string, number, number, number]>(
     `SELECT s.agent, s.phase, s.after, s.through_agent_seq,
@@ -80,7 +82,7 @@ export async function stepFullText(tx: Transaction): Promise<boolean> {
   if (row === undefined) return false;
   const [agent, phase, after, throughAgentSeq, agentId, headSeq, liveEntries, startedAt] = row;
   const state = { agent, phase, after, throughAgentSeq };
-  // Half is far enough from where it began not to begin again soon.
+  // Full text is dropped only below half of the size at which it began, so that it is not begun again soon.
   if (phase !== "dropping" && 2 * liveEntries < startedAt) await setPhase(tx, state, "dropping");
   else if (phase === "adding") await add(tx, state);
   else if (phase === "clearing") await clear(tx, state);
@@ -101,7 +103,7 @@ function continueBehind(tx: Transaction, state: FullTextState, key: string): Pro
 
 type LiveRow = [id: number, key: string, writtenSeq: number, length: number];
 
-/** Adds the next live entries in key order. */
+/** Adds the next live entries in the order of their keys. */
 async function add(tx: Transaction, state: FullTextState): Promise<void> {
   const rows = await tx.all<LiveRow>(
     `SELECT id, key, written_seq, length(value) FROM entries
@@ -122,7 +124,7 @@ async function add(tx: Transaction, state: FullTextState): Promise<void> {
 
 type ClearRow = [entry: number, key: string, live: number];
 
-/** Takes out the next entries that are not live any more. */
+/** Removes the next entries that are not live any more. */
 async function clear(tx: Transaction, state: FullTextState): Promise<void> {
   const rows = await tx.all<ClearRow>(
     `SELECT s.entry, s.key, e.id IS NOT NULL FROM search_rows s
@@ -137,8 +139,8 @@ async function clear(tx: Transaction, state: FullTextState): Promise<void> {
 }
 
 /**
- * Merges all segments into one, a few pages at a time: until then the words of what was taken out are still in the
- * file, which an erasure does not allow.
+ * Merges all segments into one, a few pages at a time. Before that, the words of removed entries are still in the file,
+ * which an erasure does not allow.
  */
 async function merge(tx: Transaction, state: FullTextState): Promise<void> {
   const began = state.after !== "";
@@ -159,12 +161,12 @@ async function drop(tx: Transaction, { agent }: FullTextState): Promise<void> {
   for (const [entry] of rows) await takeOut(tx, entry);
   if (rows.length === ROWS_AT_ONCE) return;
   await tx.run("DELETE FROM search_agents WHERE agent = ?", [agent]);
-  // Its words leave the file: at once, or when those of the other agents are merged.
+  // Its words leave the file at once if no other agent has full text, otherwise when the segments are merged.
   await tx.run("UPDATE search_agents SET phase = 'merging', after = '' WHERE phase = 'complete'");
   if (!(await isAnyKept(tx))) await tx.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
 }
 
-/** Follows the next events; one that names no key begins a pass over all entries. */
+/** Follows the next events. An event that names no key starts a pass over all entries. */
 async function follow(tx: Transaction, state: FullTextState, agentId: string, headSeq: number) {
   const range = { after: state.throughAgentSeq, through: headSeq, limit: EVENTS_AT_ONCE };
   const changes = await changesAfter(tx, agentId, range);
@@ -178,7 +180,7 @@ async function follow(tx: Transaction, state: FullTextState, agentId: string, he
   const keys = new Set<string>();
   for (const { agentSeq, changed } of changes) {
     if (typeof changed === "string") {
-      // What was only taken away needs no more than clearing.
+      // If entries were only removed, clearing is enough.
       await setPhase(tx, state, changed === "fewer" ? "clearing" : "adding");
       through = agentSeq;
       break;
@@ -205,7 +207,7 @@ const rowOfKey = (tx: Transaction, agent: number, key: string) =>
     [agent, key],
   );
 
-/** Makes an entry's words those of its present content. */
+/** Replaces an entry's words by those of its present content. */
 async function put(tx: Transaction, agent: number, entry: { id: number; key: string; writtenSeq: number }) {
   const { id, key, writtenSeq } = entry;
   const known = await rowOfKey(tx, agent, key);
@@ -224,5 +226,5 @@ async function takeOut(tx: Transaction, entry: number): Promise<void> {
   if (removed > 0) await tx.run("DELETE FROM search_texts WHERE rowid = ?", [entry]);
 }
 
-/** A stem in the full text, prefixed with its agent. */
+/** Returns the term of a stem in the full text: the stem, prefixed with its agent. */
 export const termOf = (agent: number, stem: string): string => `${agent.toString(36)}_${stem}`;

@@ -1,4 +1,4 @@
-/** Agents as an operator looks over them, and how many events there were when. */
+/** Overviews of agents for the operator, with recent refusals. */
 import { pageOf } from "../lists.ts";
 import type { OperationInputs } from "../operations.ts";
 import { effectivePolicies } from "../policy/floor.ts";
@@ -14,12 +14,12 @@ import { findSuspension, type Suspension } from "./suspension.ts";
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
 const HOUR_SECONDS = 3_600;
-/** Refused operations that are counted at most; beyond them a number says nothing more. */
+/** The most refused operations that are counted, since a larger number tells nothing more. */
 const MAX_COUNTED = 1_000_000;
 
 export interface AgentOverview {
   agentId: string;
-  /** Entries that are not past their retention. */
+  /** The number of entries that have not expired. */
   entries: number;
   checkpoints: number;
   events: number;
@@ -38,8 +38,8 @@ type AgentRow = [firstSeq: number, agentId: string, headSeq: number, liveEntries
 const AGENTS = "SELECT first_seq, agent_id, head_seq, live_entries FROM agents";
 
 /**
- * Returns a page of the agents with a prefix, and with a text anywhere in the id, by id in byte order: those after the id
- * `after`, or all.
+ * Returns a page of the agents whose ids have a prefix and contain a text, ordered by the bytes of the ids, after the
+ * id `after` if it is given.
  */
 export async function listOverviews(reader: Reader, input: OperationInputs["agent.list"], nowMs: number) {
   const { prefix, contains = "", page } = input;
@@ -56,7 +56,7 @@ export async function listOverviews(reader: Reader, input: OperationInputs["agen
   return { overviews, next: last?.[1] ?? null };
 }
 
-/** One agent; null when it never began. */
+/** Returns one agent; null when it does not exist. */
 export async function findOverview(reader: Reader, agentId: string, nowMs: number): Promise<AgentOverview | null> {
   const row = await reader.get<AgentRow>(`${AGENTS} WHERE agent_id = ?`, [agentId]);
   if (row === undefined) return null;
@@ -101,9 +101,9 @@ async function overviewOf(
 const NEVER: readonly number[] = new Array<number>(HOURS).fill(0);
 
 /**
- * What was blocked in each of the last 24 hours: of one agent, or by agent. One pass over the refused operations of a
- * day, however many agents there are and however long their chains (the `+` keeps SQLite from reading the whole chain
- * of the agent instead).
+ * Returns the blocked operations of each of the last 24 hours, for one agent or by agent. It takes one pass over the
+ * refused operations of a day, regardless of the number of agents and the length of their chains. (The `+` keeps SQLite
+ * from reading the agent's whole chain instead.)
  */
 async function countBlocked(reader: Reader, nowMs: number, agentId: string | null): Promise<Map<string, number[]>> {
   const sinceMs = nowMs - HOURS * HOUR_MS;
@@ -121,7 +121,7 @@ async function countBlocked(reader: Reader, nowMs: number, agentId: string | nul
   const blocked = new Map<string, number[]>();
   for (const [name, hour, count] of rows) {
     const hours = blocked.get(name) ?? [...NEVER];
-    // After the clock is set back, some events have times in the future.
+    // If the clock was set back, some events are in the future.
     const at = Math.min(hour, HOURS - 1);
     hours[at] = (hours[at] as number) + count;
     blocked.set(name, hours);

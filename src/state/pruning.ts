@@ -1,8 +1,8 @@
 /**
- * Retention of the log itself. Events before a position lose their bodies; their hashes stay in the tiles of the tree.
- * Kept are the events that something else rests on: each chain's first and last one before the position, every event
- * that a stored entry, config, checkpoint or key names, every event that states rows of the control database, each agent's
- * newest suspension or resumption, and the declared restores. The event of a pruning binds what is kept.
+ * Prunes the log. Events before a position are deleted; their hashes stay in the tiles of the tree. Events on which
+ * something else depends are kept: the first event of each chain and its last one before the position, all events that
+ * a stored entry, config, checkpoint or key names, all events that state rows of the control database, each agent's
+ * newest suspension or resumption, and the declared restores. The event of the pruning states what is kept.
  */
 import { createHash } from "node:crypto";
 import schema from "../../sql/workspace/derived/kept-rows.sql" with { type: "text" };
@@ -14,17 +14,17 @@ import type { Reader, Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
 import { SWITCHED } from "./suspension.ts";
 
-/** The table of the rows that the newest pruning kept, made when it is first needed. */
+/** The table of the rows that the newest pruning kept. It is made when first needed. */
 export const KEPT_ROWS_SCHEMA = schema;
 export const KEPT_ROWS_TABLE = "kept_rows";
 
-/** The operation that records a pruning; its details carry `before_seq`. */
+/** The operation of a pruning's event, whose details have `before_seq`. */
 export const PRUNE = "audit.prune" satisfies EventName;
 
 /**
- * The position from which the log has all its bodies; 0 when nothing was pruned.
+ * Returns the position from which on the log has all events; 0 when nothing was pruned.
  *
- * @param after only prunings after this number of the workspace's own chain
+ * @param after counts only prunings after this number of the workspace's own chain
  */
 export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   const sql = `SELECT max(CAST(details ->> '$.before_seq' AS INTEGER)) FROM events
@@ -32,7 +32,10 @@ export async function prunedBefore(reader: Reader, after = 0): Promise<number> {
   return (await reader.value<number | null>(sql, [after, PRUNE])) ?? 0;
 }
 
-/** Every pruning, with the SHA-256 of the export that holds what it dropped, and whether it states what it kept. */
+/**
+ * Returns every pruning, with the SHA-256 of the export that has the deleted events, and whether it states what it
+ * kept.
+ */
 export async function prunings(reader: Reader) {
   const rows = await reader.all<[number, string, number]>(
     `SELECT CAST(details ->> '$.before_seq' AS INTEGER), CAST(details ->> '$.export_digest' AS TEXT),
@@ -43,13 +46,13 @@ export async function prunings(reader: Reader) {
   return rows.map(([beforeSeq, exportDigest, kept]) => ({ beforeSeq, exportDigest, statesKept: kept !== 0 }));
 }
 
-/** How many events all prunings deleted, as their events state it. */
+/** Returns how many events all prunings have deleted, according to their own events. */
 export async function prunedEvents(reader: Reader): Promise<number> {
   const sql = `SELECT sum(CAST(details ->> '$.events' AS INTEGER)) FROM events WHERE agent_id IS NULL AND operation = ?`;
   return (await reader.value<number | null>(sql, [PRUNE])) ?? 0;
 }
 
-/** The last position up to `limit` where a pruning may end before `timestamp`: a full tile's end. */
+/** Returns the last position up to `limit`, and before `timestamp`, where a pruning may end: the end of a full tile. */
 export async function pruneBoundary(reader: Reader, timestamp: string, limit: number): Promise<number> {
   const sql = "SELECT min(seq) FROM events WHERE timestamp >= ? AND seq >= ?";
   const first = await reader.value<number | null>(sql, [timestamp, await prunedBefore(reader)]);
@@ -59,7 +62,7 @@ export async function pruneBoundary(reader: Reader, timestamp: string, limit: nu
 
 const KEPT_OPERATIONS = [PRUNE, LOG_RESTORE, ...CONTROL_EVENT_NAMES].map((name) => `'${name}'`).join(", ");
 
-/** The events before the position that a pruning keeps, as SQL; `?1` is the position. */
+/** SQL: the events before the position `?1` that a pruning keeps. */
 const KEPT = `(SELECT 0
   UNION SELECT first_seq FROM agents
   UNION SELECT max(seq) FROM events WHERE seq < ?1 GROUP BY agent_id
@@ -71,37 +74,37 @@ const KEPT = `(SELECT 0
   UNION SELECT max(seq) FROM events WHERE ${SWITCHED} GROUP BY agent_id
   UNION SELECT seq FROM events WHERE agent_id IS NULL AND operation IN (${KEPT_OPERATIONS}))`;
 
-/** The events that a pruning deletes, as SQL with the position as its only parameter. */
+/** SQL: the events that a pruning deletes. The position is the only parameter. */
 const PRUNABLE = `FROM events WHERE seq < ?1 AND seq NOT IN ${KEPT}`;
 
-/** How many events a pruning up to `beforeSeq` deletes. */
+/** Returns how many events a pruning up to `beforeSeq` would delete. */
 export async function countPrunable(reader: Reader, beforeSeq: number): Promise<number> {
   return (await reader.value<number>(`SELECT count(*) ${PRUNABLE}`, [beforeSeq])) ?? 0;
 }
 
-/** What the event of a pruning states of what it keeps. Digests are SHA-256 in hex (docs/audit-format.md). */
+/** What a pruning keeps, as its event states it. Digests are SHA-256 in hex (docs/audit-format.md). */
 export interface Kept extends JsonObject {
-  /** Events before the position, and the digest of their numbers. */
+  /** The number of kept events before the position, and the digest of their positions. */
   events: number;
   events_digest: string;
-  /** Versions of entries and checkpoints that are stored, and the digest of the rows of `kept_rows`. */
+  /** The numbers of stored versions of entries and of checkpoints, and the digest of the rows of `kept_rows`. */
   versions: number;
   checkpoints: number;
   rows_digest: string;
 }
 
-/** How many positions, and rows, have their text read at once. */
+/** The numbers of positions and of rows that are read at once. */
 const POSITIONS_AT_ONCE = 2 ** 20;
 const ROWS_AT_ONCE = 20_000;
 
-/** The line of a row: what cannot be NULL in a STRICT table needs no `coalesce`. */
+/** SQL: the line of a row, with `-` for NULL. */
 const lineOf = (columns: readonly string[]): string =>
   columns.map((column) => `coalesce(${column}, '-')`).join(" || ' ' || ");
 const VERSION_LINE = lineOf(["written_seq", "created_seq", "live_from", "live_to"]);
 const CHECKPOINT_LINE = lineOf(["event_seq", "NULL", "NULL", "NULL"]);
 const ROW_LINE = lineOf(["event_seq", "created_seq", "live_from", "live_to"]);
 
-/** What a pruning up to `beforeSeq` keeps. @param pause called between the steps */
+/** Returns what a pruning up to `beforeSeq` keeps. @param pause called between the steps */
 export async function keptBy(reader: Reader, beforeSeq: number, pause: () => Promise<void>): Promise<Kept> {
   const events = new Lines();
   for (let from = 0; from < beforeSeq; from += POSITIONS_AT_ONCE) {
@@ -123,7 +126,7 @@ export async function keptBy(reader: Reader, beforeSeq: number, pause: () => Pro
   };
 }
 
-/** The digest of the stored rows of `kept_rows`, and their number; null when their numbers are not 1, 2, 3 …. */
+/** Returns the number and the digest of the rows of `kept_rows`; null when their ids are not 1, 2, 3 …. */
 export async function keptRowsDigest(reader: Reader): Promise<{ count: number; digest: string } | null> {
   const rows = new Lines();
   const last = await rows.addAll(reader, { table: KEPT_ROWS_TABLE, id: "id", line: ROW_LINE });
@@ -164,8 +167,8 @@ class Lines {
 }
 
 /**
- * Deletes the events before `beforeSeq`, a multiple of 256, that nothing depends on, and notes the rows that are stored
- * then. Returns how many events.
+ * Deletes the events before `beforeSeq`, a multiple of 256, on which nothing depends, and records the rows that are
+ * stored then. Returns the number of deleted events.
  */
 export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
   if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");

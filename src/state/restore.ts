@@ -1,6 +1,6 @@
 /**
- * The way back to a checkpoint's data. Only the difference between then and now is touched; it is held in memory by
- * key, so a restore costs what changed since, not what the agent holds.
+ * Restores the data of a checkpoint. Only keys that differ between the checkpoint and the present are kept in memory
+ * and changed, so the cost of a restore depends on the changes since, not on the size of the data.
  */
 import { type Freshness, isFresh } from "../policy/retention.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
@@ -9,21 +9,21 @@ import type { AgentState } from "./agents.ts";
 import type { Moment } from "./entries.ts";
 import { countExpired, FRESH, freshBounds } from "./expiry.ts";
 
-/** What restoring would change, before anything is changed. */
+/** What a restore will change. */
 export interface RestorePlan {
   /** Ids of the past versions that are restored. */
   comeBack: number[];
   /** Ids of the present versions that end. */
   end: number[];
-  /** Keys that the checkpoint's state does not hold. */
+  /** The number of keys that the checkpoint's state does not have. */
   removed: number;
-  /** Keys whose present entry equals the checkpoint's. */
+  /** The number of keys whose present entry equals the checkpoint's. */
   unchanged: number;
 }
 
 /**
- * Whether a restore leaves the present version of a key as it is: it is not gone, and the version that is to come back
- * was written by the same event, so an earlier restore brought it back already.
+ * Whether a restore keeps the present version of a key: it has not expired, and the same event wrote it and the version
+ * to be restored, so an earlier restore has brought it back already.
  */
 export const staysPresent = (
   present: { written: number; timeMs: number; expiresMs: number | null },
@@ -31,14 +31,14 @@ export const staysPresent = (
   wanted: number | undefined,
 ): boolean => isFresh(present.timeMs, present.expiresMs, fresh) && wanted === present.written;
 
-/** Rows that are read at once, and entries that are looked at for them. */
+/** The most rows that are read at once, and entries that are examined for them. */
 const ROWS_AT_ONCE = 500;
 const LOOKED_AT_ONCE = 2_000;
 
 type PastRow = [id: number, key: string, writtenSeq: number, liveTo: number];
 type PresentRow = [id: number, key: string, writtenSeq: number, updatedAt: number, expiresAt: number | null];
 
-/** Pages of the versions that were visible at `asOfSeq` and are not any more, in the order of their ends. */
+/** Yields pages of the versions that were visible at `asOfSeq` and have ended since, in the order of their ends. */
 function pastVersions(reader: Reader, agent: number, asOfSeq: number, fresh: Freshness) {
   const read = (sql: string, parameters: number[], limit: number) =>
     reader.all<PastRow>(
@@ -49,7 +49,10 @@ function pastVersions(reader: Reader, agent: number, asOfSeq: number, fresh: Fre
   return pagesByTwo(asOfSeq, ROWS_AT_ONCE, read, ([id, , , liveTo]) => [liveTo, id]);
 }
 
-/** Pages of the present versions that came after `asOfSeq`, by key. A page looks at a bounded number of entries. */
+/**
+ * Yields pages of the present versions that were written after `asOfSeq`, by key. Each page examines a bounded number
+ * of entries.
+ */
 async function* presentVersions(reader: Reader, agent: number, asOfSeq: number): AsyncGenerator<PresentRow[]> {
   const LIVE = "FROM entries WHERE agent = ? AND live_to IS NULL AND key > ?";
   for (let after: string | undefined = ""; after !== undefined; ) {
@@ -64,7 +67,9 @@ async function* presentVersions(reader: Reader, agent: number, asOfSeq: number):
   }
 }
 
-/** Compares the state at `asOfSeq` with the present. What is gone is gone on both sides. */
+/**
+ * Plans a restore: compares the state at `asOfSeq` with the present. Entries that have expired by now are in neither.
+ */
 export async function planRestore(
   reader: Reader,
   agent: AgentState,
@@ -98,8 +103,8 @@ export async function planRestore(
 }
 
 /**
- * Carries out a plan. What ends is kept as history, since the safety checkpoint of the same operation sees it; what
- * comes back keeps the time of its write, so its retention continues.
+ * Carries out a plan. Present versions that end are kept as history for the operation's safety checkpoint. Restored
+ * versions keep the time of their write, so their retention continues.
  */
 export async function restoreEntries(tx: Transaction, plan: RestorePlan, moment: Moment): Promise<void> {
   for (const id of plan.end) {

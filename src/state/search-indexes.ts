@@ -1,7 +1,6 @@
 /**
- * The search indexes that one reader thread holds. The database is their truth: an index is built from the live entries
- * on an agent's first search, then follows the agent's audit trail, and is dropped when memory is short. Writing costs
- * nothing for it.
+ * The search indexes of one reader thread, in memory. An index is built from the live entries on an agent's first
+ * search, then follows the agent's audit trail, and is dropped when memory is short. Writes do not pay for it.
  */
 import { AgentIndex } from "../search/index/agent-index.ts";
 import type { Reader } from "../store/transaction.ts";
@@ -12,41 +11,41 @@ import { hasEmbeddings, vectorsAfter } from "./embeddings.ts";
 import { contentOf } from "./entries.ts";
 import { changesAfter } from "./entry-changes.ts";
 
-/** Entries read at once while an index is built; other queries get their turn in between. */
+/** The entries that are read at once while an index is built. Other queries have turns in between. */
 const ENTRIES_AT_ONCE = 500;
-/** Changed keys followed one by one; past that, comparing all entries is cheaper. */
+/** The most changed keys that are followed one by one. Beyond that, comparing all entries is cheaper. */
 const MAX_FOLLOWED_KEYS = 20_000;
 
 type DocumentRow = [id: number, key: string, value: string, metadata: string, writtenSeq: number];
 
 interface Loaded {
   index: AgentIndex;
-  /** Which row each key has, and which write of it is indexed. */
+  /** The row of each key, and its indexed write. */
   rows: Map<string, { id: number; writtenSeq: number }>;
-  /** The agent's events up to here are in the index. */
+  /** The agent's events up to this number are in the index. */
   throughAgentSeq: number;
-  /** Vectors of the model outside: whose, and up to which they are in the index. */
+  /** The external model whose vectors are in the index, and up to which number; null for none. */
   vectors: { model: string; throughMade: number } | null;
-  /** What it occupied after its last use, bytes. */
+  /** The memory of the index after its last use, bytes. */
   bytes: number;
 }
 
-/** What `rows` holds for an entry, beside its key, which is the index's. Estimated. */
+/** The estimated memory of an entry in `rows`, bytes, without its key, which the index shares. */
 const ROW_BYTES = 112;
 
 const nameOf = (workspaceId: string, agent: AgentState): string => `${workspaceId}/${agent.agentId}`;
 
 export class SearchIndexes {
-  /** In order of last use, the oldest first. */
+  /** The indexes in order of last use, the oldest first. */
   readonly #loaded = new Map<string, Loaded>();
-  /** By agent, the end of the work on its index, which is done one piece after another. */
+  /** By agent, the end of the last work on its index: work on one index runs one after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
-  /** Agents whose index alone is larger than all may be, and how many entries they had then. */
+  /** The agents whose index alone exceeds the limit, and the number of their entries when that was found. */
   readonly #misfits = new Map<string, number>();
 
   /**
-   * `maxBytes`: what all indexes of this thread may occupy; the one in use is kept in any case. `fullTextFrom`: agents
-   * with more live entries are to be searched by full text.
+   * @param maxBytes the most memory of all indexes of this thread; the one in use is kept in any case
+   * @param fullTextFrom agents with more live entries than this should be searched by full text
    */
   constructor(
     private readonly maxBytes: number,
@@ -68,7 +67,7 @@ export class SearchIndexes {
     this.#loaded.delete(name);
   }
 
-  /** Runs `use` with the agent's index, which includes everything committed before this call. */
+  /** Runs `use` with the agent's index, which includes everything that was committed before this call. */
   async with<T>(
     reader: Reader,
     workspaceId: string,
@@ -118,7 +117,7 @@ export class SearchIndexes {
     else this.#misfits.delete(name);
   }
 
-  /** Drops indexes, the longest unused first, until the rest fits. */
+  /** Drops indexes, the longest unused first, until the others fit. */
   #evict(inUse: string): void {
     let bytes = this.memoryBytes;
     for (const [name, loaded] of this.#loaded) {
@@ -135,19 +134,19 @@ export class SearchIndexes {
     return [...this.#loaded.keys()];
   }
 
-  /** Drops all indexes and gives their memory back. */
+  /** Drops all indexes and frees their memory. */
   close(): void {
     for (const { index } of this.#loaded.values()) index.close();
     this.#loaded.clear();
   }
 
-  /** What the indexes occupy, in bytes. */
+  /** The memory of the indexes, bytes. */
   get memoryBytes(): number {
     return this.#loaded.values().reduce((sum, { bytes }) => sum + bytes, 0);
   }
 }
 
-/** Gives an index the vectors that were made since. Whose content it does not have yet, it takes next time. */
+/** Adds vectors that were made meanwhile. Vectors of contents that are not indexed yet are added next time. */
 async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, model: string) {
   if (!(await hasEmbeddings(reader))) return;
   if (loaded.vectors?.model !== model) loaded.vectors = { model, throughMade: 0 };
@@ -157,7 +156,7 @@ async function takeUpVectors(reader: Reader, agent: AgentState, loaded: Loaded, 
     if (page.length === 0) return;
     for (const { made, entry, writtenSeq, vectors } of page) {
       const key = index.keyOf(entry);
-      // Written after this index was brought up to date.
+      // The entry was written after this index was brought up to date.
       if (key === undefined || rows.get(key)?.writtenSeq !== writtenSeq) return;
       index.setVectors(entry, model, vectors);
       loaded.vectors.throughMade = goOn(loaded.vectors.throughMade, made);
@@ -176,7 +175,7 @@ async function follow(reader: Reader, agent: AgentState, loaded: Loaded): Promis
   if (changes === null || changes.length > MAX_FOLLOWED_KEYS) return compareAll(reader, agent, loaded);
   const keys = new Set<string>();
   for (const { changed } of changes) {
-    // An event that names no key (or no longer does) may have changed any entry.
+    // An event that names no key, or whose key was erased, may have changed any entry.
     if (typeof changed === "string") return compareAll(reader, agent, loaded);
     keys.add(changed.key);
   }
@@ -196,11 +195,11 @@ async function followKey(reader: Reader, agent: AgentState, loaded: Loaded, key:
   setRow(loaded, key, row);
 }
 
-/** Makes a key's row the one that is given, or takes the key out. */
+/** Sets the row of a key, or removes the key. */
 function setRow({ index, rows }: Loaded, key: string, row: DocumentRow | undefined): void {
   const indexed = rows.get(key);
   if (indexed !== undefined && indexed.id !== row?.[0]) {
-    // The id may name another key's row by now, which stays.
+    // The id may belong to another key by now, whose row stays.
     if (index.keyOf(indexed.id) === key) index.remove(indexed.id);
     rows.delete(key);
   }

@@ -1,4 +1,4 @@
-/** An agent's search: by its index in memory, or by full text when it is too large for one. */
+/** Searches an agent's entries: by an index in memory, or by full text when the agent is too large for one. */
 import type { AgentIndex } from "../search/index/agent-index.ts";
 import type { SearchOptions } from "../search/index/ranking.ts";
 import type { QueryVector } from "../search/vectors/query-embedder.ts";
@@ -16,13 +16,13 @@ interface AgentSearch {
   agent: AgentState;
   query: string;
   options: FullTextOptions;
-  /** The query as a model outside sees it, if there is one. */
+  /** The vector of the query by the external model, if there is one. */
   queryVector?: QueryVector | null;
 }
 
 /**
- * Returns the hits, and whether the workspace's writer should make full text: the agent is too large for memory and has
- * none yet. Until the full text is complete, and while it lags, the index is searched, whatever its size.
+ * Returns the hits, and whether the workspace's writer should make full text, since the agent is too large for an index
+ * and has no full text yet. While the full text is incomplete or lags, the index is searched, whatever its size.
  */
 export async function searchAgent(reader: Reader, indexes: SearchIndexes, search: AgentSearch) {
   const { workspaceId, agent, query, options } = search;

@@ -1,4 +1,4 @@
-/** Whether an agent is suspended: the log alone says so. */
+/** Reads from the log whether an agent is suspended. */
 import { eventFacts } from "../operations.ts";
 import type { Reader } from "../store/transaction.ts";
 import { sqlNames } from "./entry-changes.ts";
@@ -12,10 +12,10 @@ export interface Suspension {
 
 type Row = [operation: string, timestamp: string, actor: string, details: string | null];
 
-/** As SQL, which events suspended an agent or ended a suspension. One that a policy refused did neither. */
+/** SQL: the condition that an event suspended an agent or ended a suspension, which a refused operation did not. */
 export const SWITCHED = `operation IN (${sqlNames("suspend", "resume")}) AND result = 'ok'`;
 
-/** As SQL, a query for 1 if an agent is suspended. `agentId`: an expression for its id. */
+/** SQL: a query that returns 1 if an agent is suspended. `agentId`: an expression for its id. */
 export const isSuspended = (agentId: string): string =>
   `SELECT operation IN (${sqlNames("suspend")}) FROM events WHERE agent_id = ${agentId} AND ${SWITCHED}
    ORDER BY agent_seq DESC LIMIT 1`;
@@ -23,7 +23,7 @@ export const isSuspended = (agentId: string): string =>
 const NEWEST = `SELECT operation, timestamp, body ->> '$.actor', details FROM events WHERE agent_id = ? AND ${SWITCHED}
   ORDER BY agent_seq DESC LIMIT 1`;
 
-/** The suspension of an agent, or null when it is not suspended. */
+/** Returns the suspension of an agent; null when it is not suspended. */
 export async function findSuspension(reader: Reader, agentId: string | null): Promise<Suspension | null> {
   if (agentId === null) return null;
   const row = await reader.get<Row>(NEWEST, [agentId]);

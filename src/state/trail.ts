@@ -1,7 +1,7 @@
 /**
- * Pages of the trail, the newest or the oldest events first, of one chain or of the whole log. An index serves the filters
- * that have one; for the others the events are read part by part. A query that takes too long returns what it found so far,
- * and where it got to: no index is made for filters that few people use, since every write would pay for it.
+ * Pages of the trail, the newest or the oldest events first, of one chain or of the whole log. Some filters have an
+ * index; for others, events are read part by part. A query that takes too long returns what it has found, and where it
+ * stopped: rare filters have no index, since every write would pay for it.
  */
 import { showTime } from "../ids.ts";
 import { type PresentedEvent, presentEventJson } from "../log/present.ts";
@@ -14,14 +14,14 @@ import { fits, type TrailFilter } from "../trail-filter.ts";
 import { eventsIn } from "./counts/activity.ts";
 import { type EventRow, SELECT_EVENT, toStored } from "./events.ts";
 
-/** How long a query looks through events before it returns what it has, ms. */
+/** How long a query reads events before it returns what it has found, ms. */
 const BUDGET_MS = 300;
-/** Events of the first part, and the most of one; parts grow while they take less than a moment. */
+/** The events of the first part, and the most events of a part. Parts double while they take less than `MOMENT_MS`. */
 const FIRST_PART = 1_000;
 const LARGEST_PART = 64_000;
 const MOMENT_MS = 15;
 
-/** How far the clock of the log may have been set back for a window of time to be complete, ms. */
+/** How far the clock may have been set back without a window of time missing events, ms. */
 const CLOCK_MARGIN_MS = 3_600_000;
 /** The last moment whose text has a year of four digits. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -33,8 +33,8 @@ type Row = [...EventRow, number: number];
 type Conditions = readonly (readonly [sql: string, ...parameters: SqlValue[]])[];
 
 /**
- * Which end of the trail comes first. Events are ordered by numbers that fall from row to row: their positions, and where
- * the oldest comes first their positions below zero.
+ * The order of the trail. Events are ordered by a number that decreases from row to row: their position, or its
+ * negative if the oldest event comes first.
  */
 interface TrailDirection extends Direction {
   sign: 1 | -1;
@@ -43,24 +43,24 @@ interface TrailDirection extends Direction {
 const NEWEST_FIRST: TrailDirection = { sign: 1, ...directionOf(undefined) };
 const OLDEST_FIRST: TrailDirection = { sign: -1, ...directionOf("asc") };
 
-/** Where the events of a query are looked for, by a number that orders them. */
+/** A source of the events of a query, ordered by a number. */
 interface Place {
   /** One more than the number of the first event of the list. */
   end: number;
   /**
-   * Returns the events of the next part before a number that may fit, in the order of the list, at most `limit`; and the
-   * number before which the next part is, null when there is none.
+   * Returns events of the next part before a number that may match, at most `limit`, in the order of the list; and the
+   * number before which the following part begins, null when there is none.
    */
   part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
 }
 
-/** The time of a query, and how it lets others have their turn. */
+/** The clock of a query, and a function that gives other work a turn. */
 interface Pace {
   monotonicMs(): number;
   pause(): Promise<void>;
 }
 
-/** Returns a page of events as the API shows them, each as JSON text, and the number before which the next page is. */
+/** Returns a page of events as JSON texts of the API, and the number before which the next page begins. */
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
   const place = await placeOf(reader, wanted);
@@ -86,14 +86,14 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
     if (next === null) return { events, next: null };
     before = next;
     const nowMs = pace.monotonicMs();
-    // A cursor does not say how many events are still to be skipped.
+    // A cursor cannot state how many events are still to be skipped, so skipping is not interrupted.
     if (nowMs > until && toSkip === 0) return { events, next: before };
     if (nowMs - beganMs < MOMENT_MS) size = Math.min(size * 2, LARGEST_PART);
     await pace.pause();
   }
 }
 
-/** Results that have an index of their own. */
+/** The results that have their own index. */
 const REFUSED: readonly string[] = ["blocked", "denied"];
 
 function placeOf(reader: Reader, { scope, page: _page, window, order, ...filter }: Wanted): Promise<Place> {
@@ -102,7 +102,7 @@ function placeOf(reader: Reader, { scope, page: _page, window, order, ...filter 
   if (scope.scope === "workspace") return chain(reader, null, filter, window, direction);
   const { agentIds, results } = filter;
   if (results?.every((result) => REFUSED.includes(result)) === true) {
-    // The words of the index itself, which SQLite compares with them.
+    // SQLite uses the index only if the condition has exactly the index's own text.
     const refused: Conditions = [
       ["result IN ('blocked', 'denied')"],
       ...times(window),
@@ -118,7 +118,7 @@ function placeOf(reader: Reader, { scope, page: _page, window, order, ...filter 
   return wholeLog(reader, filter, window, direction);
 }
 
-/** One chain, in the order of the index that has its words and times. */
+/** Returns the events of one chain, in the order of the index with its operations, results and times. */
 async function chain(
   reader: Reader,
   agentId: string | null,
@@ -131,7 +131,9 @@ async function chain(
   return stretch(reader, "agent_seq", [0, end ?? 0], [["agent_id IS ?", agentId], ...conditions], direction);
 }
 
-/** The log, or what of it is in a window of time: found by halving, with a margin, since clocks are set back. */
+/**
+ * Returns the events of the log in a window of time. Binary search finds it, with a margin, since clocks are set back.
+ */
 async function wholeLog(
   reader: Reader,
   filter: TrailFilter,
@@ -144,7 +146,7 @@ async function wholeLog(
   return stretch(reader, "seq", range, [...words(filter), ...texts(filter)], direction);
 }
 
-/** The events with positions from `first` to before `end`. */
+/** Returns the events with positions from `first` to before `end`. */
 function stretch(
   reader: Reader,
   position: "seq" | "agent_seq",
@@ -168,7 +170,7 @@ function stretch(
   };
 }
 
-/** The events that an index picks out of the whole log. */
+/** Returns the events that an index selects from the whole log. */
 async function picked(
   reader: Reader,
   index: string,
@@ -209,7 +211,7 @@ function joined(conditions: Conditions): [where: string, parameters: SqlValue[]]
   return [conditions.map(([sql]) => `(${sql})`).join(" AND "), parameters];
 }
 
-/** The conditions that indexes answer. */
+/** Returns the conditions on indexed columns. */
 function words({ agentIds, operations, results }: TrailFilter): Conditions {
   const columns = { agent_id: agentIds, operation: operations, result: results };
   return Object.entries(columns).flatMap(([column, among]) =>
@@ -225,8 +227,8 @@ function times({ startMs, endMs }: TimeWindow): Conditions {
 }
 
 /**
- * Conditions that every event of a filter meets, and few others: both texts are canonical JSON, so a member appears there
- * in one way only. Looking for that costs much less than reading the JSON.
+ * Returns conditions that every event of a filter meets, and few others. Bodies and details are canonical JSON, so a
+ * member has only one text; searching for it costs much less than parsing the JSON.
  */
 function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): Conditions {
   const member = (name: string) => (value: string) => `"${name}":${JSON.stringify(value)}`;
@@ -241,7 +243,7 @@ function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): 
     ),
     ...holds("details", key === undefined ? undefined : [member("key")(key)]),
     ...holds("details", detectors?.map(member("detector"))),
-    // Older events have no mode: what they found was blocked.
+    // Findings of older events have no mode: they were all blocked.
     ...holds("details", modes === undefined || modes.includes("block") ? undefined : modes.map(member("mode"))),
     ...(anyCase === undefined
       ? []

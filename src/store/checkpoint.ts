@@ -1,12 +1,11 @@
 /**
- * Copying the write-ahead log back into its database, and proof that every page arrived.
+ * Copies the write-ahead log back into its database, and verifies that every page arrived.
  *
- * SQLite's own checkpoint cannot be trusted alone here: the driver (libsql 0.5.29, and 0.6.0-pre.41 too) ignores an
- * error when it reads a frame of the log, writes whatever its buffer held into the database, and reports success. The
- * next commit then starts the log over, and the database is destroyed (docs/upstream.md). So the log is read first, as
- * it grows; the checkpoint runs while a transaction keeps the log from being started over; every page that was copied
- * is compared with the digest of its frame; and a page that differs is written again from the log before the
- * transaction ends.
+ * SQLite's own checkpoint is not reliable here: the driver (libsql 0.5.29, and 0.6.0-pre.41 too) ignores an error when
+ * it reads a frame of the log, writes the old content of its buffer into the database, and reports success. The next
+ * commit then restarts the log, and the database is destroyed (docs/upstream.md). So the log is read first, as it
+ * grows; the checkpoint runs while a transaction keeps the log from being restarted; every copied page is compared with
+ * the digest of its frame; and a page that differs is written again from the log before the transaction ends.
  */
 import { fstatSync, fsyncSync, openSync, readdirSync, readSync, statSync, writeSync } from "node:fs";
 import { sqliteCode } from "./damage.ts";
@@ -15,10 +14,10 @@ import { type Steps, toEnd, waitFor } from "./steps.ts";
 import type { Row } from "./transaction.ts";
 import { digestOfPage, type NewestFrame, UnreadableLog, type WriteAheadLog } from "./wal.ts";
 
-/** How long a checkpoint waits for another process that writes. */
+/** How long a checkpoint waits for a writer in another process, ms. */
 const PATIENCE_MS = 100;
 
-/** A connection that runs a checkpoint. It has no transaction open. */
+/** A connection that runs a checkpoint, without an open transaction. */
 interface Checkpointer {
   get<R extends Row>(sql: string): R | undefined;
   execBeside(sql: string): Promise<void>;
@@ -27,20 +26,22 @@ interface Checkpointer {
 /** Copies as much of the log as its readers allow. */
 const COPY = "PRAGMA wal_checkpoint(PASSIVE)";
 
-/** A connection whose transaction keeps the log from being started over. It prepares no statement. */
+/** A connection whose transaction keeps the log from being restarted. It prepares no statements. */
 interface LogGuard {
   exec(sql: string): void;
   close(): void;
 }
 
-/** What a checkpoint did: frames in the log, how many of them are in the database now, and whether the disk has the space. */
+/**
+ * The result of a checkpoint: the frames in the log, how many are in the database now, and whether the disk has space.
+ */
 export interface Checkpointed {
   frames: number;
   copied: number;
   fits: boolean;
 }
 
-/** What must stay free on the disk when a log is copied back, so that what is recorded meanwhile has space. */
+/** The free space that must remain on the disk when a log is copied back, for what is recorded meanwhile. */
 const KEPT_FREE_BYTES = 1024 * 1024;
 
 /** Pages of the database that are read at once. */
@@ -50,25 +51,26 @@ const PAGES_IN_STEP = 512;
 
 /** A checkpoint whose copies are to be compared with the log. */
 interface Unproved {
-  /** Which file was copied into. */
+  /** The identity of the database's file. */
   identity: string | null;
-  /** It is in a transaction, and keeps the log as it is. */
+  /** Its open transaction keeps the log as it is. */
   guard: LogGuard;
   done: Checkpointed;
-  /** It has been read to its end. */
+  /** The log, completely read. */
   log: WriteAheadLog;
 }
 
-/** Checkpoints of this thread whose copies could not be proved yet, by path of the database. */
+/** Checkpoints of this thread that could not be verified yet, by path of the database. */
 const unproved = new Map<string, Unproved>();
 
 /**
- * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, so
- * none starts the log over, which SQLite before 3.51.3 does not survive (https://sqlite.org/wal.html#walresetbug).
- * Copies nothing while the disk has no space for what the database would grow. The copy is one step, which `isBeside` has
- * done beside the thread.
- * @throws {UnreadableLog} when the log could not be read. The database is as it was, or its pages were written again
- *   from the log. When even that failed, the log stays as it is until {@link proveCopies} succeeds.
+ * Copies as much of the log of the database at `path` as its readers allow. No other process can write meanwhile, and
+ * so none can restart the log, which would lose commits in SQLite before 3.51.3
+ * (https://sqlite.org/wal.html#walresetbug). Copies nothing while the disk lacks the space by which the database would
+ * grow. The copying is one step.
+ * @param isBeside whether a thread of the driver does the copying
+ * @throws {UnreadableLog} when the log could not be read. The database is unchanged, or its pages were written again
+ * from the log. When even that failed, the log is kept as it is until {@link proveCopies} succeeds.
  */
 export function* checkpointInSteps(
   connection: Checkpointer,
@@ -79,15 +81,16 @@ export function* checkpointInSteps(
 ): Steps<Checkpointed> {
   const guard = openGuard();
   try {
-    // Also, a log that cannot be read is not copied.
+    // This throws, and so copies nothing, when the log cannot be read.
     const found = tryToBegin(guard) ? yield* log.readNewInSteps() : 0;
     const isFitting = found === 0 || fits(path, log);
     if (found === 0 || !isFitting) return { frames: log.readNew(), copied: 0, fits: isFitting };
     yield;
     if (isBeside) yield* waitFor(connection.execBeside(COPY));
-    // Behind that one, this copies what a reader kept, and says how much of the log is copied in all.
+    // After the copying on the other thread, this returns how much of the log is copied in all, and copies what a
+    // reader had prevented.
     const row = connection.get<[busy: number, frames: number, copied: number]>(COPY);
-    // A database without a write-ahead log says -1.
+    // The numbers are -1 for a database without a write-ahead log.
     const [, frames, copied] = row ?? [0, 0, 0];
     const done = { frames, copied, fits: true };
     if (copied > 0) unproved.set(path, { identity: identityOf(path), guard, done, log });
@@ -98,19 +101,19 @@ export function* checkpointInSteps(
   return (yield* proveInSteps(path)) ?? { frames: 0, copied: 0, fits: true };
 }
 
-/** Reports whether the disk has space for what the database at `path` grows when its log is copied back. */
+/** Reports whether the disk has the space by which the database at `path` grows when its log is copied back. */
 function fits(path: string, log: WriteAheadLog): boolean {
   const growth = log.databaseBytes() - statSync(path).size;
   return growth <= 0 || growth + KEPT_FREE_BYTES <= freeBytesBeside(path);
 }
 
-/** The device and number of the file at a path; null without one. */
+/** Returns the device and inode of the file at a path; null when there is none. */
 export function identityOf(path: string): string | null {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
 }
 
-/** Begins the transaction that guards the log. Returns false while another process writes: the log can wait. */
+/** Begins the transaction that guards the log. Returns false while another process writes; the checkpoint can wait. */
 function tryToBegin(guard: LogGuard): boolean {
   guard.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
   try {
@@ -123,8 +126,8 @@ function tryToBegin(guard: LogGuard): boolean {
 }
 
 /**
- * Proves the last checkpoint of the database at `path`. Returns null when none waits for its proof.
- * @throws {UnreadableLog} while the log cannot be read, and once more when pages had to be written again
+ * Verifies the last checkpoint of the database at `path`. Returns null when none is unverified.
+ * @throws {UnreadableLog} while the log cannot be read, and once when pages had to be written again
  */
 export function proveCopies(path: string): Checkpointed | null {
   return toEnd(proveInSteps(path));
@@ -133,10 +136,10 @@ export function proveCopies(path: string): Checkpointed | null {
 function* proveInSteps(path: string): Steps<Checkpointed | null> {
   const proof = unproved.get(path);
   if (proof === undefined) return null;
-  // The file that was copied into is not at this path any more.
+  // The file has been replaced since the checkpoint.
   const isOther = identityOf(path) !== proof.identity;
   const rewritten = isOther ? 0 : yield* rewriteWrong(path, proof);
-  // Whoever opened the file meanwhile proved it.
+  // Another call has verified it meanwhile, when the file was opened.
   if (unproved.get(path) !== proof) return proof.done;
   unproved.delete(path);
   proof.guard.close();
@@ -148,8 +151,8 @@ function* proveInSteps(path: string): Steps<Checkpointed | null> {
 }
 
 /**
- * Writes the pages again whose bytes in the database are not those of the log. Returns their number. SQLite reads
- * nothing here: an error of the disk would end the transaction that guards the log.
+ * Writes the pages again that differ between the database and the log. Returns their number. Reads without SQLite, in
+ * which an error of the disk would end the transaction that guards the log.
  */
 function* rewriteWrong(path: string, proof: Unproved): Steps<number> {
   const { log, done } = proof;
@@ -165,7 +168,7 @@ function* rewriteWrong(path: string, proof: Unproved): Steps<number> {
   return wrong.length;
 }
 
-/** Returns the pages of a database that are not as their newest frames say. */
+/** Returns the pages of a database that differ from their newest frames. */
 function* wrongPages(file: number, pageSize: number, newest: ReadonlyMap<number, NewestFrame>): Steps<number[]> {
   const pages = Uint32Array.from(newest.keys()).sort();
   const buffer = Buffer.allocUnsafe(PAGES_AT_ONCE * pageSize);
@@ -189,7 +192,7 @@ function* wrongPages(file: number, pageSize: number, newest: ReadonlyMap<number,
   return wrong;
 }
 
-/** Counts the pages from index `at` on that follow one another in the database, up to {@link PAGES_AT_ONCE}. */
+/** Counts the pages from index `at` on that are adjacent in the database, up to {@link PAGES_AT_ONCE}. */
 function consecutive(pages: Uint32Array, at: number): number {
   const first = pages[at] as number;
   let count = 1;
@@ -197,7 +200,7 @@ function consecutive(pages: Uint32Array, at: number): number {
   return count;
 }
 
-/** Descriptors of databases by path. Where the system does not tell which one SQLite has, they are ours and stay open. */
+/** Descriptors of databases by path: SQLite's, or our own, which stay open, if the system does not list SQLite's. */
 const descriptors = new Map<string, number>();
 
 /** Returns a page of a database that this process has open, as it is on disk. */
@@ -208,15 +211,15 @@ export function readPage(path: string, page: number, pageSize: number): Buffer {
 }
 
 /**
- * Returns a descriptor of a database that this process has open, which can be written: SQLite's own, since opening and
- * closing another one would drop the locks of every connection of this process.
+ * Returns a writable descriptor of a database that this process has open: SQLite's own, since closing another one would
+ * release the locks of all connections of this process.
  */
 function descriptorOf(path: string): number {
   const { dev, ino } = statSync(path);
   const isIt = (file: number): boolean => {
     try {
       const stats = fstatSync(file);
-      // Writing nothing fails on a descriptor that is only for reading (EBADF).
+      // Writing nothing fails on a read-only descriptor (EBADF).
       return stats.dev === dev && stats.ino === ino && writeSync(file, Buffer.alloc(0), 0, 0, 0) === 0;
     } catch {
       return false; // not writable, or closed meanwhile
@@ -230,8 +233,8 @@ function descriptorOf(path: string): number {
 }
 
 /**
- * Returns the descriptors of this process, the highest first: a file that was just opened has one of the highest. None
- * where the system does not list them (not Linux).
+ * Returns the descriptors of this process, the highest first, since a recently opened file has one of the highest.
+ * Returns none if the system does not list them (not Linux).
  */
 function openDescriptors(): number[] {
   try {

@@ -1,9 +1,9 @@
 /**
- * Closed connections, which the driver keeps until the garbage collector takes their statements.
+ * Closed connections, which the driver keeps open until their statements are garbage-collected.
  *
- * SQLite copies the write-ahead log back when the last connection to a file closes. That copy is not proved
- * (checkpoint.ts), and may not be this process's to make (log-right.ts). So a connection is kept as long as the log holds
- * anything. When the process ends, the system closes its files, and nothing is copied.
+ * SQLite copies the write-ahead log back when the last connection to a file closes. That copy is not verified
+ * (checkpoint.ts), and this process may not have the right to make it (log-right.ts). So a connection is kept until the
+ * log is empty. When the process ends, the system closes its files, and nothing is copied.
  */
 import { statSync } from "node:fs";
 import { nextTurn } from "../timer.ts";
@@ -15,7 +15,7 @@ interface Closed {
 }
 
 interface Kept extends Closed {
-  /** The path of its file; null when it must never be quite closed. */
+  /** The path of its file; null when the connection must be kept until the process ends. */
   path: string | null;
 }
 
@@ -23,22 +23,22 @@ let kept: Kept[] = [];
 let maxUnreleased = 64;
 let unreleased = 0;
 
-/** Whether the write-ahead log of the database at `path` holds nothing, or is absent. */
+/** Whether the write-ahead log of the database at `path` is empty or absent. */
 export const isLogEmpty = (path: string): boolean =>
   (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
 
 /**
  * Sets how many closed connections of this thread may wait for the garbage collector. The driver closes a connection's
- * file descriptors only when its statements are collected, and they look too small to trigger a collection: thousands of
- * workspaces used in turn would run out of descriptors first.
+ * file descriptors only when its statements are collected, and statements are too small to trigger a collection: with
+ * thousands of workspaces, the process would run out of descriptors first.
  */
 export function limitUnreleased(count: number): void {
   maxUnreleased = count;
 }
 
 /**
- * Leaves a closed connection to the garbage collector: at once, or with `until` when the log of the file at its path is
- * empty; never when the path is null.
+ * Leaves a closed connection to the garbage collector: at once, or with `until`, when the log of the file at its path
+ * is empty; if that path is null, never.
  */
 export function letGo(closed: Closed, until: Pick<Kept, "path"> | null): void {
   if (until === null) unlink(closed);
@@ -47,15 +47,16 @@ export function letGo(closed: Closed, until: Pick<Kept, "path"> | null): void {
 }
 
 /**
- * Takes the native objects out of the driver's statements, which keep the file open. The collector also keeps what a stale
- * value on the stack points to: one of a hundred files stayed open for up to ten collections, since a statement seemed to
- * be in use. Now only a value that points to the native object itself does that, which is several times as rare.
+ * Detaches the native objects, which keep the file open, from the driver's statements. The collector also keeps an
+ * object to which a stale value on the stack points: one of a hundred files stayed open for up to ten collections,
+ * since a statement seemed to be in use. Now only a stale pointer to the native object itself has this effect, which is
+ * several times as rare.
  */
 function unlink({ statements }: Closed): void {
   for (const statement of statements) Object.assign(statement, { stmt: null });
 }
 
-/** Stops keeping connections whose log is empty; with `any`, all but those that are kept until the process ends. */
+/** Stops keeping connections whose log is empty; with `any`, all except those that are kept until the process ends. */
 function unkeep(any = false): void {
   const isOver = ({ path }: Kept): boolean => path !== null && (any || isLogEmpty(path));
   const over = kept.filter(isOver);
@@ -66,8 +67,8 @@ function unkeep(any = false): void {
 }
 
 /**
- * Releases the files of this thread's closed connections, by a full collection; the files are released one turn of the
- * event loop later. Does nothing when none was closed since the last call. Reports whether any was.
+ * Releases the files of this thread's closed connections by a full collection. They are closed one turn of the event
+ * loop later. Does nothing, and returns false, when no connection was closed since the last call.
  */
 export function releaseClosed(): boolean {
   unkeep();
@@ -77,12 +78,12 @@ export function releaseClosed(): boolean {
   return true;
 }
 
-/** A single collection may leave a file that the stack still seems to hold. */
+/** One collection may miss a file to which a value on the stack seems to point. */
 const COLLECTIONS = 3;
 
 /**
- * Releases the files of this thread's closed connections more surely than {@link releaseClosed}: by several collections,
- * with a pause before each and a turn of the event loop behind the last.
+ * Releases the files of this thread's closed connections more reliably than {@link releaseClosed}: by several
+ * collections, with a pause before each, and a turn of the event loop after the last.
  */
 export async function releaseSurely(pause: () => Promise<unknown>): Promise<void> {
   releaseClosed();
@@ -93,5 +94,5 @@ export async function releaseSurely(pause: () => Promise<unknown>): Promise<void
   await nextTurn();
 }
 
-/** Releases as well what was kept because of a log, as if another process had emptied it. For tests. */
+/** Also releases connections that are kept because of their log, as if another process had emptied it. For tests. */
 export const releaseKept = (): void => unkeep(true);

@@ -1,10 +1,10 @@
 /**
- * Gives the space of free pages back to the file system.
+ * Returns the space of free pages to the file system.
  *
- * SQLite keeps the pages of deleted rows for later rows. A file that was created with `auto_vacuum = INCREMENTAL` can be
- * cut in small steps: pages from its end move into free ones. A file of an earlier version cannot; it is copied once,
- * without the free pages, and the copy replaces it in one step. The space is free on disk when the write-ahead log has
- * been copied back.
+ * SQLite keeps the pages of deleted rows for later rows. A file that was created with `auto_vacuum = INCREMENTAL` can
+ * shrink in small steps: pages from its end move into free ones. A file of an earlier version cannot. It is copied
+ * once, without the free pages, and the copy replaces it in one step. The space is free on disk once the write-ahead
+ * log was copied back.
  */
 import { renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -16,30 +16,30 @@ import { schemaVersion } from "./migrate.ts";
 import { copyInto, fileState, integrityProblem, isDiskFull } from "./snapshot.ts";
 import { syncPath } from "./sync.ts";
 
-/** What `PRAGMA auto_vacuum` says of a file that can be cut in steps. */
+/** The value of `PRAGMA auto_vacuum` for a file that can shrink in steps. */
 const INCREMENTAL = 2;
 /** The most pages of one step, since its commit writes about twice as many, and how long a step may take, ms. */
 const PAGES_A_STEP = 64;
 const STEP_MS = 3;
-/** Pages between two looks at the clock. */
+/** Pages that are moved before the clock is checked. */
 const PAGES_AT_ONCE = 16;
-/** What must be free on the disk for the write-ahead log, and beside a copy. */
+/** The free space that must remain on the disk, for the write-ahead log. */
 const SPARE_BYTES = 8 * 1024 * 1024;
-/** The write-ahead log is copied back when it is this long, so that each copying is short. */
+/** The write-ahead log is copied back when it reaches this length, so that each copying is short. */
 const LOG_BYTES = 512 * 1024;
 
 /** The space in a database file, bytes. */
 export interface Space {
   total: number;
   free: number;
-  /** Whether the file can be cut in steps. Otherwise it must be copied. */
+  /** Whether the file can shrink in steps. Otherwise it must be copied. */
   canShrink: boolean;
 }
 
-/** Why a file was not compacted, or not to its end. */
+/** Why a file was not compacted, or not completely. */
 export type CompactionTrouble = "in_use" | "written_to" | "no_space" | "unavailable";
 
-/** What became of a file: its size before and after, bytes, and the longest step, ms. */
+/** The result: the size of the file before and after, bytes, and the longest step, ms. */
 export interface Compacted {
   before: number;
   after: number;
@@ -47,7 +47,7 @@ export interface Compacted {
   trouble: CompactionTrouble | null;
 }
 
-/** A copy that can replace its original as long as the original is in this state ({@link fileState}). */
+/** A copy that can replace its original while the original is in this state ({@link fileState}). */
 interface Draft {
   path: string;
   state: string;
@@ -56,10 +56,10 @@ interface Draft {
 /** Returns the path of the copy of a database while it is being compacted. */
 const draftOf = (path: string): string => `${path}.compact.tmp`;
 
-/** A draft that nobody has written to for so long is of a process that was killed, ms. */
+/** A draft that nobody has written to for this long is left from a killed process, ms. */
 const STALE_MS = 60 * 60_000;
 
-/** Removes the draft that a process left behind when it was killed. */
+/** Removes the draft of a killed process. */
 export function removeStaleDraft(path: string, nowMs: number): void {
   const draft = draftOf(path);
   const stats = statSync(draft, { throwIfNoEntry: false });
@@ -76,11 +76,11 @@ export function spaceOf(connection: Connection): Space {
   };
 }
 
-/** Reports whether the disk has space for `bytes` beside the file, and for what is written meanwhile. */
+/** Reports whether the disk has space for `bytes`, and for what is written meanwhile. */
 export const hasSpace = (path: string, bytes: number): boolean => freeBytesBeside(path) >= bytes + SPARE_BYTES;
 
 /**
- * Cuts a few pages off; to be called within a transaction. Takes about 3 ms. Returns whether free pages are left.
+ * Releases a few pages; to be called within a transaction. Takes about 3 ms. Returns whether free pages are left.
  *
  * @param monotonicMs time that is never set back
  */
@@ -96,17 +96,17 @@ export function shrinkStep(connection: Connection, monotonicMs: () => number): b
 
 const hasFree = (connection: Connection): boolean => (connection.value<number>("PRAGMA freelist_count") ?? 0) > 0;
 
-/** Copies the write-ahead log back after a step when it has grown long; to be called after the commit. */
+/** Copies the write-ahead log back when it has become long; to be called after the commit of a step. */
 export const afterStep = (connection: Connection): void => connection.checkpointIfDue(LOG_BYTES);
 
-/** What must be equal in a copy and its original. */
+/** Facts that must be equal in a copy and its original. */
 type Figures = readonly [problem: string | null, schemaVersion: number, definitions: number, head: string];
 
 /**
- * Copies a database without its free pages to {@link draftOf}, as a file that can be cut in steps, and checks the copy.
- * Others may read and write the database meanwhile. Returns why there is no copy, which is removed then.
+ * Copies a database without its free pages to {@link draftOf}, as a file that can shrink in steps, and checks the copy.
+ * Others may read and write the database meanwhile. If it fails, removes the copy and returns the reason.
  *
- * @param headOf the end of what the database holds, which must be the same in the copy
+ * @param headOf returns the head of a database, which must be the same in the copy
  */
 export function draftCopy(
   path: string,
@@ -119,11 +119,11 @@ export function draftCopy(
   const state = fileState(path, nowMs);
   if (state === null) return "written_to";
   try {
-    // The mode of the copy can also be set on a connection that only reads.
+    // The connection can be read-only: `auto_vacuum` is set for the copy.
     using connection = openConnection(path, { encryptionKey, readOnly: true });
     const { total, free } = spaceOf(connection);
     if (!hasSpace(path, total - free)) return "no_space";
-    // The copy gets this mode; the file itself cannot.
+    // Only the copy gets this mode; an existing file cannot.
     connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
     copyInto(connection, draft);
     if (isSame(connection, draft, encryptionKey, headOf)) return { path: draft, state };
@@ -153,8 +153,8 @@ function figuresOf(connection: Connection, headOf: (connection: Connection) => s
 }
 
 /**
- * Replaces a database, which nobody may have open, by its copy in one step: after a crash there is the one or the other.
- * Returns why not, when the database was written since or is in use: then nothing was changed, and the copy is removed.
+ * Replaces a database by its copy, atomically. Nobody may have the database open. Returns null, or the reason when the
+ * database was written since or is in use; nothing was then changed, and the copy is removed.
  */
 export function adoptDraft(path: string, state: string, encryptionKey: EncryptionKey | null): CompactionTrouble | null {
   const draft = draftOf(path);
@@ -173,7 +173,10 @@ export function adoptDraft(path: string, state: string, encryptionKey: Encryptio
   return null;
 }
 
-/** Takes the file for this connection alone, without a write-ahead log. Returns false when somebody else has it open. */
+/**
+ * Locks the file for this connection, and removes its write-ahead log. Returns false when another connection has it
+ * open.
+ */
 function lockAlone(connection: Connection): boolean {
   try {
     connection.exec("PRAGMA busy_timeout = 0; PRAGMA locking_mode = EXCLUSIVE");

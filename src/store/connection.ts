@@ -1,6 +1,5 @@
 /**
- * A connection to one libSQL file, with its prepared statements.
- * A connection cannot be shared between threads.
+ * A connection to one libSQL file, with its prepared statements. It cannot be shared between threads.
  */
 import { statSync } from "node:fs";
 import Database from "libsql";
@@ -21,10 +20,10 @@ import { WriteAheadLog } from "./wal.ts";
 
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
-/** How often to try again to begin a transaction that others hold up, ms. */
+/** The pause between attempts to begin a transaction while another one is open, ms. */
 const BEGIN_INTERVAL_MS = 5;
 
-/** The name of a database without a file. */
+/** The path of a database in memory. */
 const IN_MEMORY = ":memory:";
 
 const NO_PARAMETERS: readonly SqlValue[] = [];
@@ -32,27 +31,30 @@ const NO_PARAMETERS: readonly SqlValue[] = [];
 export interface OpenOptions {
   /** Refuses every write. The file must exist. */
   readOnly?: boolean;
-  /** Nobody writes to the file: it is read without locks, log or other files. Implies `readOnly`. */
+  /** Nobody writes to the file, so it is read without locks, log or other files. Implies `readOnly`. */
   immutable?: boolean;
   /** The key of an encrypted file, existing or new; null for a plain one. */
   encryptionKey?: EncryptionKey | null;
   /** The caller has just opened the file with this key, so the key need not be checked. */
   keyFits?: boolean;
   anySchema?: boolean; // read also a schema that SQLite does not accept
-  /** The right to copy the write-ahead log back. Without this, the process has it as long as the connection is open. */
+  /** Takes the right to copy the write-ahead log back. By default, the process has it. */
   takeLogRight?: TakeLogRight | undefined;
 }
 
-/** How a connection opened its file, so that another thread can open it the same way. */
+/** How a connection has opened its file, so that another one can open it in the same way. */
 interface OpenFile {
   path: string;
   options: Pick<OpenOptions, "readOnly" | "immutable" | "encryptionKey">;
 }
 
-/** Both kinds of the driver's databases hold the same native one, which this runs the statements of. */
+/**
+ * The asynchronous `exec`. It works on a synchronous database, since both classes of the driver wrap the same native
+ * one.
+ */
 const execAsync = AsyncDatabase.prototype.exec as unknown as (this: Driver, sql: string) => Promise<void>;
 
-/** The descriptors of a connection: of the database, its write-ahead log, and the index of that. */
+/** The descriptors of a connection: the database, its write-ahead log, and the log's index. */
 export const DESCRIPTORS_OF_CONNECTION = 3;
 
 export class Connection implements Transaction, Disposable {
@@ -65,7 +67,7 @@ export class Connection implements Transaction, Disposable {
   /** The files as this connection left them; null for a database in memory. */
   readonly own: OwnFiles | null;
 
-  /** `file`: the open file, null for a database in memory. */
+  /** @param file the open file; null for a database in memory */
   constructor(
     private readonly driver: Driver,
     readonly file: OpenFile | null,
@@ -76,13 +78,13 @@ export class Connection implements Transaction, Disposable {
     this.own = file === null ? null : new OwnFiles(file.path, this, this.#log);
   }
 
-  /** The number of writing statements run. When it is unchanged, nothing was written. */
+  /** The number of writing statements that were run. While it is unchanged, nothing was written. */
   get writes(): number {
     return this.#writes;
   }
 
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
-    // INSERT … RETURNING reads and writes.
+    // INSERT … RETURNING returns a row and writes.
     if (sql.startsWith("INSERT")) this.#writes++;
     const { statement, decode } = this.#statements.prepared(sql);
     const row = (statement.get(bindable(parameters)) ?? undefined) as unknown[] | undefined;
@@ -106,15 +108,15 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Begins a transaction that writes. Unlike BEGIN IMMEDIATE, this lets the event loop run while another connection has
-   * one, which may be of this thread.
+   * Begins a write transaction. Unlike BEGIN IMMEDIATE, this lets the event loop run while another connection, perhaps
+   * of the same thread, has one.
    */
   async beginWhenFree(): Promise<void> {
     const until = performance.now() + BUSY_TIMEOUT_MS;
     while (!this.#beginNow(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
   }
 
-  /** Returns false when another connection has a transaction that writes, unless this is the last try. */
+  /** Returns false when another connection has a write transaction; the last attempt throws instead. */
   #beginNow(isLast: boolean): boolean {
     this.exec("PRAGMA busy_timeout = 0");
     try {
@@ -128,22 +130,26 @@ export class Connection implements Transaction, Disposable {
     }
   }
 
-  /** Cuts up to `pages` free pages off the end of the file, within a transaction; others move into free ones. */
+  /**
+   * Releases up to `pages` free pages at the end of the file, after moving used ones; to be called within a
+   * transaction.
+   */
   cutOff(pages: number): void {
     this.#writes++;
     this.exec(`PRAGMA incremental_vacuum(${pages})`);
   }
 
   /**
-   * Copies the write-ahead log into the database when it has grown long; to be called after a commit.
-   * @param mostBytes what is long; without it, that depends on the space, and not every call looks
-   * @throws {UnreadableLog} see {@link checkpointInSteps}; what was committed stays so
+   * Copies the write-ahead log into the database when it has become long; to be called after a commit.
+   * @param mostBytes the length at which to copy; by default, it depends on the free space, and is not checked every
+   * time
+   * @throws {UnreadableLog} see {@link checkpointInSteps}; the commits stay valid
    */
   checkpointIfDue(mostBytes = Number.POSITIVE_INFINITY): void {
     toEnd(this.#checkpointIfDue(mostBytes, false));
   }
 
-  /** The same in steps, with SQLite's part beside the thread. Nothing else is done with the connection between them. */
+  /** The same in steps, with SQLite's copying on another thread. The connection must not be used between the steps. */
   checkpointIfDueBeside(mostBytes = Number.POSITIVE_INFINITY): Steps<void> {
     return this.#checkpointIfDue(mostBytes, true);
   }
@@ -160,7 +166,7 @@ export class Connection implements Transaction, Disposable {
     if (!done.fits) this.#onNoSpace();
   }
 
-  /** To be called with the right to copy the log back. */
+  /** Runs a checkpoint; to be called with the right to copy the log back. */
   *#checkpoint(path: string, isBeside: boolean): Steps<Checkpointed> {
     proveCopies(path);
     if (this.own?.mayCopy() !== true) return { frames: 1, copied: 0, fits: true };
@@ -175,8 +181,8 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Copies everything in the write-ahead log into the database and empties the log. Returns false when readers still
-   * need it, for which it does not wait, and when another process has the right to do this.
+   * Copies the whole write-ahead log into the database and empties the log. Returns false, without waiting, when
+   * readers use the log, or when another process has the right to copy it.
    * @throws {UnreadableLog}
    */
   truncateLog(): boolean {
@@ -203,8 +209,8 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Sets the disk on whose free space it depends how long the write-ahead log gets before it is copied back.
-   * `onNoSpace` is called when the disk has no space for that.
+   * Makes the length at which the write-ahead log is copied back depend on the free space of the disk.
+   * @param onNoSpace called when the disk has no space for the copying
    */
   limitLog(space: DiskSpace, onNoSpace: () => void): void {
     this.#space = space;
@@ -212,12 +218,12 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * Whether SQLite would copy a log back with the last connection to the file. What cannot be copied now stays in the log,
-   * which is read when the file is next opened.
+   * Whether the log is not empty after an attempt to copy it back, so that SQLite would copy it when the last
+   * connection to the file closes. What remains in the log is read when the file is next opened.
    */
   #leavesLog(): boolean {
     if (this.file === null || this.file.options.readOnly) return false;
-    // SQLite would copy the log even into a database that another program overwrote in place, and one that vanished.
+    // SQLite would copy the log even into a database that another program has overwritten or removed.
     if (this.own?.isReplaced()) this.own.disown();
     if (this.own?.isDisowned) return true;
     if (isLogEmpty(this.file.path)) return false;
@@ -226,7 +232,7 @@ export class Connection implements Transaction, Disposable {
       return !this.truncateLog();
     } catch (error) {
       if (!isDriverError(error)) throw error;
-      // A file that could not be written when it was opened stays so until nobody has it open.
+      // A file that could not be written when it was opened stays read-only until all connections are closed.
       return !sqliteCode(error).startsWith("SQLITE_READONLY");
     }
   }
@@ -237,21 +243,21 @@ export class Connection implements Transaction, Disposable {
   }
 
   /**
-   * As {@link exec}, on a thread of the driver, so that others have the caller's thread meanwhile. Nothing else is done
-   * with the connection until it has ended.
+   * As {@link exec}, on a thread of the driver, so that the caller's thread is free meanwhile. The connection must not
+   * be used until the promise settles.
    */
   execBeside(sql: string): Promise<void> {
     return execAsync.call(this.driver, sql);
   }
 
   get inTransaction(): boolean {
-    return this.driver.open && this.driver.inTransaction; // Of one that is closed, the driver would abort the process.
+    return this.driver.open && this.driver.inTransaction; // on a closed database, the driver would abort the process
   }
 
   /**
-   * Closes the file. Its write-ahead log is copied back and emptied first, so that a closed database is one file, unless
-   * another process has the right to do this: the driver itself leaves its log behind while statements live, and has no
-   * way to end them. Does nothing when it is closed.
+   * Closes the file. Copies its write-ahead log back and empties it first, so that a closed database is one file,
+   * unless another process has the right to do so. (The driver itself would leave the log while statements exist, and
+   * it cannot finalize them.) Does nothing when it is closed already.
    */
   close(): void {
     if (!this.driver.open) return;
@@ -270,7 +276,7 @@ export class Connection implements Transaction, Disposable {
   }
 }
 
-/** Returns something that was opened, after a check. @throws what `check` throws; it is closed then */
+/** Returns `opened` after a check. @throws what `check` throws, after closing `opened` */
 export function checked<T extends { close(): void }>(opened: T, check: (opened: T) => void): T {
   try {
     check(opened);
@@ -290,7 +296,7 @@ function openDriver(name: string, key: EncryptionKey | null): Driver {
 }
 
 /**
- * Opens a database file. A writable one is created when absent and set to WAL with `synchronous=FULL`: when COMMIT
+ * Opens a database file. A writable file is created when absent, and set to WAL with `synchronous=FULL`: when COMMIT
  * returns, the transaction is on disk. Deleted content is overwritten.
  * @throws {CannotOpen} when the file cannot be opened; {EncryptionMismatch} when the key is wrong; the driver's error
  *   when it is not a database
@@ -299,7 +305,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const readOnly = options.readOnly || options.immutable;
   const query = options.immutable ? "immutable=1" : "mode=ro";
   const key = options.encryptionKey ?? null;
-  // A checkpoint that could not be proved must be, before anybody uses the database again.
+  // A checkpoint that could not be verified must be verified before the database is used again.
   if (!readOnly) proveCopies(path);
   if (path !== IN_MEMORY && !options.keyFits) checkEncryption(path, key);
   const identity = identityOf(path);
@@ -309,7 +315,7 @@ export function openConnection(path: string, options: OpenOptions = {}): Connect
   const file = path === IN_MEMORY ? null : { path, options: { ...kept, readOnly: readOnly ?? false } };
   checked(driver, () => {
     driver.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA writable_schema = ${options.anySchema ? 1 : 0}`);
-    // Only a new file takes this: its free pages can be given back in small steps (compaction.ts).
+    // Only a new file accepts this mode, in which free pages can be released in small steps (compaction.ts).
     if (isNew) driver.exec("PRAGMA auto_vacuum = INCREMENTAL");
     if (!readOnly) driver.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
     driver.exec(

@@ -1,6 +1,6 @@
-/** What a failure of the database says. */
+/** Classifies errors of the database. */
 
-/** SQLite's primary result codes that a failure of disk or file has (https://www.sqlite.org/rescode.html). */
+/** SQLite's primary result codes for failures of the disk or a file (https://www.sqlite.org/rescode.html). */
 const PRIMARY_CODES: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
@@ -16,8 +16,8 @@ const PRIMARY_CODES: Readonly<Record<number, string>> = {
 const PRIMARY = 0xff;
 
 /**
- * The name of SQLite's result code, extended where the driver knows it: it calls others `UNKNOWN_SQLITE_ERROR_…`, and
- * these are named by their primary code. Returns "" for an error that is not SQLite's.
+ * Returns the name of SQLite's result code; the extended one if the driver knows it, otherwise the primary one (the
+ * driver calls unknown codes `UNKNOWN_SQLITE_ERROR_…`). Returns "" for an error that is not SQLite's.
  */
 export function sqliteCode(error: unknown): string {
   const { code, rawCode } = error as { code?: unknown; rawCode?: unknown };
@@ -27,16 +27,16 @@ export function sqliteCode(error: unknown): string {
   return PRIMARY_CODES[typeof rawCode === "number" ? rawCode & PRIMARY : 0] ?? "SQLITE_ERROR";
 }
 
-/** Whether SQLite or its driver threw it. */
+/** Whether an error comes from SQLite or its driver. */
 export const isDriverError = (error: unknown): boolean => sqliteCode(error) !== "";
 
-/** `not_a_database`: the header is not valid; `corrupt`: something after it. */
+/** `not_a_database`: the header is not valid; `corrupt`: something after the header is not valid. */
 type Damage = "not_a_database" | "corrupt";
 
 /**
- * Returns how a file is damaged, from an error of SQLite or its driver; null when the error says nothing of the file. A
- * wrong key looks like a file that is not a database, also as an `EncryptionMismatch`: callers that must distinguish
- * them check for that first.
+ * Returns how a file is damaged, according to an error of SQLite or its driver; null when the error is not about the
+ * file. A wrong key, even as an `EncryptionMismatch`, counts as `not_a_database`; callers that must distinguish it
+ * check for it first.
  */
 export function damageOf(error: unknown): Damage | null {
   const { rawCode } = error as { rawCode?: unknown };
@@ -49,7 +49,7 @@ export function damageOf(error: unknown): Damage | null {
 /** Reports whether an error means that the file is damaged; see {@link damageOf}. */
 export const isDamage = (error: unknown): boolean => damageOf(error) !== null;
 
-/** The file cannot be opened. The driver's own error has no code. */
+/** The file cannot be opened. It replaces the driver's error, which has no code. */
 export class CannotOpen extends Error {
   override readonly name = "CannotOpen";
   readonly code = "SQLITE_CANTOPEN";

@@ -1,13 +1,13 @@
-/** Which end of a list comes first, as SQL. */
+/** The direction of a list, as SQL. */
 export interface Direction {
-  /** What follows ORDER BY and the column. */
+  /** The direction in ORDER BY. */
   order: "ASC" | "DESC";
-  /** How a row of the list compares with an earlier one. */
+  /** The operator that compares a row of the list with an earlier one. */
   behind: ">" | "<";
 }
 
 const ASCENDING: Direction = { order: "ASC", behind: ">" };
 const DESCENDING: Direction = { order: "DESC", behind: "<" };
 
-/** Returns the direction of a list; the newest, or largest, comes first unless `order` says otherwise. */
+/** Returns the direction of a list. The newest, or largest, comes first by default. */
 export const directionOf = (order: "asc" | undefined): Direction => (order === "asc" ? ASCENDING : DESCENDING);

@@ -1,10 +1,10 @@
 /**
- * Encryption of database files, by libSQL itself: AES-256 in CBC mode, page by page, log and journal included (SQLite3
- * Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of ours).
+ * Encryption of database files by libSQL: AES-256 in CBC mode, page by page, including log and journal (SQLite3
+ * Multiple Ciphers, cipher `aes256cbc`; its key is the hex text of governd's key).
  *
- * A file must never be opened with a wrong key, or an encrypted one without: SQLite would decrypt its write-ahead log
- * with that key, write the result into the file, and delete the log. So the key is checked first, on a connection that
- * cannot write and ignores the log.
+ * A file must never be opened with a wrong key, nor an encrypted file without one: SQLite would decrypt the write-ahead
+ * log with the wrong key, write the result into the file, and delete the log. So the key is checked first, on a
+ * connection that cannot write and ignores the log.
  */
 import { readSync, statSync } from "node:fs";
 import { inspect } from "node:util";
@@ -13,12 +13,12 @@ import { systemCode } from "../failure.ts";
 import { damageOf } from "./damage.ts";
 import { withFile } from "./sync.ts";
 
-/** Length of a key, bytes. */
+/** The length of a key, bytes. */
 export const ENCRYPTION_KEY_BYTES = 32;
 
 const MASK = "[encryption key]";
 
-/** The key of encrypted databases. Printing it, or turning it into JSON, shows a mask. */
+/** The key of encrypted databases. Printing a key, or converting it to JSON, shows a mask. */
 export class EncryptionKey {
   readonly #hex: string;
 
@@ -61,14 +61,14 @@ type DatabaseKind = "absent" | "empty" | "plain" | "encrypted" | "foreign";
 /** The first bytes of every plain database (https://www.sqlite.org/fileformat.html, 1.3). */
 const PLAIN_MAGIC = Buffer.from("SQLite format 3\u0000", "latin1");
 const HEADER_BYTES = 24;
-/** The payload fractions of the header are constant, and encrypted files hold them in plain. */
+/** The payload fractions in the header are constant, and not encrypted. */
 const PAYLOAD_FRACTIONS_AT = 21;
 const PAYLOAD_FRACTIONS = Buffer.from([64, 32, 32]);
 
 /**
- * Returns the kind of a file from its first bytes. Only for a process without a connection to the file: closing it
- * would release the locks of all its connections (POSIX).
- * @throws the system's error when it cannot be read
+ * Returns the kind of a file from its first bytes. The process must not have a connection to the file, since closing a
+ * descriptor of a file releases all locks of the process on it (POSIX).
+ * @throws the system's error when the file cannot be read
  */
 export function databaseKind(path: string): DatabaseKind {
   const head = Buffer.alloc(HEADER_BYTES);
@@ -83,7 +83,7 @@ export function databaseKind(path: string): DatabaseKind {
   return head.subarray(PAYLOAD_FRACTIONS_AT).equals(PAYLOAD_FRACTIONS) ? "encrypted" : "foreign";
 }
 
-/** Why a key does not match a file, and what to do. */
+/** The messages for a key that does not match a file. */
 const MISMATCHES = {
   key_missing:
     "is encrypted, and no key was given, or its beginning is damaged: name the file with its key by encryption_key_file (--encryption-key-file)",
@@ -95,7 +95,7 @@ const MISMATCHES = {
 /** The key does not match the file. Nothing was changed. */
 export class EncryptionMismatch extends Error {
   override readonly name = "EncryptionMismatch";
-  /** The code that SQLite itself would give. */
+  /** SQLite's code for this error. */
   readonly code = "SQLITE_NOTADB";
 
   /** The message without the path. */
@@ -111,9 +111,9 @@ export class EncryptionMismatch extends Error {
 }
 
 /**
- * Checks that a file can be opened with this key, or without one. Changes nothing. Only SQLite reads the file: opening
- * and closing it otherwise would release the locks of this process (POSIX).
- * @throws {EncryptionMismatch} when it cannot be opened
+ * Checks that a file can be opened with this key, or without a key. Changes nothing. SQLite itself reads the file:
+ * closing another descriptor would release the locks of this process (POSIX).
+ * @throws {EncryptionMismatch} when the key does not match
  */
 export function checkEncryption(path: string, key: EncryptionKey | null): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -122,7 +122,7 @@ export function checkEncryption(path: string, key: EncryptionKey | null): void {
   throw new EncryptionMismatch(path, opensWith(path, null) ? "not_encrypted" : "key_wrong");
 }
 
-/** Reports whether the first page can be read with this key, or without one. */
+/** Reports whether the first page can be read with this key, or without a key. */
 export function opensWith(path: string, key: EncryptionKey | null): boolean {
   let driver: InstanceType<typeof Database>;
   try {
@@ -136,8 +136,8 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
   } catch (error) {
     const damage = damageOf(error);
     if (damage === "not_a_database") return false;
-    // The page was read, but names more pages than the file has: another process is writing them, or the file is cut
-    // off, which opening it will show.
+    // The page was read, but the file is shorter than its header says: another process is writing it, or it is
+    // truncated, which opening will show.
     if (damage === "corrupt") return true;
     throw error;
   } finally {
@@ -145,13 +145,13 @@ export function opensWith(path: string, key: EncryptionKey | null): boolean {
   }
 }
 
-/** Returns the URI of a file, the driver's only way to open it read-only. Escapes `?`, `#` and `%`. */
+/** Returns the URI of a file, with `?`, `#` and `%` escaped. The driver opens files read-only only by URI. */
 export function fileUri(path: string, query: string): string {
   const escaped = path.replaceAll("%", "%25").replaceAll("?", "%3f").replaceAll("#", "%23");
   return `file:${escaped}?${query}`;
 }
 
-/** Returns the driver's options for a key. The driver's type lacks them. */
+/** Returns the driver's options for a key, which are missing in the driver's types. */
 export function driverOptions(key: EncryptionKey | null): object {
   return key === null ? {} : { encryptionKey: key.reveal(), encryptionCipher: "aes256cbc" };
 }

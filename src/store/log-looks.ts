@@ -1,40 +1,43 @@
-/** When a connection looks how long its write-ahead log is: looking costs a read of the file. */
+/** Decides when a connection checks the length of its write-ahead log, since a check reads the file. */
 
-/** The fewest and the most writing statements between two looks. */
+/** The fewest and the most writing statements between two checks. */
 const FEWEST_BETWEEN = 64;
 const MOST_BETWEEN = 512;
 
 export class LogLooks {
-  /** At how many writing statements the next look is due. */
+  /** The number of writing statements at which the next check is due. */
   #dueAt = FEWEST_BETWEEN;
-  /** The writing statements and the frames at the last look, and how often the log had started over. */
+  /** The numbers of writing statements, frames and restarts of the log at the last check. */
   #last = { writes: 0, frames: 0, starts: 0 };
-  /** Frames that the last checkpoint found. While readers keep the log, it is copied again only when it has grown. */
+  /** The frames at the last checkpoint. While readers keep the log, it is copied again only after it has grown. */
   #framesBefore = 0;
 
-  /** `writes`: the writing statements so far. */
+  /** Whether a check is due. @param writes the number of writing statements so far */
   isDue(writes: number): boolean {
     return writes >= this.#dueAt;
   }
 
   /**
-   * Notes what a look found, and plans the next one. Returns how many more frames the log may have before it is copied
-   * back. `starts`: how often it has started over.
+   * Records the result of a check, and plans the next one. Returns how many more frames the log may have before it is
+   * copied back. `starts`: how often the log was restarted.
    */
   look(starts: number, frames: number, most: number, writes: number): number {
-    // The commit after a checkpoint that copied everything started the log over.
+    // The first commit after a complete checkpoint restarts the log.
     if (starts !== this.#last.starts) this.#framesBefore = 0;
     const left = Math.max(0, most - (frames - this.#framesBefore));
     this.#plan(starts, frames, left, writes);
     return left;
   }
 
-  /** Notes that so many frames were found when the log was copied back. */
+  /** Records the number of frames at a checkpoint. */
   copied(frames: number): void {
     this.#framesBefore = frames;
   }
 
-  /** The next look comes when half of the frames left would be filled, if the log grew as it did since the last look. */
+  /**
+   * Plans the next check for when half of the frames left would be filled, if the log grew as it did since the last
+   * check.
+   */
   #plan(starts: number, frames: number, left: number, writes: number): void {
     const last = this.#last;
     const grown = starts === last.starts ? frames - last.frames : frames;

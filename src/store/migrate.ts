@@ -1,6 +1,6 @@
 /**
- * Forward-only migrations: numbered SQL texts, or functions that depend on the content of the file. All missing ones
- * are applied in one transaction, after the file was copied.
+ * Forward-only migrations: numbered SQL texts, or functions that depend on the content of the file. All missing
+ * migrations are applied in one transaction, after the file was copied.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -41,7 +41,7 @@ export class MigrationFailed extends Error {
 /** Returns the schema version of an open database, 0 for an empty one. */
 export const schemaVersion = (connection: Connection): number => connection.value<number>("PRAGMA user_version") ?? 0;
 
-/** Between a file's name and the version that the migration was to reach. */
+/** In the name of a copy, between the file's name and the version to which it was to be migrated. */
 const COPY_MARK = ".before-v";
 
 /** Returns the copies that were made of a database before its migrations. */
@@ -53,15 +53,17 @@ export function copiesBeforeMigration(path: string): string[] {
 }
 
 interface OpenMigratedOptions extends Pick<OpenOptions, "encryptionKey" | "takeLogRight"> {
-  /** Returns what to throw for an empty file or one without our schema. Without it, the schema is created. */
+  /**
+   * Returns the error to throw for a missing file, or one without governd's schema. Without it, the schema is created.
+   */
   whenEmpty?: () => Error;
 }
 
 /**
  * Opens a database for writing with the newest schema, and creates it when absent. Before an older schema is migrated,
  * the file is copied to `<file>.before-v<version>`, which replaces the copy of an earlier migration.
- * @throws {NewerDatabase} when the file is newer than `migrations`; not a byte of it is changed
- * @throws {MigrationFailed} when it could not be migrated; it is unchanged
+ * @throws {NewerDatabase} when the file is newer than `migrations`; the file is unchanged
+ * @throws {MigrationFailed} when the file could not be migrated; it is unchanged
  */
 export function openMigrated(
   path: string,
@@ -69,7 +71,7 @@ export function openMigrated(
   { encryptionKey = null, takeLogRight, whenEmpty }: OpenMigratedOptions = {},
 ): Connection {
   const keyFits = existsSync(path);
-  // Read-only: opening for writing would change the header, and closing write the log back.
+  // Read-only, since opening for writing would change the header, and closing would copy the log back.
   const found = keyFits ? versionOf(path, { readOnly: true, encryptionKey }) : 0;
   if (found === 0 && whenEmpty !== undefined) throw whenEmpty();
   if (found > migrations.length) throw new NewerDatabase(found, migrations.length);
@@ -110,7 +112,7 @@ function migrateAfterCopy(
   for (const old of copiesBeforeMigration(path)) if (old !== copy) rmSync(old, { force: true });
 }
 
-/** Copies the file, unless another process that does the same has migrated it already: its copy stays. */
+/** Copies the file, unless another process has migrated it meanwhile, whose copy is kept. */
 function copyBefore(connection: Connection, copy: string, from: number, key: EncryptionKey | null): void {
   const draft = `${copy}.${process.pid}.tmp`;
   rmSync(draft, { force: true });
@@ -124,8 +126,8 @@ function copyBefore(connection: Connection, copy: string, from: number, key: Enc
 
 /**
  * Migrates a database to the newest schema, completely or not at all. `migrations[0]` makes version 1 of an empty file.
- * Several processes may call this at once: the version is read again under the write lock.
- * @throws {NewerDatabase} when the file is newer than `migrations`; nothing is changed
+ * Several processes may call this at the same time: the version is read again under the write lock.
+ * @throws {NewerDatabase} when the file is newer than `migrations`; the file is unchanged
  */
 export function migrate(connection: Connection, migrations: readonly Migration[]): void {
   const found = schemaVersion(connection);

@@ -1,9 +1,11 @@
-/** The files of an open database as this process last left them: they show when another program replaces or writes them. */
+/**
+ * Remembers the files of an open database as this process last left them, to detect that another program changed them.
+ */
 import { statSync } from "node:fs";
 import { readPage } from "./checkpoint.ts";
 import { digestOfPage, type WriteAheadLog } from "./wal.ts";
 
-/** What tells a file from another, and from itself before a write. */
+/** Identifies a file and its state: a write or a replacement changes it. */
 interface Stamp {
   dev: number;
   ino: number;
@@ -13,7 +15,7 @@ interface Stamp {
 
 const stampOf = (path: string): Stamp | null => statSync(path, { throwIfNoEntry: false }) ?? null;
 
-/** What happened to a file since it was noted. */
+/** What happened to a file since its stamp was taken. */
 type Change = "none" | "written" | "replaced";
 
 function changeOf(before: Stamp | null, now: Stamp | null): Change {
@@ -22,10 +24,10 @@ function changeOf(before: Stamp | null, now: Stamp | null): Change {
   return now.size === before.size && now.mtimeMs === before.mtimeMs ? "none" : "written";
 }
 
-/** What another program than governd did to the files, see {@link OwnFiles.foreignChange}. */
+/** What a program other than governd did to the files, see {@link OwnFiles.foreignChange}. */
 type ForeignChange = "log_written" | "replaced" | null;
 
-/** The connection whose files they are. */
+/** The connection that owns the files. */
 interface Owner {
   value<V>(sql: string, parameters?: readonly string[]): V | undefined;
 }
@@ -33,9 +35,9 @@ interface Owner {
 export class OwnFiles {
   #database: Stamp | null = null;
   #log: Stamp | null = null;
-  /** A table with one page, which every commit changes, and a text in it when the file was opened. */
+  /** A table of one page that every commit changes, and a text that the page contained when the file was opened. */
   #watched: { table: string; text: string } | null = null;
-  /** The digest of that page when it was last copied back; null until then. */
+  /** The digest of the table's page when it was last copied back; null before that. */
   #digest: bigint | null = null;
   #isDisowned = false;
 
@@ -48,36 +50,36 @@ export class OwnFiles {
   }
 
   /**
-   * Names a table that every commit changes, and that has one page which holds `text` now: this page tells a database
-   * that another program overwrote.
+   * Names a table that every commit changes, and that has one page, which contains `text` now. The page shows whether
+   * another program overwrote the database.
    */
   watch(table: string, text: string): void {
     this.#watched = { table, text };
   }
 
-  /** Notes both files as they are now. */
+  /** Remembers the present state of both files. */
   note(): void {
     this.#database = stampOf(this.path);
     this.noteLog();
   }
 
-  /** To be called after each commit. */
+  /** Remembers the present state of the log; to be called after each commit. */
   noteLog(): void {
     this.#log = stampOf(`${this.path}-wal`);
   }
 
-  /** Notes that the first `frames` frames of the log were copied back. */
+  /** Records that the first `frames` frames of the log were copied back. */
   copied(frames: number): void {
     if (this.#watched !== null) this.#digest = this.log.digestOf(this.#watchedPage(), frames) ?? this.#digest;
   }
 
   /**
-   * Returns what another program did to the files since they were noted; to be called within a transaction that may
-   * write. `null`: nothing. `"log_written"`: it wrote to the write-ahead log, which a process of governd that was killed
-   * does, too; the connection may be used when another one reads the same from the file. `"replaced"`: the files are not
-   * those that were opened, or were overwritten.
+   * Returns what another program did to the files meanwhile; to be called within a transaction that may write. `null`:
+   * nothing. `"log_written"`: it wrote to the write-ahead log, as a killed process of governd may have done, too; the
+   * connection may be used if a new connection reads the same from the file. `"replaced"`: the files were replaced or
+   * overwritten.
    *
-   * @param othersWrote whether `PRAGMA data_version` says that another process committed
+   * @param othersWrote whether `PRAGMA data_version` shows a commit of another process
    */
   foreignChange(othersWrote: boolean): ForeignChange {
     const [database, log] = [this.#databaseChange(), this.#logChange()];
@@ -87,23 +89,23 @@ export class OwnFiles {
     return log === "written" && !othersWrote ? "log_written" : null;
   }
 
-  /** Whether the database is as noted. */
+  /** Whether the database is unchanged. */
   isAsNoted(): boolean {
     return this.#databaseChange() === "none";
   }
 
-  /** Whether other files are in the place of these. Another process may have written to them: that does not count. */
+  /** Whether the files were replaced. Writes of other processes do not count. */
   isReplaced(): boolean {
     return this.#databaseChange() === "replaced" || changeOf(this.#log, stampOf(`${this.path}-wal`)) === "replaced";
   }
 
-  /** Whether the log may be copied into the database: neither another file nor an overwritten one is the connection's. */
+  /** Whether the log may be copied into the database: not into a file that was replaced or overwritten. */
   mayCopy(): boolean {
     const change = this.#databaseChange();
     return !this.#isDisowned && (change === "none" || (change === "written" && this.#isExplained(false)));
   }
 
-  /** Has the closing of the connection leave the files as they are. */
+  /** Makes closing the connection leave the files as they are. */
   disown(): void {
     this.#isDisowned = true;
   }
@@ -116,14 +118,17 @@ export class OwnFiles {
     return changeOf(this.#database, stampOf(this.path));
   }
 
-  /** A log that became shorter lost frames, so it is another one. */
+  /** Returns what happened to the log. A log that became shorter has lost frames, so it counts as replaced. */
   #logChange(): Change {
     const now = stampOf(`${this.path}-wal`);
     const change = changeOf(this.#log, now);
     return change === "written" && (now?.size ?? 0) < (this.#log?.size ?? 0) ? "replaced" : change;
   }
 
-  /** Whether the database holds what governd copied into it: this connection, or another process from the same log. */
+  /**
+   * Whether the database has the page that governd copied into it: this connection, or another process from the same
+   * log.
+   */
   #isExplained(othersWrote: boolean): boolean {
     if (this.#watched === null) return true;
     const page = this.#watchedPage();

@@ -10,20 +10,20 @@ import { syncPath } from "./sync.ts";
 /** The suffix of the new file while it is being written. */
 const DRAFT_SUFFIX = ".rekey";
 
-/** Another process has the file open, so it is unchanged. */
+/** Another process has the file open. The file is unchanged. */
 export class FileInUse extends Error {
   override readonly name = "FileInUse";
 }
 
-/** The new file differs from the old one. It was removed, and the old one is unchanged. */
+/** The new file differs from the old one. The new file was removed, and the old one is unchanged. */
 class RekeyFailed extends Error {
   override readonly name = "RekeyFailed";
 }
 
 /**
- * Rewrites the file with the key `to` (null: unencrypted) and replaces the old one atomically: after an interruption
- * there is the old file or the new one. `known` are the keys that it may have now. Returns false when it already has
- * the wanted key. Needs as much free space as the size of the file.
+ * Rewrites the file with the key `to` (null: unencrypted), and replaces the old file atomically. `known` are the keys
+ * that the file may have now. Returns false when the file has the wanted key already. Needs as much free space as the
+ * file has bytes.
  * @throws {EncryptionMismatch} when none of the keys fits
  */
 export function rekeyFile(path: string, known: readonly EncryptionKey[], to: EncryptionKey | null): boolean {
@@ -50,11 +50,11 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
   return true;
 }
 
-/** What must be equal in a copy and its original. */
+/** Facts that must be equal in a copy and its original. */
 type Figures = readonly [problem: string | null, schemaVersion: number, definitions: number];
 
 function rewrite(connection: Connection, draft: string, to: EncryptionKey | null): void {
-  // With the file locked and its log written back, the copy is complete.
+  // The copy is complete, since the file is locked and its log was copied back.
   if (!connection.truncateLog()) throw new FileInUse();
   connection.exec("PRAGMA locking_mode = EXCLUSIVE");
   if (connection.value<string>("PRAGMA journal_mode = DELETE") !== "delete") throw new FileInUse();

@@ -1,9 +1,8 @@
 /**
  * Copies a consistent snapshot of a database to a new file, without stopping writers.
  *
- * SQLite makes the copy (`VACUUM INTO`, inside one read transaction). Reading the file directly is no option: closing
- * it would release the locks of every connection that this process has to it (https://www.sqlite.org/howtocorrupt.html,
- * 2.2).
+ * SQLite makes the copy (`VACUUM INTO`, inside one read transaction). The file cannot be read directly, since closing
+ * it would release the locks of all connections of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
  */
 import { chmodSync, rmSync, statSync } from "node:fs";
 import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
@@ -21,17 +20,17 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Returns an identifier of the state of a database's files: while it stays the same, nothing was written. Returns null
- * when a file was written so shortly before `nowMs` that this is not certain.
+ * Returns an identifier of the state of a database's files: while it is the same, nothing was written. Returns null
+ * when a file was written so shortly before `nowMs` that another write might not change the identifier.
  */
 export function fileState(path: string, nowMs: number): string | null {
   const parts: string[] = [];
   for (const file of [path, `${path}-wal`]) {
     const { dev, ino, size, ctimeNs } = statSync(file, { bigint: true, throwIfNoEntry: false }) ?? NO_FILE;
-    // An empty log means nothing: readers create and remove it.
+    // An empty log is ignored, since readers create and remove it.
     if (size === 0n) continue;
     if (Number(ctimeNs / 1_000_000n) + SETTLED_AFTER_MS > nowMs) return null;
-    // Not the modification time, which anybody can set.
+    // The change time, since anybody can set the modification time.
     parts.push(`${dev} ${ino} ${size} ${ctimeNs}`);
   }
   return parts.join(" | ");
@@ -43,8 +42,8 @@ const NO_FILE = { dev: 0n, ino: 0n, size: 0n, ctimeNs: 0n };
 const inPlace = (path: string): string | null => fileState(path, Number.MAX_SAFE_INTEGER);
 
 /**
- * Runs `read`, which reads a file that nobody has open. Returns false when somebody has it open, or wrote to it
- * meanwhile: then nothing was read, or what was read is worth nothing.
+ * Runs `read` on a file that nobody has open. Returns false when somebody has the file open, in which case it may not
+ * have run, or has written to it meanwhile, in which case its result is not valid.
  */
 function readUndisturbed(path: string, read: () => void): boolean {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -59,9 +58,9 @@ function readUndisturbed(path: string, read: () => void): boolean {
 }
 
 /**
- * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is compact, one file, and has the same
- * schema version and key. The database is not changed, even while others write: it is read without locks, which creates
- * no other files, or with SQLite's locks when somebody has it open.
+ * Writes a snapshot of a database to a new file, mode 0600, durably. The copy is one compact file with the same schema
+ * version and key. The database is not changed. It is read without locks, which creates no other files, or with
+ * SQLite's locks when somebody has it open.
  * @throws the driver's error, and {@link isDiskFull} ones; no file remains
  */
 export function copyDatabase(path: string, target: string, encryptionKey: EncryptionKey | null = null): void {
@@ -85,9 +84,9 @@ export function copyInto(connection: Connection, target: string): void {
   syncPath(target);
 }
 
-/** Returns what SQLite finds wrong with a file's structure, null when nothing. Nobody may write to it. */
+/** Returns the first problem that SQLite finds in a file's structure; null for none. Nobody may write to the file. */
 export function integrityProblem(connection: Connection): string | null {
-  // As bytes: a damaged name of an index or a table, which the message quotes, may be no text.
+  // As bytes, since the message quotes names of tables and indexes, which may not be UTF-8 in a damaged file.
   const first = connection.value<Uint8Array>("SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check(1)");
   const message = first === undefined ? "ok" : new TextDecoder().decode(first);
   return message === "ok" ? null : message;

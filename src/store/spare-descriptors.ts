@@ -1,14 +1,17 @@
-/** Waiting for file descriptors, which a burst of connections may have taken (http/descriptor-reserve.ts). */
+/** Waits for file descriptors when a burst of connections has used them all (http/descriptor-reserve.ts). */
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 
-/** What opening a workspace takes: its database, its log, the index of that, its seals, and files open for a moment. */
+/**
+ * The descriptors to open a workspace: its database, the write-ahead log, the log's index, the seals, and temporary
+ * ones.
+ */
 const WANTED = 6;
-/** Connections are closed within one turn of the main thread. */
+/** How long to wait, ms. The main thread closes connections within one turn of its event loop. */
 const PATIENCE_MS = 3_000;
 const PAUSE_MS = 10;
 
-/** Whether the process may open some more files now. */
+/** Whether the process may open {@link WANTED} more files now. */
 export function hasDescriptors(): boolean {
   const opened: number[] = [];
   try {
@@ -21,7 +24,9 @@ export function hasDescriptors(): boolean {
   }
 }
 
-/** Waits until the process may open some more files, but not for long. `ask` is called to have some released. */
+/**
+ * Waits until the process may open more files, at most {@link PATIENCE_MS}. Calls `ask` to have descriptors released.
+ */
 export async function untilDescriptors(ask: () => void): Promise<void> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && !hasDescriptors(); waitedMs += PAUSE_MS) {
     ask();

@@ -1,7 +1,7 @@
 /**
- * The statements of a connection, and queries whose text is decoded here and not by the driver, which aborts the process when a damaged file holds text
- * that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may hold such a text. So
- * every text leaves SQLite as bytes, at no measurable cost.
+ * The statements of a connection. Text is decoded here and not by the driver, which aborts the process when a damaged
+ * file has text that is not UTF-8. SQLite stores the type with each value, so any column of a damaged file may have
+ * such a text. So every text leaves SQLite as bytes, at no measurable cost.
  */
 import { isUtf8 } from "node:buffer";
 import type Database from "libsql";
@@ -9,13 +9,13 @@ import type Database from "libsql";
 export type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
-/** The most distinct statements of a connection. All SQL is ours, so more would be a defect. */
+/** The most distinct statements of a connection. All SQL is governd's own, so more would be a defect. */
 const MAX_STATEMENTS = 256;
 
-/** The file holds text that is not UTF-8, or text in a column that cannot have any. */
+/** The file has text that is not UTF-8, or text in a column that cannot have text. */
 class DamagedText extends Error {
   override readonly name = "DamagedText";
-  /** The code that SQLite itself gives for a damaged file. */
+  /** SQLite's code for a damaged file. */
   readonly code = "SQLITE_CORRUPT";
 
   constructor() {
@@ -29,14 +29,14 @@ type DeclaredType = string | null;
 /** How to decode a value that arrives as bytes. */
 type Rule = "text" | "bytes" | "neither" | { flag: number };
 
-/** A query to prepare in place of the original one. */
+/** A query that replaces the original one. */
 interface GuardedSelect {
   sql: string;
-  /** Turns a row of it into a row of the original, in place. @throws {DamagedText} */
+  /** Converts a row into a row of the original query, in place. @throws {DamagedText} */
   decode(row: unknown[]): unknown[];
 }
 
-/** Reports whether a statement can be guarded. Others return numbers, or text that SQLite makes. */
+/** Reports whether a statement can be guarded. Other statements return numbers, or text that SQLite makes. */
 const isSelect = (sql: string): boolean => /^\s*(SELECT|WITH)\b/i.test(sql);
 
 /** Returns the guarded form of a query whose columns have these types. */
@@ -48,7 +48,7 @@ function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSele
     if (type === "TEXT") return "text";
     if (type === "BLOB") return "bytes";
     if (type !== null) return "neither";
-    // Only the value itself tells the type of a computed column.
+    // The type of a computed column is known only from its value.
     flags.push(`typeof(c${index}) = 'text'`);
     return { flag: types.length + flags.length - 1 };
   });
@@ -58,12 +58,14 @@ function guardedSelect(sql: string, types: readonly DeclaredType[]): GuardedSele
   };
 }
 
-/** The guarded form of each query, for all connections, since making one prepares the query twice. */
+/**
+ * The guarded form of each query, shared by all connections, since making it takes another preparation of the query.
+ */
 const made = new Map<string, GuardedSelect>();
 /** The cache is cleared at this size, since filters make many different queries. */
 const MAX_MADE = 2_048;
 
-/** The same as {@link guardedSelect}, made once for each query. `typesOf` returns the types of its columns. */
+/** As {@link guardedSelect}, cached. @param typesOf returns the types of the query's columns */
 function guardedOnce(sql: string, typesOf: () => readonly DeclaredType[]): GuardedSelect {
   const known = made.get(sql);
   if (known !== undefined) return known;
@@ -92,8 +94,8 @@ interface Prepared {
 }
 
 /**
- * The statements of a connection. They are prepared once and kept for the life of the connection: preparing costs more
- * than running, and the garbage collector must not collect them while the connection is open.
+ * The prepared statements of a connection. They are kept while it is open, since preparing costs more than running, and
+ * since they must not be garbage-collected before.
  */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>();
@@ -110,14 +112,14 @@ export class Statements {
     };
     const guard = isSelect(sql) ? guardedOnce(sql, typesOf) : null;
     const statement = this.driver.prepare(guard?.sql ?? sql);
-    // Tuples: the driver adds a timing object to every row that has names.
+    // Rows are tuples, since the driver adds a timing object to every row with names.
     if (statement.reader) statement.raw();
     const prepared = { statement, decode: guard?.decode ?? null };
     this.#prepared.set(sql, prepared);
     return prepared;
   }
 
-  /** Forgets all of them, and returns them. */
+  /** Removes all statements, and returns them. */
   takeAll(): Statement[] {
     const all = Array.from(this.#prepared.values(), ({ statement }) => statement);
     this.#prepared.clear();

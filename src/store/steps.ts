@@ -1,10 +1,10 @@
 /**
- * Work in steps: a generator that yields where others may have their turn, and returns what came out. Where it yields a
- * promise, which never rejects, it waits for something that is done beside the thread.
+ * Work in steps: a generator that yields where other work may have a turn, and returns its result. It yields a promise,
+ * which must not reject, to wait for work on another thread.
  */
 export type Steps<T> = Generator<Promise<void> | undefined, T>;
 
-/** Does all steps at once. @throws {Error} when one waits for something that is done beside the thread */
+/** Runs all steps without a break. @throws {Error} when a step waits for work on another thread */
 export function toEnd<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -13,7 +13,7 @@ export function toEnd<T>(steps: Steps<T>): T {
   }
 }
 
-/** Waits for work that is done beside the thread. @throws what it rejects with */
+/** Waits for work on another thread. @throws what it rejects with */
 export function* waitFor(work: Promise<void>): Steps<void> {
   let failure: { error: unknown } | null = null;
   yield work.catch((error) => {

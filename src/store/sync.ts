@@ -1,7 +1,7 @@
-/** Work on the descriptor of a file. */
+/** Works on descriptors of files. */
 import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
 
-/** Opens a file, runs `work` on its descriptor, and closes it. `mode`: of a file that is created. */
+/** Opens a file, runs `work` on its descriptor, and closes it. `mode`: the mode of a new file. */
 export function withFile<T>(
   path: string,
   flags: "r" | "r+" | "a+" | "wx",

@@ -1,19 +1,19 @@
 /**
- * What operations may do with a database. A `Reader` cannot write, so a function that takes one changes nothing. Rows
- * are tuples in the order of the selected columns.
+ * The interface of a database for operations. A `Reader` cannot write, so a function that takes a `Reader` changes
+ * nothing. Rows are tuples in the order of the selected columns.
  *
- * A call may return its result directly (a local file) or as a promise (a server), so callers await.
+ * A call may return its result directly or as a promise, so callers must await it.
  */
 import type { SqlValue } from "./values.ts";
 
-/** A row as a tuple; name its columns in the type argument of `get` and `all`. */
+/** A row as a tuple. The type argument of `get` and `all` names its columns. */
 export type Row = readonly unknown[];
 
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * Goes on with a result: at once when it is there. Every operation comes by here, and each promise costs it memory and a
- * turn of the queue of microtasks.
+ * Calls `next` with a result, at once if it is not a promise. Every operation passes here, and a promise would cost
+ * memory and a microtask.
  */
 export const after = <T, R>(result: MaybePromise<T>, next: (result: T) => MaybePromise<R>): MaybePromise<R> =>
   result instanceof Promise ? result.then(next) : next(result);
@@ -49,7 +49,7 @@ export function transact<T>(
     connection.exec("COMMIT");
     return result;
   } catch (error) {
-    // Some failures end the transaction themselves.
+    // Some failures end the transaction already.
     if (connection.inTransaction) connection.exec("ROLLBACK");
     throw error;
   }

@@ -1,15 +1,15 @@
 /**
- * Binding values to statements, in one place.
+ * Checks the values that are bound to statements.
  *
  * The native driver aborts the process when a boolean or an array is bound, or when the only argument is an object, and
- * it silently cuts strings at U+0000. So every parameter list is checked here: it is an array of strings, numbers,
- * bigints, bytes and nulls, or an error.
+ * silently truncates strings at U+0000. So every parameter list must be an array of strings, numbers, bigints, bytes
+ * and nulls.
  */
 
-/** What a column can hold. */
+/** A value that a column can have. */
 export type SqlValue = string | number | bigint | Uint8Array | null;
 
-/** A parameter that must not reach the driver. The message never holds the value. */
+/** A parameter that must not reach the driver. The message never contains the value. */
 export class UnbindableValue extends TypeError {
   constructor(position: number, what: string) {
     super(`SQL parameter ${position + 1} is ${what}, which cannot be bound`);

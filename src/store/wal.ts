@@ -1,9 +1,9 @@
 /**
- * The write-ahead log as a file: which page each committed frame holds, and a digest of its content. Format: SQLite,
+ * Reads the write-ahead log as a file: the page of each committed frame, and a digest of its content. Format: SQLite,
  * "Database File Format", section 4 (a header of 32 bytes, then frames of a 24-byte header and one page).
  *
- * The file is opened and closed here beside SQLite's own descriptors. That is safe for a write-ahead log and for no
- * other file of a database: SQLite holds no lock on it, and closing any descriptor of a file drops a process's locks.
+ * The file is opened and closed independently of SQLite's own descriptors. This is safe only for a write-ahead log, on
+ * which SQLite has no locks: closing any descriptor of a file releases the process's locks on it.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import { type Steps, toEnd } from "./steps.ts";
@@ -14,48 +14,53 @@ const SALTS_AT = 16;
 const FRAME_HEADER_BYTES = 24;
 const PAGES_AFTER_COMMIT_AT = 4;
 const FRAME_SALTS_AT = 8;
-/** Bytes read at once. */
+/** The bytes that are read at once. */
 const CHUNK_BYTES = 128 * 1024;
-/** Chunks that are read in one step. */
+/** The chunks that are read in one step. */
 const CHUNKS_AT_ONCE = 16;
-/** Frames that there is room for at first. */
+/** The initial capacity, frames. */
 const FEWEST_FRAMES = 64;
-/** In place of a descriptor. */
+/** Stands for a descriptor when there is no file. */
 const NO_FILE = -1;
 
 /**
- * What all logs of a thread are read into. A buffer for each reading would be most of what the thread allocates, so that
- * its garbage would be collected more often. Nothing in it is needed behind a `yield`.
+ * The buffer into which all logs of a thread are read. With a buffer for each reading, these would be most of the
+ * thread's garbage, and it would be collected more often. The content is not used across a `yield`.
  */
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/** The disk did not return what was written to the write-ahead log. */
+/** The write-ahead log could not be read as it was written. */
 export class UnreadableLog extends Error {
   override readonly name = "UnreadableLog";
   readonly code = "SQLITE_IOERR_READ";
 }
 
-/** Returns the digest of a page, which finds any accident. */
+/** Returns the digest of a page, which detects any accidental change. */
 export const digestOfPage = (content: Uint8Array): bigint => Bun.hash.wyhash(content) as bigint;
 
-/** The newest committed frame of a page: its number, counted from 1, and the digest of its content. */
+/** A page's newest committed frame: its number, counted from 1, and the digest of its content. */
 export interface NewestFrame {
   frame: number;
   digest: bigint;
 }
 
-/** The committed frames of one database's log. They are read while they are new, so that no reading takes long. */
+/**
+ * The committed frames of one database's log. They are read soon after they are written, so that each reading is short.
+ */
 export class WriteAheadLog {
   #count = 0;
-  /** By frame: its page, and the digest of its content. */
+  /** By frame, its page and the digest of its content. */
   #pages = new Uint32Array(0);
   #digests = new BigUint64Array(0);
-  /** The header of the last frame. Its checksum is one over everything before it, so it tells whether that is still there. */
+  /**
+   * The header of the last frame. Its checksum covers all frames before it, so it shows whether they are still the
+   * same.
+   */
   #lastHeader: Buffer | null = null;
   #pageSize = 0;
   #starts = 0;
 
-  /** `path`: that of the database. */
+  /** @param path of the database */
   constructor(private readonly path: string) {}
 
   /** The size of a page, bytes; 0 before a log was read. */
@@ -63,14 +68,14 @@ export class WriteAheadLog {
     return this.#pageSize;
   }
 
-  /** How often the log was found started over. */
+  /** How often the log was restarted. */
   get starts(): number {
     return this.#starts;
   }
 
   /**
-   * Reads the frames that were committed since the last call, or all of them when the log was started over. Returns
-   * how many there are in all; 0 without a log.
+   * Reads the frames that were committed since the last call, or all of them when the log was restarted. Returns the
+   * number of all frames; 0 without a log.
    * @throws {UnreadableLog}
    */
   readNew(): number {
@@ -97,9 +102,9 @@ export class WriteAheadLog {
   }
 
   /**
-   * Returns the newest frame of each page that a checkpoint of `copied` of the first `frames` frames copies. A page that
-   * has a newer frame behind them is left out, as SQLite leaves it out. So are pages behind the end that the database
-   * has after `frames` frames, where a transaction ends: they are not in the file any more.
+   * Returns the newest frame of each page that a checkpoint of `copied` of the first `frames` frames copies. Pages with
+   * a newer frame after these are left out, as SQLite leaves them out. So are pages beyond the end of the database
+   * after `frames` frames (where a transaction ends), since they are not in the file any more.
    * @throws {UnreadableLog}
    */
   newest(frames: number, copied: number): Map<number, NewestFrame> {
@@ -113,24 +118,33 @@ export class WriteAheadLog {
     return newest;
   }
 
-  /** Returns the size of the database once the whole log is copied back, bytes; 0 without a log. @throws {UnreadableLog} */
+  /**
+   * Returns the size of the database once the whole log is copied back, bytes; 0 without a log.
+   * @throws {UnreadableLog}
+   */
   databaseBytes(): number {
     return this.#count === 0 ? 0 : this.#pagesAfter(this.#count) * this.#pageSize;
   }
 
-  /** Returns the pages of the database after the transaction that ends with frame `frame`. @throws {UnreadableLog} */
+  /**
+   * Returns the number of the database's pages after the transaction that ends with a frame.
+   * @throws {UnreadableLog}
+   */
   #pagesAfter(frame: number): number {
     if (frame > this.#count) throw new UnreadableLog("the write-ahead log is shorter than SQLite says");
     return this.#read(frame, PAGES_AFTER_COMMIT_AT, 4).readUInt32BE();
   }
 
-  /** Returns the digest of a page as a checkpoint of the first `copied` frames copies it; null when it does not. */
+  /**
+   * Returns the digest of a page that a checkpoint of the first `copied` frames copies; null when it does not copy the
+   * page.
+   */
   digestOf(page: number, copied: number): bigint | null {
     const at = this.#pages.subarray(0, this.#count).lastIndexOf(page);
     return at < 0 || at >= copied ? null : (this.#digests[at] as bigint);
   }
 
-  /** Reports whether one of the frames that were read holds this content of a page. */
+  /** Reports whether a known frame has this content of a page. */
   holds(page: number, digest: bigint): boolean {
     for (let at = 0; at < this.#count; at++) if (this.#pages[at] === page && this.#digests[at] === digest) return true;
     return false;
@@ -142,8 +156,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Reads from the last known frame on. Frames behind the last one are left from before the log was started over; their
-   * salts differ. Those of a transaction that did not end may change, and are read again.
+   * Reads the frames after the last known one. Frames with other salts are left from before the log was restarted.
+   * Frames of a transaction that has not ended may change, and are read again next time.
    */
   *#readFrom(file: number, header: Buffer): Steps<void> {
     const salts = saltsOf(header, SALTS_AT);
@@ -178,8 +192,8 @@ export class WriteAheadLog {
   }
 
   /**
-   * Whether the last known frame still belongs to the log, and so all before it. One behind the end of a log that was
-   * started over stays in the file, but has other salts than its header.
+   * Whether the last known frame, and so all frames before it, still belong to the log. After a restart of the log, an
+   * old frame may still be in the file, but its salts differ from those in the header.
    */
   #isStillThere(file: number, header: Buffer): boolean {
     const last = this.#lastHeader;
@@ -220,7 +234,7 @@ function headerOf(file: number): Buffer | null {
 const unreadable = (cause: unknown): UnreadableLog =>
   cause instanceof UnreadableLog ? cause : new UnreadableLog("the write-ahead log cannot be read", { cause });
 
-/** The numbers that tell a log from the one before it, in its header and in each frame's. */
+/** Returns the salts of the log, or of a frame, from its header. They change when the log is restarted. */
 const saltsOf = (header: Buffer, at: number): bigint => header.readBigUInt64BE(at);
 
 /** Opens the log of the database at `path`. */

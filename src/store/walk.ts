@@ -1,13 +1,13 @@
-/** Keyset pagination through the rows of a table: each page starts after the last row of the previous one. */
+/** Keyset pagination through the rows of a table: each page begins after the last row of the previous one. */
 import type { MaybePromise } from "./transaction.ts";
 
-/** The place of a row in the order of its query. */
+/** The position of a row in the order of its query. */
 type Position = number | string | readonly number[];
 
 /**
- * Returns the pages of a query. `read` returns the page after a position. A page of fewer than `full` rows is the last
+ * Yields the pages of a query. `read` returns the page after a position. A page with fewer than `full` rows is the last
  * one, and so is a page whose last row has no position.
- * @throws {OutOfOrder} as {@link goOn} does
+ * @throws {OutOfOrder} as {@link goOn}
  */
 export async function* pages<R, P extends Position>(
   start: P,
@@ -26,9 +26,9 @@ export async function* pages<R, P extends Position>(
 }
 
 /**
- * Returns the pages of rows in the order of a number and their id, behind the number `start`. In two steps, since SQLite
- * does not use an index for both members of a row value.
- * @param read returns the rows, `limit` at most, for which the number is as `sql` says with its parameters
+ * Yields pages of rows in the order of a number and their id, after the number `start`. Each page takes two queries,
+ * since SQLite does not use an index for both members of a row value.
+ * @param read returns at most `limit` rows whose number and id meet the condition `sql` with its parameters
  */
 export function pagesByTwo<R>(
   start: number,
@@ -43,11 +43,11 @@ export function pagesByTwo<R>(
   return pages([start, Number.MAX_SAFE_INTEGER] as const, full, page, positionOf);
 }
 
-/** Rows that are changed at once, before others have their turn: so many, or fewer that hold so many bytes. */
+/** The most rows, and the most bytes of rows, that are changed before other work has a turn. */
 export const CHANGED_AT_ONCE = 500;
 const BYTES_AT_ONCE = 512 * 1024;
 
-/** Divides rows by their sizes into steps that are changed at once. Each step has at least one row. */
+/** Divides rows into steps within these limits. Each step has at least one row. */
 export function* inSteps<R>(rows: readonly R[], bytesOf: (row: R) => number): Generator<[R, ...R[]]> {
   let step: R[] = [];
   let bytes = 0;
@@ -63,24 +63,24 @@ export function* inSteps<R>(rows: readonly R[], bytesOf: (row: R) => number): Ge
   if (step.length > 0) yield step as [R, ...R[]];
 }
 
-/** Rows are not in the order of their B-tree, which is damaged. */
+/** Rows are not in their order, so their B-tree is damaged. */
 export class OutOfOrder extends Error {
   override readonly name = "OutOfOrder";
-  /** The code that SQLite would give if it checked the order, which it does not. */
+  /** SQLite's code for a damaged file. SQLite itself does not check the order. */
   readonly code = "SQLITE_CORRUPT";
 }
 
 /**
- * Returns the position of the last row of a page, after which the next page starts. Without this check, a damaged tree,
- * or a number beyond 2^53 that is read inexactly, would repeat the same pages forever.
- * @throws {OutOfOrder} when it is not after `before`, where the page started
+ * Returns `last`, the position of a page's last row, after which the next page begins. Without its check, a damaged
+ * tree, or a number beyond 2^53 that is read inexactly, would repeat the same pages for ever.
+ * @throws {OutOfOrder} unless `last` is after `before`, where the page began
  */
 export function goOn<T extends Position>(before: T, last: T): T {
   if (!(compare(last, before) > 0)) throw new OutOfOrder("rows do not come in their order");
   return last;
 }
 
-/** Compares as SQLite does: texts by their UTF-8 bytes, tuples by the first parts that differ. */
+/** Compares as SQLite does: texts by their UTF-8 bytes, tuples by their first different members. */
 function compare<T extends Position>(one: T, other: T): number {
   if (typeof one === "number") return one - (other as number);
   if (typeof one === "string") return Buffer.compare(Buffer.from(one), Buffer.from(other as string));

@@ -1,4 +1,4 @@
-/** Whether an agent may write at all: what refuses a write whatever policies find in its content. */
+/** Decides whether an agent may write at all, apart from what policies find in the content. */
 import { type Decision, decide, findingsOf, type Refused } from "../policy/decide.ts";
 import { REQUIRE_CONFIG } from "../policy/floor.ts";
 import { LIMITS, type LimitName, type LimitsSetting } from "../policy/limits.ts";
@@ -11,13 +11,15 @@ import { hasEntry } from "../state/entries.ts";
 import { countExpired } from "../state/expiry.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
 
-/** What refuses a write whatever is found in it. */
+/** A reason to refuse a write that does not depend on findings. */
 export type Bar = Omit<Refused, "allowed" | "findings">;
 
-/** An agent that is about to write, with what its limits need to know of it, and what keeps it from writing. */
+/**
+ * An agent that is about to write, with its recent writes if its limits need them, and the reason to refuse, if any.
+ */
 interface Admission {
   agent: AgentState;
-  /** Null for nothing. */
+  /** Null when the agent may write. */
   bar: Bar | null;
 }
 
@@ -27,11 +29,11 @@ const NO_CONFIG: Bar = {
     "Blocked, nothing was changed: the workspace lets no agent write that has no configuration. Make one with PUT /v1/config/{agent_id}, then write again.",
 };
 
-/** Returns what keeps an agent without a config from writing; null for nothing. */
+/** Returns the reason to refuse a write of an agent without a config; null when the floor requires none. */
 export const barWithoutConfig = ({ floor, configVersion }: AgentState): Bar | null =>
   floor.requireConfig && configVersion === null ? NO_CONFIG : null;
 
-/** Returns whether an agent may write an entry now. Limits come before anything else. */
+/** Decides whether an agent may write an entry now. Limits are checked first. */
 export function admit(
   reader: Reader,
   agent: AgentState,
@@ -39,7 +41,7 @@ export function admit(
   nowMs: number,
 ): MaybePromise<Admission> {
   const { limits } = agent.policies;
-  // Without a promise and without a query where there are no limits: every write asks.
+  // Every write passes here, so without limits there is no promise and no query.
   if (limits === null) return { agent, bar: barWithoutConfig(agent) };
   return admitUnder(reader, agent, limits, entry, nowMs);
 }
@@ -56,7 +58,10 @@ async function admitUnder(
   return { agent: counted, bar: bar ?? barWithoutConfig(agent) };
 }
 
-/** Returns what keeps an agent under these limits from writing; null for nothing. Those that time does not resolve first. */
+/**
+ * Returns the reason to refuse a write under these limits, or null. Limits that waiting does not resolve are checked
+ * first.
+ */
 export async function barUnder(
   reader: Reader,
   agent: AgentState,
@@ -77,7 +82,7 @@ export async function barUnder(
   return { ...exceeded("writes_per_minute", message), retryAfterSeconds: seconds };
 }
 
-/** Returns what keeps a value from being stored; null for nothing. */
+/** Returns the reason to refuse a value that is too long; null when it is not. */
 export function barOfValue({ value_bytes: most }: LimitsSetting, value: string): Bar | null {
   // A UTF-16 code unit becomes at most three bytes.
   if (most === undefined || value.length * 3 <= most) return null;
@@ -89,7 +94,7 @@ export function barOfValue({ value_bytes: most }: LimitsSetting, value: string):
   );
 }
 
-/** What keeps entries from being added to as many as there may be. */
+/** Returns the reason to refuse an entry beyond the most that there may be. */
 export const barOfEntries = (most: number): Bar =>
   exceeded("entries", `the agent may have ${count(most, "entry", "entries")}. Delete some, then write again.`);
 
@@ -101,27 +106,31 @@ const exceeded = (limit: LimitName, message: string): Bar => ({
 
 const count = (number: number, one: string, more: string): string => `${number} ${number === 1 ? one : more}`;
 
-/** Whether an entry of this key would be one more than there may be. Reads nothing while there are fewer. */
+/** Whether an entry with this key would exceed the limit `most`. Reads nothing while there are fewer entries. */
 async function isFull(reader: Reader, agent: AgentState, most: number, key: string, nowMs: number): Promise<boolean> {
   const over = agent.liveEntries + 1 - most;
   if (over <= 0 || (await hasEntry(reader, agent, key, nowMs))) return false;
-  // What has expired and is not removed yet counts no more.
+  // Entries that have expired but were not removed yet do not count.
   return (await countExpired(reader, agent, freshAt(agent.policies, nowMs), over)) < over;
 }
 
-/** Returns an agent with the times at which it wrote. The log has them, so that a restart forgets none. */
+/**
+ * Returns an agent with the times of its recent writes, loaded from the log, so that a restart does not reset rates.
+ */
 async function withRecentWrites(reader: Reader, agent: AgentState, nowMs: number): Promise<AgentState> {
   if (agent.recentWrites !== null) return agent;
   return { ...agent, recentWrites: await loadRecentWrites(reader, agent.agentId, nowMs) };
 }
 
-/** Decides about an entry by itself, as a write of whichever agent would: by its content and the length of its value. */
+/** Decides about an entry by its content and the length of its value only, without limits that depend on the agent. */
 export function decideAlone(policies: PolicySettings, content: Content, nowMs?: number): Decision {
   const { limits } = policies;
   return underBar(limits && barOfValue(limits, content.value), decide(policies, content, nowMs));
 }
 
-/** Returns the decision about a write to which there is a bar, or none. It names what was found in the content, too. */
+/**
+ * Returns the decision of the policies, turned into a refusal if there is a bar. The refusal also lists the findings.
+ */
 export function underBar(bar: Bar | null, decision: Decision): Decision {
   if (bar === null) return decision;
   const { excepted } = decision.allowed ? (decision.found ?? {}) : decision;

@@ -1,4 +1,4 @@
-/** Appending one event: its canonical bytes, its salted details, and the head of its chain. */
+/** Appends an event: makes its canonical bytes and salted details, and moves the head of its chain. */
 import type { RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { AUDIT_FORMAT, type AuditEventBody, canonicalEvent } from "../log/event.ts";
@@ -9,21 +9,21 @@ import type { AgentState } from "../state/agents.ts";
 import { showVersion } from "../state/configs.ts";
 import type { MaybePromise, Transaction } from "../store/transaction.ts";
 
-/** An event without what follows from its chain and its details. */
+/** The members of an event that do not follow from its chain or its details. */
 type NewEvent = Pick<
   AuditEventBody,
   "actor" | "blocked_by" | "id" | "result" | "seq" | "timestamp" | "workspace_id"
 > & { operation: EventName; details: JsonObject };
 
-/** The position of an event in its agent's chain, and its hash: the agent's new head. */
+/** An agent's new head: the position of the event in the agent's chain, and its hash. */
 interface Appended {
   agentSeq: number;
   hash: string;
 }
 
 /**
- * Appends an event to the log and to the chain of `agent` (for an agent that begins with it, its fresh state). Returns
- * the event's position in that chain, and its hash: the agent's new head.
+ * Appends an event to the log and to the chain of `agent`, which is a fresh state if this is the agent's first event.
+ * Returns the agent's new head.
  */
 export function appendEvent(
   tx: Transaction,

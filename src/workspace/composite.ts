@@ -1,6 +1,7 @@
 /**
- * A request for several operations: its parts run in order within the open transaction, each with its own event. When it
- * is atomic and a part is refused, all of them are decided, then all is undone, and only the refusals are recorded.
+ * A request for several operations: its parts run in order within the open transaction, each with its own event. If the
+ * request is atomic and a part is refused, the remaining parts are still decided, then all are undone, and only the
+ * refusals are recorded.
  */
 import { type LongText, wholeText } from "../long-text.ts";
 import type { CompositeName } from "../operations.ts";
@@ -21,13 +22,16 @@ export interface CompositeJob {
   retry?: Retry;
   parts: readonly Job[];
   atomic: boolean;
-  /** Returns what the request calls a part. */
+  /** Returns the name of a part in the request. */
   nameOf(index: number): string;
-  /** Returns the body of the answer. `results`: the bodies of the parts, null for those that were not carried out. */
+  /**
+   * Returns the body of the answer.
+   * @param results the bodies of the parts; null for a part that was not carried out
+   */
   answer(results: readonly (string | null)[], applied: boolean): LongText;
 }
 
-/** The longest answer, UTF-16 units: an answer is held in memory as a whole. */
+/** The longest answer, UTF-16 units, since an answer is kept in memory as a whole. */
 const MAX_ANSWER = 16 * 1024 * 1024;
 
 /** A part that was decided. */
@@ -38,7 +42,7 @@ interface Decided {
   outcome: Outcome<Answer>;
 }
 
-/** What runs composite operations: that of their workspace's writer. */
+/** The parts of the workspace's writer that run composite operations. */
 interface Surroundings {
   log: Transactions;
   recorder: Recorder;
@@ -46,8 +50,9 @@ interface Surroundings {
 }
 
 /**
- * Performs a composite operation. `preparations`: those of its parts. A part that fails, or that is answered with a
- * problem, is the answer to all of it, and nothing of the others remains.
+ * Performs a composite operation. If a part fails, or is answered with a problem, that is the answer to the whole
+ * request, and the other parts are undone.
+ * @param preparations of the parts
  */
 export function performComposite(
   job: CompositeJob,
@@ -84,7 +89,7 @@ export function performComposite(
 /** One composite operation while it runs. */
 class Run {
   readonly #replies: (Reply | null)[];
-  /** What was refused, in an atomic operation. */
+  /** The refused parts of an atomic operation. */
   readonly #refused: Decided[] = [];
   #characters = 0;
 
@@ -95,7 +100,7 @@ class Run {
     this.#replies = job.parts.map(() => null);
   }
 
-  /** Performs a part. Returns what was decided when the answer to it is a problem: then nothing is recorded. */
+  /** Performs a part. If its answer is a problem, records nothing and returns the decision; otherwise returns null. */
   perform(index: number, prepared: unknown): MaybePromise<Decided | null> {
     const { recorder } = this.around;
     const job = this.job.parts[index] as Job;
@@ -140,7 +145,7 @@ class Run {
     return [...counted.values()];
   }
 
-  /** Records a part after everything was undone. */
+  /** Records only this part, after all parts were undone. Returns the reply to the operation. */
   async recordAlone(decided: Decided): Promise<Reply> {
     const { index, job, context, outcome } = await this.#again(decided);
     this.#replies.fill(null);
@@ -156,7 +161,7 @@ class Run {
     });
   }
 
-  /** What was decided, for the log and the agent as they are now. */
+  /** Returns a decision with a context and an agent that match the log after the undo. */
   async #again({ index, job, context, outcome }: Decided): Promise<Decided> {
     const now = this.around.recorder.contextOf({ ...job, auditId: context.auditId });
     const { agent } = outcome;

@@ -1,7 +1,7 @@
 /**
- * Whether a workspace's file continues the log that was served before. An older copy does not: it lacks events that were
- * acknowledged, and their positions must not be used again. It is accepted when it declares a restore (`log.restore`)
- * that is not known yet: then the log says that those events are gone.
+ * Checks that a workspace's file continues the log that was served before. An older copy does not: it lacks
+ * acknowledged events, whose positions must not be used again. An older copy is accepted only if it declares a restore
+ * (`log.restore`) that is not known yet, so that the log itself says that those events are gone.
  */
 import { HASH_BYTES, sameHash } from "../log/merkle.ts";
 import { NoteError } from "../log/note.ts";
@@ -16,17 +16,18 @@ import { isStorageFailure, OVERWRITTEN, ReplacedWorkspace } from "./storage-fail
 
 /** A head that was served. */
 export interface KnownHead extends Head {
-  /** Its hash, or the beginning of it. */
+  /** The hash of the event, or its beginning. */
   hash: string;
-  /** A restore is not known yet when it was declared after this moment, ms since the Unix epoch. */
+  /** Restores that were declared after this moment, ms since the Unix epoch, are not known yet. */
   knownMs: number;
 }
 
 const ADVICE = "put the newest file back, or one that `governd restore` made";
 
 /**
- * Returns null when the log continues from `known`, else when the restore was declared that explains why it does not.
- * @throws {ReplacedWorkspace} when it does neither
+ * Returns null when the log continues from `known`. Otherwise returns when the restore was declared that explains the
+ * gap, ms since the Unix epoch.
+ * @throws {ReplacedWorkspace} when no restore explains the gap
  */
 export function requireContinuation(connection: Connection, known: KnownHead): number | null {
   const { seq } = readHead(connection);
@@ -41,20 +42,21 @@ export function requireContinuation(connection: Connection, known: KnownHead): n
 }
 
 /**
- * Checks a workspace against the last seal of its seal file, which tells what an earlier process recorded.
- * @throws {ReplacedWorkspace} when the seal is of another log, and no restore declares it that the file does not know
+ * Checks a workspace against the last seal of its seal file, which shows how much an earlier process recorded.
+ * @throws {ReplacedWorkspace} when the seal is of another log, unless the log declares a restore that the seal file
+ * lacks
  */
 export async function requireSealed(connection: Connection, sealFile: string): Promise<void> {
   const { seq, workspaceId } = readHead(connection);
   const last = lastSealOf(sealFile);
-  // The file of another workspace stops the sealing, and says nothing of this log.
+  // A seal file of another workspace says nothing about this log; sealing refuses it later.
   if (last === null || sealedWorkspace(last) !== workspaceId) return;
   const same = await sealOfSize(connection, last.size);
   if (same !== null && sameHash(parseSeal(same.note).root, last.root)) return;
   if (last.size <= seq + 1 && sameHash(await treeRoot(connection, last.size), last.root)) return;
   const restore = newestRestore(connection);
   const newest = await newestSeal(connection);
-  // A seal that covers the restore is in the seal file once the restore is known.
+  // The restore is known once a seal that covers it is in the seal file.
   if (
     restore !== null &&
     (newest === null || newest.size <= restore.seq || !holdsSeal(sealFile, parseSeal(newest.note)))
@@ -66,9 +68,9 @@ export async function requireSealed(connection: Connection, sealFile: string): P
 }
 
 /**
- * Checks that the files of an open workspace are as its connection left them, and continue from `head`. Otherwise the
- * connection is disowned.
- * @param othersWrote whether another process committed since
+ * Checks that the files of an open workspace are as its connection left them, and continue from `head`. If not, disowns
+ * the connection.
+ * @param othersWrote whether another process has committed meanwhile
  * @throws {ReplacedWorkspace}
  */
 export function requireOwnFiles(connection: Connection, head: Head, othersWrote: boolean): void {
@@ -84,7 +86,10 @@ export function requireOwnFiles(connection: Connection, head: Head, othersWrote:
   }
 }
 
-/** Returns why a transaction failed: the replacement of the files, which is disowned then, or the given failure. */
+/**
+ * Returns why a transaction failed: if the files were replaced, an error that says so, after the connection was
+ * disowned; otherwise `failure`.
+ */
 export function replacedOr(connection: Connection, failure: unknown): unknown {
   const { own } = connection;
   if (failure instanceof ReplacedWorkspace || own?.isReplaced() !== true) return failure;
@@ -92,7 +97,7 @@ export function replacedOr(connection: Connection, failure: unknown): unknown {
   return new ReplacedWorkspace(OVERWRITTEN, { cause: failure });
 }
 
-/** Whether another connection, which has nothing cached, reads this head, at the end of a valid log. */
+/** Whether a new connection, which has no cached pages, reads a valid log that ends with this head. */
 function isOnDisk({ file }: Connection, head: Head): boolean {
   if (file === null) return true;
   try {
@@ -105,7 +110,9 @@ function isOnDisk({ file }: Connection, head: Head): boolean {
   }
 }
 
-/** Returns the last seal of a seal file; null when it has none, or is damaged, which stops the sealing. */
+/**
+ * Returns the last seal of a seal file; null when it has none, or is damaged, in which case sealing refuses it later.
+ */
 function lastSealOf(sealFile: string): Seal | null {
   try {
     return lastFiledSeal(sealFile)?.seal ?? null;
@@ -120,7 +127,7 @@ export function headMs(connection: Connection): number {
   return Date.parse(connection.value<string>("SELECT timestamp FROM events ORDER BY seq DESC LIMIT 1") ?? "");
 }
 
-/** The hash of an event, which the tree keeps when the event itself was pruned. */
+/** Returns the hash of an event. The hash of a pruned event is read from the tree. */
 function hashOf(connection: Connection, seq: number): string | undefined {
   const hash = connection.value<string>("SELECT hash FROM events WHERE seq = ?", [seq]);
   if (hash !== undefined) return hash;

@@ -1,6 +1,6 @@
 /**
- * What the HTTP side and the workspace side say to each other: the request for an operation (`operations.ts` has the
- * names and inputs), and the reply. Plain data only, since it crosses a thread boundary.
+ * The contract between the HTTP side and the workspace side: the request for an operation (`operations.ts` has the
+ * names and inputs), and the reply. Both are plain data, since they cross a thread boundary.
  */
 import type { JsonObject } from "../json.ts";
 import type { AuditResult } from "../log/event.ts";
@@ -14,7 +14,7 @@ import type { TrailFilter } from "../trail-filter.ts";
 
 export type { AuditResult } from "../log/event.ts";
 
-/** Who asks: the audit actor, and what the credentials allow. */
+/** Who makes a request: the actor in the audit log, and what the credentials allow. */
 export interface Principal {
   /** `key_…`, `usr_…` or `wid_…`: the `actor` of the audit event. */
   actor: string;
@@ -22,15 +22,15 @@ export interface Principal {
   scope: Scope;
   /** The agents that the key is limited to; null means every agent. */
   agents: readonly string[] | null;
-  /** A person with a session, whose looking is recorded as such (`views.ts`). */
+  /** Set for a person with a session, whose views are recorded (`views.ts`). */
   person?: true;
-  /** A workload, as its issuer calls it. */
+  /** Set for a workload: its identity at its issuer. */
   workload?: Workload;
-  /** `workspaceId` names the log of the installation, which an operator may read. */
+  /** Set when `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
 }
 
-/** The `actor` of what the daemon does by itself: no person's or program's name. */
+/** The `actor` of what the daemon does by itself. */
 export const SYSTEM = "system";
 
 /** Returns the principal of what the daemon does by itself in a workspace. */
@@ -44,10 +44,10 @@ export const systemPrincipal = (workspaceId: string): Principal => ({
 /** Who a workload is at its issuer. */
 type Workload = Readonly<{ issuer: string; subject: string }>;
 
-/** Reports whether it is a person who is signed in, and no program with a key. */
+/** Reports whether the principal is a signed-in person. */
 export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr_");
 
-/** @throws {Problem} `forbidden` when the key is limited to agents and this is none of them */
+/** @throws {Problem} `forbidden` when the key is limited to other agents */
 export function requireAgentAllowed({ agents }: Principal, agentId: string | null): void {
   if (agents === null || (agentId !== null && agents.includes(agentId))) return;
   throw new Problem("forbidden", "This API key is limited to other agents. Use a key that allows this agent.");
@@ -55,27 +55,27 @@ export function requireAgentAllowed({ agents }: Principal, agentId: string | nul
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */
 export interface WorkspaceEvent {
-  /** The id that the event gets (`aud_…`); without it, it gets a new one. An id cannot be recorded twice. */
+  /** The id of the event (`aud_…`); a new one by default. An id cannot be recorded twice. */
   id?: string;
   operation: AccountEventName | ActName | "account.link" | "account.require_issuer";
-  /** Who did it: `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody proved who they are. */
+  /** `cli`, `usr_…`, `key_…` or `wid_…`; `system` when nobody is authenticated. */
   actor: string;
   /** `ok` when absent. */
   result?: "denied";
   details: JsonObject;
 }
 
-/** What is known of a request beside what it asks for; its event's details repeat it. */
+/** The origin of a request. The details of its event include it. */
 export interface Via {
-  /** The workload that asks. */
+  /** The workload that makes the request. */
   workload?: Workload;
-  /** The program that asks, in its own words. */
+  /** The name that the client program gives itself. */
   client?: string;
   /** The trace that the request belongs to (`traceparent`, W3C Trace Context). */
   trace?: string;
 }
 
-/** One operation on its way to the workspace that owns it. */
+/** A request for one operation. */
 export interface OperationRequest<N extends OperationName = OperationName> {
   name: N;
   input: OperationInputs[N];
@@ -83,52 +83,52 @@ export interface OperationRequest<N extends OperationName = OperationName> {
   via?: Via;
   /** The parts of a composite operation, as several lists in JSON. */
   partTexts?: readonly string[];
-  /** Reports whether the client has closed its connection. Then an operation that has not begun is not performed. */
+  /** Reports whether the client has closed its connection. An operation that has not begun is then not performed. */
   isAbandoned?: () => boolean;
   /** Absent without an `Idempotency-Key`. */
   retry?: Retry;
   /**
-   * Of what another thread looked up before: the position of the newest event that the workspace was served up to when the
-   * lookup began, -1 when that is not known.
+   * Set when another thread has looked something up before: the position of the newest known event when the lookup
+   * began; -1 when it is not known.
    */
   lookedAt?: number;
 }
 
-/** A request with an `Idempotency-Key`. The answer to its operation is stored, and is the answer to its repetitions. */
+/** A request with an `Idempotency-Key`. The answer is stored, and returned to its repetitions. */
 export interface Retry extends RetryId {
   requestId: string;
 }
 
-/** What a reader thread streams once the operation that asked for it is recorded. Plain data. */
+/** What a reader thread streams once the operation that requested it is recorded. Plain data. */
 export type StreamPlan =
   | {
       kind: "export";
       scope: AuditScope;
       format: ExportFormat;
       window: TimeWindow;
-      /** The position of the event of the export, which states what the export holds. */
+      /** The position of the export's event, which states what the export contains. */
       eventSeq: number;
       /** Events that the client has already; 0 for an export from its beginning. */
       received: number;
     }
   | {
-      /** The events that fit a filter, as a view. */
+      /** The events that match a filter, as a view. */
       kind: "extract";
       agentId: string | null;
       filter: TrailFilter;
       format: ViewFormat;
       window: TimeWindow;
-      /** The position of the event of the export; those before it are looked through. */
+      /** The position of the export's event. Only events before it are searched. */
       eventSeq: number;
     }
   | {
       /** New events as they are committed. */
       kind: "tail";
-      /** Null for everything in the workspace. */
+      /** Null for all events of the workspace. */
       agentId: string | null;
-      /** The last position that is not sent: `agent_seq` of an agent, else `seq`. */
+      /** Events after this position are sent: `agent_seq` for an agent, otherwise `seq`. */
       after: number;
-      /** Only the events that fit. */
+      /** Only events that match are sent. */
       filter?: TrailFilter;
     }
   | {
@@ -136,7 +136,7 @@ export type StreamPlan =
       checkpointId: string;
       /** The members of the answer before `state`, as JSON text without the closing brace. */
       head: string;
-      /** The entries that are not gone. */
+      /** Determines which entries have not expired. */
       fresh: Freshness;
       /** Set when only some of the entries are wanted. */
       page?: Page;
@@ -145,23 +145,23 @@ export type StreamPlan =
       kind: "replay";
       /** Null for the entries of all agents. */
       agentId: string | null;
-      /** As a config has them. */
+      /** The policies, as a config states them. */
       policies: JsonObject;
       form: "json" | "ndjson";
-      /** The time at which entries have ended and exceptions hold, ms since the Unix epoch. */
+      /** The time for deciding which entries have expired and which exceptions hold, ms since the Unix epoch. */
       nowMs: number;
     };
 
-/** What the client of an operation is told. `Body`: what the bytes of a stream are made from, or the bytes. */
+/** The answer to a client. `Body` is the plan of a stream, or its bytes. */
 export type Answer<Body = StreamPlan> =
   /**
-   * An operation that ended well: a JSON text ready to send, and its strong entity tag without quotes, if any. `itemsAt`:
-   * where in the text the items belong that the main thread has from a reader thread, until it puts them there.
+   * A successful operation: a JSON text ready to send, and its strong entity tag without quotes, if any. `itemsAt`:
+   * where in the text the main thread inserts the items that it got from a reader thread.
    */
   | { kind: "json"; status: number; body: LongText; etag?: string; itemsAt?: number }
-  /** A text that is saved or sent unchanged: a seal, a receipt. */
+  /** A text that is saved or sent unchanged, such as a seal or a receipt. */
   | { kind: "text"; contentType: string; body: string; filename?: string }
-  /** Bytes that never change, so that caches may keep them: a part of the log. */
+  /** Bytes that never change, such as a part of the log, so that caches may keep them. */
   | { kind: "bytes"; contentType: string; body: Uint8Array }
   /** An operation that was refused or failed. `extra`: further members of the problem document. */
   | { kind: "problem"; code: ProblemCode; detail: string; extra?: JsonObject }
@@ -173,31 +173,34 @@ interface StreamAnswer<Body> {
   contentType: string;
   /** File name for `Content-Disposition: attachment`, when the body is a download. */
   filename?: string;
-  /** What a client sends to continue an export that broke off, before the number of events that it has. */
+  /**
+   * The beginning of the cursor with which a client continues an interrupted export; the number of received events
+   * follows.
+   */
   cursor?: string;
-  /** The stream does not end by itself: its sender checks that the client may still read it. */
+  /** Set when the stream does not end by itself. The sender then keeps checking that the client may still read it. */
   live?: true;
   body: Body;
 }
 
-/** What became of an operation, from the workspace's writer to the HTTP response. */
+/** The result of an operation, from the workspace's writer to the HTTP response. */
 export interface Reply<Body = StreamPlan> {
   answer: Answer<Body>;
   /** The id of its event; null when nothing was recorded. */
   auditId: string | null;
-  /** What the event says of it, of a composite operation that was refused its first refusal; absent without an event. */
+  /** The event's result; for a refused composite operation, the first refusal's. Absent without an event. */
   result?: AuditResult;
-  /** `policy:…`, when a policy refused it. */
+  /** `policy:…`, when a policy refused the operation. */
   blockedBy?: string;
-  /** What the events of a composite operation say of its parts. */
+  /** The results of a composite operation's parts. */
   parts?: readonly PartResult[];
-  /** Set when this is a stored answer: the id of the request that it was first given to. Nothing was done now. */
+  /** Set when this is a stored answer: the id of the first request that got it. Nothing was done now. */
   firstRequestId?: string;
-  /** Set when nothing was done, since what was looked up before is out of date: it is looked up again. */
+  /** Set when nothing was done because the lookup is out of date. The caller repeats the lookup. */
   again?: true;
 }
 
-/** A result of parts of a composite operation, and how many have it. */
+/** A result, and the number of parts of a composite operation that have it. */
 export interface PartResult {
   operation: EventName;
   result: AuditResult;
@@ -208,10 +211,10 @@ export interface PartResult {
 /** The bytes of a streamed body. */
 export type Bytes = ReadableStream<Uint8Array>;
 
-/** Returns the reply to an operation that left no event. */
+/** Returns the reply to an operation without an event. */
 export const unrecorded = <Body = never>(answer: Answer<Body>): Reply<Body> => ({ answer, auditId: null });
 
-/** Returns a problem that left no event. */
+/** Returns a problem without an event. */
 export const problem = (code: ProblemCode, detail: string): Reply<never> =>
   unrecorded({ kind: "problem", code, detail });
 
@@ -220,8 +223,8 @@ export const refusal = ({ code, message, options: { param } }: Problem): Reply<n
   unrecorded({ kind: "problem", code, detail: message, ...(param !== undefined && { extra: { param } }) });
 
 /**
- * The workspace side as the routes see it. A reply with an `auditId` means that the operation and its audit event are
- * on disk. Overload replies with a `problem` of code `unavailable`; nothing was written then.
+ * The interface of the workspace side for the routes. A reply with an `auditId` means that the operation and its event
+ * are on disk. Under overload the reply is a `problem` of code `unavailable`, and nothing was written.
  */
 export interface WorkspaceClient {
   perform<N extends OperationName>(request: OperationRequest<N>): Promise<Reply<Bytes>>;

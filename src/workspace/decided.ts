@@ -1,25 +1,25 @@
-/** Decisions of policies: those that are made before the transaction, and what events say of them. */
+/** Decisions of policies that are made before the transaction, and how events and answers report decisions. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../json.ts";
 import type { Allowed, Decision, Finding } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
 
-/** A decision, and the policies that it was made under. */
+/** A decision, and the policies under which it was made. */
 export interface Decided {
   policies: PolicySettings;
   decision: Decision;
 }
 
 /**
- * Reports whether a decision made ahead is the one that these policies make now. It is not when an earlier operation of the
- * group changed the policies, or when the decision depends on the time.
+ * Reports whether a decision made before the transaction is still valid. It is not if an earlier operation of the group
+ * has changed the policies, or if the decision depends on the time.
  */
 export function stillHolds<D extends Decided>(ahead: D | undefined, policies: PolicySettings): ahead is D {
   if (ahead === undefined || ahead.decision.isProvisional === true) return false;
   return ahead.policies === policies || isDeepStrictEqual(ahead.policies, policies);
 }
 
-/** What the event says of what was found in something that is stored. */
+/** Returns the members of an event's details that report the findings in a stored value. */
 export function reportedOf({ found }: Allowed): JsonObject {
   const said: JsonObject = {};
   if (found === undefined) return said;
@@ -30,7 +30,7 @@ export function reportedOf({ found }: Allowed): JsonObject {
   return said;
 }
 
-/** What the answer says of what was found in something that is stored as it is. */
+/** Returns the members of an answer that report the findings in a value that was stored unchanged. */
 export function findingsIn({ found }: Allowed): { findings?: readonly Finding[] } {
   return found === undefined || found.findings.length === 0 ? {} : { findings: found.findings };
 }

@@ -1,4 +1,4 @@
-/** A workspace's file: made with its genesis event, opened with its schema brought up to date. */
+/** Creates a workspace's file with its genesis event, and opens it with its schema brought up to date. */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import firstSchema from "../../sql/workspace/001-foundation.sql" with { type: "text" };
@@ -22,7 +22,7 @@ import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
 
-/** In order; a released one never changes. */
+/** The migrations in their order. A released migration never changes. */
 export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
   firstSchema,
   agents,
@@ -31,20 +31,20 @@ export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
   entryExpiry,
 ];
 
-/** What the genesis event binds. */
+/** The facts that the genesis event records. */
 interface Genesis {
   workspaceId: string;
   name: string;
   actor: string;
-  /** The key that seals this workspace. Its name is the origin of the seals: `<host>/<workspace id>`. */
+  /** The sealing key of the workspace. Its name is the origin of the seals: `<host>/<workspace id>`. */
   sealKey: VerifierKey;
 }
 
 /**
  * Opens a workspace for writing, migrates its schema, and checks the end of its log.
- * @throws {MissingWorkspace} when there is no such file: opening would make an empty one in its place
- * @throws {DamagedWorkspace} when it holds no workspace, or its log does not end as it says
- * @throws {NewerDatabase} {MigrationFailed} the file is as it was then
+ * @throws {MissingWorkspace} when there is no such file (SQLite would create an empty one)
+ * @throws {DamagedWorkspace} when the file holds no workspace, or its log does not end with its head
+ * @throws {NewerDatabase} {MigrationFailed} the file is then unchanged
  */
 export function openWorkspaceFile(
   path: string,
@@ -60,7 +60,7 @@ export function openWorkspaceFile(
 
 /**
  * Opens a workspace for reading. A file with an older schema is migrated first.
- * @throws {DamagedWorkspace} when the file holds another one: it must not be shown to this one's clients
+ * @throws {DamagedWorkspace} when the file holds another workspace, which clients of this one must not see
  */
 export function openWorkspaceReader(
   path: string,
@@ -70,7 +70,7 @@ export function openWorkspaceReader(
   const opened = openConnection(path, { readOnly: true, encryptionKey });
   if (schemaVersion(opened) < WORKSPACE_MIGRATIONS.length) {
     opened.close();
-    // The thread that writes the workspace copies the log back.
+    // NEVER: only the thread that writes the workspace copies the write-ahead log back.
     openWorkspaceFile(path, encryptionKey, NEVER).close();
     return openWorkspaceReader(path, workspaceId, encryptionKey);
   }
@@ -80,7 +80,7 @@ export function openWorkspaceReader(
   });
 }
 
-/** Makes a workspace file with its genesis event, durably. Fails when the file holds a workspace. */
+/** Creates a workspace's file with its genesis event, durably. Fails when the file holds a workspace already. */
 export async function createWorkspaceFile(
   path: string,
   genesis: Genesis,
@@ -116,12 +116,12 @@ export async function createWorkspaceFile(
     connection.run(chain, [agentSeq, hash]);
     await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
     connection.exec("COMMIT");
-    // The driver keeps a closed connection until its statements are collected, and with it the write-ahead log; so the
-    // file is made whole by itself now, while nobody else has it.
+    // The driver keeps a closed connection, and its write-ahead log, until its statements are garbage-collected. The
+    // log is copied into the file now, while nobody else has the file open.
     connection.truncateLog();
   } finally {
     connection.close();
   }
-  // A new file is durable only when its directory is.
+  // A new file is durable only once its directory is synced.
   syncPath(dirname(path));
 }

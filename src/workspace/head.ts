@@ -1,9 +1,9 @@
-/** The head of a workspace's log in its file, and whether the log ends as the head says. */
+/** Reads the head of a workspace's log, and checks that the log ends with it. */
 import { eventHash } from "../log/hash.ts";
 import type { Connection } from "../store/connection.ts";
 import { DamagedWorkspace } from "./storage-failure.ts";
 
-/** The head of the log. */
+/** The newest event of a log. */
 export interface Head {
   seq: number;
   hash: string;
@@ -16,16 +16,16 @@ export function readHead(connection: Connection): Head & { workspaceId: string }
   return { workspaceId: row[0], seq: row[1], hash: row[2] };
 }
 
-/** Events at the end of the log whose hashes are computed again. */
+/** The number of events at the end of the log whose hashes are verified. */
 const TAIL_EVENTS = 8;
 
 /**
- * Compares the end of the log with the head, so that nothing is appended to a log other than the one that was written:
- * after a failure of the disk, file and memory may differ. Returns the id of the file's workspace.
+ * Checks that the log ends with the head, so that nothing is appended to another log: after a failure of the disk, file
+ * and memory may differ. Returns the id of the file's workspace.
  * @throws {DamagedWorkspace} when the log does not end as the head says
  */
 export function checkTail(connection: Connection): string {
-  // In one snapshot: another process may append between two queries.
+  // In one transaction, since another process may append between two queries.
   connection.exec("BEGIN");
   try {
     return compareTail(connection);
@@ -36,7 +36,7 @@ export function checkTail(connection: Connection): string {
 
 function compareTail(connection: Connection): string {
   const head = readHead(connection);
-  // Pruned events have no body, and are never among the last.
+  // The last events always have a body: only older ones can be pruned.
   const sql = "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?";
   const rows = connection.all<[number, string, string]>(sql, [TAIL_EVENTS]);
   const [last] = rows;
@@ -50,8 +50,8 @@ function compareTail(connection: Connection): string {
 }
 
 /**
- * Writes to the file without changing its contents. The write overwrites what a failed transaction may have left in the
- * write-ahead log: once it is on disk, that transaction can no longer be recovered as committed.
+ * Writes to the file without changing its contents. The write overwrites the remains of a failed transaction in the
+ * write-ahead log. Once it is on disk, that transaction can no longer be recovered as committed.
  */
 export function rewriteHead(connection: Connection): void {
   connection.run("UPDATE head SET seq = seq WHERE one = 1");

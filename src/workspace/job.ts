@@ -1,4 +1,4 @@
-/** An operation on its way through the writer. */
+/** An operation that waits for the writer. */
 import type { EventName } from "../operations.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
@@ -7,38 +7,38 @@ import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
  * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
- * prepared and run again in a transaction of its own. So a job keeps no state from one call to the next: what `run`
- * needs from `prepare` is its argument, and what it did in a transaction that was rolled back is undone.
+ * prepared and run again in its own transaction. So a job keeps no state between calls: `run` gets the result of
+ * `prepare` as an argument.
  */
 export interface Job<Prepared = unknown> {
-  /** The name that the event will carry. */
+  /** The operation of the event. */
   operation: EventName;
   principal: Principal;
   via?: Via;
-  /** The id that the event will carry; without it, it gets a new one. */
+  /** The id of the event; a new one by default. */
   auditId?: string;
   /**
-   * Set when what it answers was looked up before its transaction, in a file that may have been behind a server: see
+   * Set when its answer was looked up before the transaction, in a file that may have been out of date: see
    * `OperationRequest`.
    */
   lookedAt?: number;
-  /** Set for a request whose answer is stored; it does not run when there is a stored answer already. */
+  /** Set for a request whose answer is stored. The job does not run when a stored answer exists already. */
   retry?: Retry;
   /**
-   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one, so an
-   * earlier job of the group may change what the preparation was based on; `run` checks that.
+   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one. An
+   * earlier job of the group may invalidate the preparation, so `run` must check it.
    */
   prepare?(agents: AgentDirectory): Prepared;
-  /** Returns what is done right before it in the same transaction, if it is run. */
+  /** Returns the jobs to run right before this one, in the same transaction. */
   before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
-  /** Runs inside the transaction. `prepared` is what `prepare` returned for this transaction. */
+  /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */
   run(reader: Reader, context: Context, prepared?: Prepared): MaybePromise<Outcome<Answer> | null>;
 }
 
-/** What a job's `prepare` returned, or the job's result when it threw. */
+/** The result of a job's `prepare`, or the reply to the job when it threw. */
 export type Preparation = { prepared: unknown } | { failure: Reply };
 
-/** A job failed after it had written; the transaction that it was in must not be committed. */
+/** A job failed after it had written. Its transaction must not be committed. */
 export class JobFailed extends Error {
   constructor(readonly reply: Reply) {
     super("a job failed");

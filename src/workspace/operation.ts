@@ -1,7 +1,6 @@
 /**
- * An operation: a plain function of a reader, its circumstances and its input that returns what is to happen. Only
- * `perform` calls one, applies the effect that it returns and records it, so an operation cannot change anything that
- * is not audited.
+ * An operation: a plain function of a reader, a context and an input, which returns an outcome. Only the recorder
+ * (recorder.ts) calls operations; it applies the effect and appends the event, so every change is audited.
  */
 import type { VersionCondition } from "../condition.ts";
 import type { IdSource } from "../ids.ts";
@@ -31,43 +30,43 @@ import type { Connection } from "../store/connection.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
 import type { Answer, Principal } from "./contract.ts";
 
-/** The circumstances of one operation. */
+/** The context of one operation. */
 export interface Context {
   readonly workspaceId: string;
   readonly principal: Principal;
   readonly nowMs: number;
-  /** The same moment as the event will show it. */
+  /** The same moment, as the event states it. */
   readonly timestamp: string;
-  /** The position that this operation's event will take in the log. */
+  /** The position of the operation's event in the log. */
   readonly seq: number;
-  /** The id that this operation's event will have. */
+  /** The id of the operation's event. */
   readonly auditId: string;
   readonly ids: IdSource;
   readonly agents: AgentDirectory;
   readonly versions: Versions;
-  /** Writes the heads of the agents that this transaction's earlier events are about, for queries that read them. */
+  /** Writes the heads of agents that earlier events of the transaction changed, for queries that read them. */
   writeHeads(): Promise<void>;
   /**
-   * Seals every event before this operation's own, as part of the transaction. Null when it cannot be done just now;
-   * the operator's log says why.
+   * Seals all events before the operation's own, in the transaction. Returns null when that is not possible at present;
+   * the daemon's log says why.
    */
   seal(): Promise<StoredSeal | null>;
-  /** Lets other workspaces have their turn, between the steps of an operation that may take long. */
+  /** Gives other workspaces a turn; to be called between the steps of a long operation. */
   pause(): Promise<void>;
-  /** Returns the root of the tree over every event before this operation's own. */
+  /** Returns the root of the tree over all events before the operation's own. */
   treeRoot(): Promise<Uint8Array>;
 }
 
-/** What happened, as the audit trail will hold it, and the answer. */
+/** The outcome of an operation: its event, its effect and its answer. */
 export interface Outcome<A extends Answer = WholeAnswer> {
-  /** The agent in whose chain the event is; null for the workspace's own events. */
+  /** The agent to whose chain the event is appended; null for the workspace's own chain. */
   agent: AgentState | null;
   result: AuditResult;
   details: JsonObject;
   blockedBy?: string;
-  /** Whether a seal is made over the log up to this operation's event, in the same transaction if it can be. */
+  /** Whether to seal the log up to the event, in the same transaction if possible. */
   sealed?: boolean;
-  /** What is to change in the stored rows. */
+  /** The change of stored rows. */
   effect: Effect;
   answer: A;
 }
@@ -77,12 +76,12 @@ type WholeAnswer = Exclude<Answer, { kind: "stream" }>;
 type JsonAnswer = Extract<Answer, { kind: "json" }>;
 export type ProblemAnswer = Extract<Answer, { kind: "problem" }>;
 
-/** The answers that an operation can give: those of kind `stream` give a stream or a problem, the others no stream. */
+/** The answers of an operation. Operations of kind `stream` return a stream or a problem, others never a stream. */
 type AnswerOf<N extends OperationName> = N extends StreamName
   ? Exclude<Answer, JsonAnswer | { kind: "text" }>
   : WholeAnswer;
 
-/** `prepared` is what the operation's preparation returned, if it has one; see `Job`. */
+/** `prepared` is the result of the operation's preparation, if it has one; see `Job`. */
 export type Operation<N extends OperationName, Prepared = unknown> = (
   reader: Reader,
   context: Context,
@@ -90,51 +89,51 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
   prepared?: Prepared,
 ) => MaybePromise<Outcome<AnswerOf<N>>>;
 
-/** An operation with work that needs no transaction: `Job` says when `prepare` is called. */
+/** An operation with work that needs no transaction. `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {
-  /** `found` is what `ahead` returned, as {@link Recorded}, when it was called. */
+  /** @param found what `ahead` returned, as {@link Recorded}; undefined when it was not called */
   prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
-  /** Does the costly part for some inputs, on another thread than the workspace's. */
+  /** Does the expensive work for some inputs, on another thread than the workspace's. */
   ahead?(reader: Reader, input: OperationInputs[N], now: Pick<QueryContext, "nowMs" | "versions">): Promise<JsonValue>;
   run: Operation<N, Prepared>;
 }
 
 /** A request for several operations. */
 export interface Composite<C extends CompositeName> {
-  /** What runs its parts. An answer that is no problem is a result of the composite operation. */
+  /** The operations of its parts. Answers that are not problems become results of the composite operation. */
   parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
   /** See `CompositeJob`. */
   nameOf(index: number): string;
   answer(results: readonly (string | null)[], applied: boolean): LongText;
 }
 
-/** Circumstances of a query on a reader thread. */
+/** The context of a query on a reader thread. */
 export interface QueryContext {
   readonly workspaceId: string;
   readonly principal: Principal;
   readonly nowMs: number;
   /** The search indexes of this thread. */
   readonly indexes: SearchIndexes;
-  /** The ids of events that this connection was asked for. */
+  /** The known ids of events, for this connection. */
   readonly versions: Versions;
   /** Opens the control database for reading; null in a program without one. */
   readonly openControl: (() => Connection) | null;
-  /** Makes vectors of queries by the model outside; null without one. */
+  /** Makes vectors of queries with the external model; null without one. */
   readonly queryEmbedder: QueryEmbedder | null;
 }
 
-/** What was found, as it is recorded. Of a list of items, the workspace's thread may get only how many there are. */
+/** What was found, as the workspace's thread gets it: instead of a list of items, it may get only their number. */
 export type Recorded<Found> = Found extends { items: readonly string[] }
   ? Omit<Found, "items"> & { items: Items }
   : Found;
 
 /**
- * The reading part of an operation that may take long: it runs on a reader thread, and what it found is passed to the
- * operation that records it and replies. What it lists are JSON texts in a member `items`: they stay on the main thread,
- * which puts them into the answer.
+ * An operation with a query that may take long. `query` runs on a reader thread; `record` gets what it found, records
+ * it and replies on the workspace's thread. Listed items are JSON texts in a member `items`. They stay on the main
+ * thread, which inserts them into the answer.
  */
 export interface Inquiry<N extends OperationName, Found extends JsonValue> {
-  /** The query keeps one snapshot for long, so it has its own connection. */
+  /** Whether the query reads one snapshot for a long time, and so needs its own connection. */
   readonly long?: boolean;
   query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
   record(
@@ -145,20 +144,20 @@ export interface Inquiry<N extends OperationName, Found extends JsonValue> {
   ): Promise<Outcome<AnswerOf<N>>>;
 }
 
-/** Returns the inquiry. Its two parts agree about what is found: the type is that of what `query` returns. */
+/** Returns the inquiry, with the type of what `query` returns checked against what `record` takes. */
 export const inquiry = <N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) => parts;
 
 // biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
 type Own = any;
 
-/** What runs the operations whose names begin with a word, by name. One that is left out does not compile. */
+/** The operations whose names begin with a word, by name. A missing operation does not compile. */
 export type OperationsOf<Word extends string> = {
   [N in Extract<RecordedName, `${Word}.${string}`>]: N extends InquiryName
     ? Inquiry<N, Own>
     : Operation<N, Own> | PreparedOperation<N, Own>;
 };
 
-/** Returns the agent that an operation is about; null when that never began, or it is about none. */
+/** Returns the agent that an operation is about; null when the agent does not exist, or there is none. */
 export async function subjectOf(
   reader: Reader,
   { agents }: Pick<Context, "agents">,
@@ -170,12 +169,12 @@ export async function subjectOf(
   return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
 }
 
-/** Returns details with the agent's id if the agent never began: its event is then one of the workspace's own. */
+/** Adds the agent's id to details if the agent does not exist, since the event is then in the workspace's own chain. */
 export function naming(agent: AgentState | null, agentId: string, details: JsonObject): JsonObject {
   return agent === null ? { agent_id: agentId, ...details } : details;
 }
 
-/** An operation that changed nothing and answers with a problem. `extra`: further members of the problem document. */
+/** Returns the outcome of an operation that changed nothing and answers with a problem. */
 export function refused(
   agent: AgentState | null,
   result: AuditResult,
@@ -185,17 +184,17 @@ export function refused(
   return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
 }
 
-/** What an answer says when a condition does not hold. */
+/** The texts for a condition that does not hold. */
 interface ConflictWords {
-  /** The thing does not exist. */
+  /** When the thing does not exist. */
   absent: string;
-  /** The thing exists, and the condition asks for none. */
+  /** When the thing exists, and the condition requires that it does not. */
   present: string;
-  /** The thing has another version. */
+  /** When the thing has another version. */
   other: string;
 }
 
-/** An operation whose condition does not hold. `current`: the version that there is, null for none. */
+/** Returns the outcome of an operation whose condition does not hold. `current`: the present version, null for none. */
 export function conflict(
   agent: AgentState | null,
   details: JsonObject,
@@ -207,7 +206,10 @@ export function conflict(
   return refused(agent, "conflict", details, { code: "version_conflict", detail, extra: { current_version: current } });
 }
 
-/** An operation that a policy refused. Its event and its answer say what was found where, never the text. */
+/**
+ * Returns the outcome of an operation that a policy refused. Its event and answer say what was found where, never the
+ * text.
+ */
 export function refusedByPolicy(
   agent: AgentState,
   { blockedBy, message, findings, limit, excepted }: Refused,
@@ -219,7 +221,10 @@ export function refusedByPolicy(
   return { ...refused(agent, "blocked", details, { code, detail: message, extra }), blockedBy };
 }
 
-/** An operation that found nothing: recorded with the agent, or with the workspace if it never began. */
+/**
+ * Returns the outcome of an operation that found nothing: in the agent's chain, or the workspace's if there is no
+ * agent.
+ */
 export function notFound(
   agent: AgentState | null,
   agentId: string | null,
@@ -231,13 +236,13 @@ export function notFound(
   return refused(agent, "not_found", named, { code, detail });
 }
 
-/** An operation on an agent that does not exist. */
+/** Returns the outcome of an operation on an agent that does not exist. */
 export function noAgent(agent: AgentState | null, agentId: string | null, details: JsonObject = {}) {
   const detail = "The agent does not exist: nothing was written, configured or checkpointed for it.";
   return notFound(agent, agentId, "agent_not_found", detail, details);
 }
 
-/** A finished operation without an effect, whose answer is a stream or a text. `sealed`: see {@link Outcome}. */
+/** Returns the outcome of a successful operation without an effect, whose answer is a stream or a text. */
 export function finished<A extends Answer>(
   agent: AgentState | null,
   details: JsonObject,
@@ -247,7 +252,7 @@ export function finished<A extends Answer>(
   return { agent, result: "ok", details, effect: NO_EFFECT, answer, sealed };
 }
 
-/** A finished operation with a JSON body. */
+/** Returns the outcome of a successful operation with a JSON body. */
 export function answered(
   agent: AgentState | null,
   details: JsonObject,
@@ -260,7 +265,7 @@ export function answered(
       ? { kind: "json", status, body: body.start + body.end, itemsAt: body.start.length }
       : { kind: "json", status, body };
   if (etag !== undefined) answer.etag = etag;
-  // Member by member: this is done for every operation, and copying the rest of an object is slow.
+  // Member by member, since every operation passes here, and spreading an object is slow.
   const outcome: Outcome<JsonAnswer> = { agent, result, details, effect, answer };
   if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
   return outcome;

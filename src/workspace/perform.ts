@@ -23,38 +23,37 @@ import { explainFailure, SERVER_UNREACHABLE } from "./storage-failure.ts";
 import { TimeSlice } from "./time-slice.ts";
 import { Transactions } from "./transactions.ts";
 
-/** What a writer performs. */
 export type AnyJob = Job | CompositeJob;
 
-/** A job with what its preparation found, by {@link WorkspaceWriter.prepareAhead}. */
+/** A job with its preparation by {@link WorkspaceWriter.prepareAhead}. */
 export interface PreparedJob {
   readonly job: AnyJob;
   readonly preparation: Preparation;
 }
 
-/** Lets replies out. */
+/** Sends replies to their clients. */
 export type OnReplies = (replies: readonly Reply[]) => Promise<void>;
 
 const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("preparation" in waiting ? waiting.job : waiting);
 
 export interface WriterOptions {
-  /** Where its transactions become durable; without one in the file itself. */
+  /** Commits the transactions; by default, in the file itself. */
   engine?: Engine;
   clock?: Clock;
   random?: RandomPool;
-  /** Who seals the log; without one nothing is sealed. */
+  /** Seals the log; without it, nothing is sealed. */
   sealer?: WorkspaceSealer;
-  /** Told of an unexpected failure, so that it reaches the log; the caller only learns `internal`. */
+  /** Called with an unexpected failure, for the daemon's log. The client only gets `internal`. */
   onFailure?: (operation: string, error: unknown) => void;
-  /** Its turns of the thread; endless without others on it. */
+  /** The writer's turns of the thread; endless by default. */
   slice?: TimeSlice;
-  /** Bytes of answers that may be stored for retries; 0 for no limit. */
+  /** Returns the most bytes of answers that may be stored for retries; 0 for no limit. */
   answerBytes?: () => number;
-  /** Told of the head of the log when it has moved and is on disk. */
+  /** Called with the new head of the log when it is on disk. */
   onHead?: (head: Head) => void;
 }
 
-/** Other nodes have written since the job was looked up. */
+/** The reply when other nodes have written since the job's lookup. */
 const LOOK_AGAIN: Reply = { ...problem("unavailable", SERVER_UNREACHABLE), again: true };
 
 export class WorkspaceWriter {
@@ -79,7 +78,7 @@ export class WorkspaceWriter {
     });
   }
 
-  /** The time by which its transactions go, ms. */
+  /** The clock of its transactions, ms since the Unix epoch. */
   nowMs(): number {
     return (this.options.clock ?? systemClock)();
   }
@@ -88,31 +87,31 @@ export class WorkspaceWriter {
     return this.#log.workspaceId;
   }
 
-  /** Whether its transactions are committed elsewhere, so that the thread has time meanwhile. */
+  /** Whether commits wait for a server, so that the thread can do other work meanwhile. */
   get waitsForServer(): boolean {
     return this.options.engine !== undefined && this.options.engine.begin !== null;
   }
 
-  /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
+  /** The failure of disk or file in the last transaction; null when it succeeded, undefined before the first. */
   get failure(): unknown {
     return this.#log.failure;
   }
 
-  /** Position of the newest event. */
+  /** The position of the newest event. */
   get headSeq(): number {
     return this.#log.head.seq;
   }
 
-  /** Empties the write-ahead log, now or behind a later transaction: while readers need it, it cannot be emptied. */
+  /** Empties the write-ahead log now, or after a later transaction if readers use it. */
   emptyLog(): Promise<void> {
     return this.#log.scrub();
   }
 
   /**
-   * Runs the jobs one after another in one transaction and commits. A job that fails has no effect on the others: if it
-   * had written, they all run again (see `Job`). When the commit fails, the result of all of them is `unavailable`, and
-   * nothing was written, or `outcome_unknown`. `onCommitted` is called with the replies as soon as they may be let out,
-   * unless that is when this returns.
+   * Runs the jobs one after another in one transaction and commits. A job that fails does not affect the others: if it
+   * has written, they all run again (see `Job`). When the commit fails, every reply is `unavailable`, and nothing was
+   * written, or `outcome_unknown`.
+   * @param onCommitted called with the replies if they may be sent before this returns
    */
   async perform(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
     try {
@@ -150,8 +149,8 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Prepares a job for a later {@link perform}, while another transaction is committed. What changes until then does not
-   * matter, since each job checks what it was prepared with.
+   * Prepares a job for a later {@link perform}, while another transaction is committed. State may change until then,
+   * since each job checks that its preparation still holds.
    */
   prepareAhead(job: AnyJob): PreparedJob {
     if (!("parts" in job)) return { job, preparation: this.#prepare(job) };
@@ -207,24 +206,24 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Seals everything that is in the log.
-   * @throws {SealRefused} and whatever the file throws; the log is as it was then
+   * Seals all events of the log.
+   * @throws {SealRefused}, and errors of the file; the log is then unchanged
    */
   async seal(): Promise<void> {
     const { sealer } = this.options;
     if (sealer !== undefined) await this.#log.run(() => sealer.seal(this.connection, this.#log.head.seq + 1));
   }
 
-  /** Keeps the cosignatures of witnesses with the seal that they are of. */
+  /** Stores the cosignatures of witnesses with their seal. */
   async addCosignatures(size: number, note: string): Promise<void> {
     const kept = await this.#log.run(() => keepCosignatures(this.connection, size, note));
     if (kept !== null) this.#log.report("file of seals", () => this.options.sealer?.fileAgain(kept));
   }
 
   /**
-   * Records an event that names the key that seals next, and the origin of its seals. The key at hand seals a rotation,
-   * the named one seals a restore, which changes the origin. All or nothing.
-   * @throws {SealRefused} and whatever the file throws
+   * Records an event that names the next sealing key and the origin of its seals. A rotation is sealed with the present
+   * key, in the same transaction. A restore, which changes the origin, is sealed later with the named key.
+   * @throws {SealRefused}, and errors of the file; nothing was then written
    */
   async announceSealKey(job: Pick<Job, "operation" | "principal">, next: VerifierKey, rest: JsonObject): Promise<void> {
     const details = { ...rest, origin: next.name, signing_key: sha256Hex(next.publicKey) };
@@ -237,7 +236,7 @@ export class WorkspaceWriter {
     });
   }
 
-  /** Changes data that is no part of the log, in a transaction of its own. */
+  /** Changes data that is not part of the log, in its own transaction. */
   derive<T>(work: (connection: Connection, nowMs: number) => Promise<T>): Promise<T> {
     return this.#log.run(() => work(this.connection, this.#log.nowMs));
   }

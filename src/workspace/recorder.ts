@@ -1,6 +1,6 @@
 /**
- * Runs one operation within the open transaction: applies its effect and appends its event. The only place that does
- * so, so nothing changes that is not audited.
+ * Runs one operation within the open transaction: applies its effect and appends its event. No other code does either,
+ * so every change is audited.
  */
 import type { IdSource, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
@@ -24,10 +24,10 @@ import type { TimeSlice } from "./time-slice.ts";
 import type { Transactions } from "./transactions.ts";
 import { type View, Views, viewOf } from "./views.ts";
 
-/** The job found nothing to do, and nothing was recorded. */
+/** The reply when a job had nothing to do, so that nothing was recorded. */
 const NOTHING_DONE: Reply = unrecorded({ kind: "json", status: 200, body: "{}" });
 
-/** What a recorder needs of the rest. `WriterOptions` says what each is. */
+/** The options of a recorder. `WriterOptions` describes each. */
 interface RecorderOptions {
   random: RandomPool;
   ids: IdSource;
@@ -48,8 +48,9 @@ export class Recorder {
   }
 
   /**
-   * Runs a job and records what it did. `prepared`: what its `prepare` returned.
-   * @throws {JobFailed} when it failed after it had written, and whatever a failing disk throws
+   * Runs a job and records what it did.
+   * @param prepared what its `prepare` returned
+   * @throws {JobFailed} when the job failed after it had written; errors of a failing disk
    */
   perform(job: Job, prepared?: unknown): MaybePromise<Reply> {
     const context = this.contextOf(job);
@@ -68,7 +69,11 @@ export class Recorder {
     return view === null ? this.record(job, context, outcome) : this.#look(job, context, outcome, view);
   }
 
-  /** `writes`: those of the connection before the job. @throws as {@link perform} does */
+  /**
+   * Returns the reply to a failed job.
+   * @param writes the connection's count before the job
+   * @throws as {@link perform}
+   */
   #replyTo(error: unknown, job: Job, writes: number): Reply {
     if (isStorageFailure(error)) throw error;
     const reply = this.failed(job, error);
@@ -76,7 +81,7 @@ export class Recorder {
     throw new JobFailed(reply);
   }
 
-  /** Records what a person looks at, once for all that belongs to it. */
+  /** Records a view of a person: its first request appends an event, later ones refer to it. */
   async #look(job: Job, context: Context, outcome: Outcome<Answer>, view: View): Promise<Reply> {
     const known = await this.#views.eventOf(view, context.nowMs);
     if (known !== null) return { answer: outcome.answer, auditId: known, result: outcome.result };
@@ -86,7 +91,7 @@ export class Recorder {
     return reply;
   }
 
-  /** Runs a job, which changes nothing. Returns what is to happen; null for nothing. */
+  /** Runs a job. This changes nothing: it returns the outcome to be recorded; null for nothing. */
   decide(job: Job, context: Context, prepared?: unknown): MaybePromise<Outcome<Answer> | null> {
     return job.run(this.connection, context, prepared);
   }
@@ -101,7 +106,7 @@ export class Recorder {
     );
   }
 
-  /** The circumstances of a job that is the next to be recorded. */
+  /** Returns the context of the next job to be recorded. */
   contextOf({ principal, auditId }: Pick<Job, "principal" | "auditId">): Context {
     return {
       workspaceId: this.log.workspaceId,
@@ -152,7 +157,7 @@ export class Recorder {
       details: this.#detailsOf(job, chain, outcome),
     };
     return after(appendEvent(this.connection, this.options.random, chain, event), ({ agentSeq, hash }) => {
-      // Only now, when nothing of this operation can fail any more, does memory follow the file.
+      // The cache is updated last, when nothing in this operation can fail any more.
       this.log.advance(chain, change, agentSeq, { seq: context.seq, hash });
       const { kind } = outcome.effect;
       if (kind === "erase" || kind === "prune") this.log.toScrub = true;
@@ -161,7 +166,9 @@ export class Recorder {
     });
   }
 
-  /** The details of an event. About an agent, also about one that never began, they state the floor that was in force. */
+  /**
+   * Returns the details of an event. Those about an agent, even one without events, state the floor that was in force.
+   */
   #detailsOf({ via }: Job, { agentId, floor }: AgentState, { details }: Outcome<Answer>): JsonObject {
     if (via === undefined && floor.version === null) return details;
     const all: JsonObject = { ...details, ...via };
@@ -170,7 +177,7 @@ export class Recorder {
     return all;
   }
 
-  /** A seal over every event before position `seq`; null when it cannot be made. */
+  /** Makes a seal over all events before position `seq`. Returns null when it cannot be made. */
   async #sealBefore(seq: number): Promise<StoredSeal | null> {
     try {
       return (await this.options.sealer?.seal(this.connection, seq)) ?? null;

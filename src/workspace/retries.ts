@@ -1,4 +1,4 @@
-/** Safe retries: the answer to a request with an `Idempotency-Key` is stored, and is the answer to its repetitions. */
+/** Safe retries: the answer to a request with an `Idempotency-Key` is stored, and returned to its repetitions. */
 
 import type { JsonObject } from "../json.ts";
 import { wholeText } from "../long-text.ts";
@@ -21,7 +21,7 @@ const TOO_LARGE: Reply = unrecorded({
   extra: { param: "Idempotency-Key" },
 });
 
-/** Returns the reply to a request whose key was used before: the stored one, or a refusal; null when it was not. */
+/** Returns the stored reply for a key that was used before, or a refusal if the requests differ; null for a new key. */
 export async function earlierReply(reader: Reader, retry: Retry, nowMs: number): Promise<Reply | null> {
   const found = await findAnswer(reader, retry, nowMs);
   if (found === undefined) return null;
@@ -32,21 +32,21 @@ export async function earlierReply(reader: Reader, retry: Retry, nowMs: number):
 /** Where and when an answer is stored. */
 interface Place {
   nowMs: number;
-  /** Bytes of all stored answers of the workspace; 0 for no limit. */
+  /** The most bytes of all stored answers of the workspace; 0 for no limit. */
   most: number;
   /** Returns the position of the newest event. */
   seq(): number;
 }
 
 /**
- * Performs an operation and stores its reply; returns the stored one if there is one already.
- * @throws {JobFailed} when the reply cannot be stored: the operation must not count then
+ * Performs an operation and stores its reply. Returns the stored reply if there is one already.
+ * @throws {JobFailed} when the reply cannot be stored; the operation must then be undone
  */
 export async function once(tx: Transaction, retry: Retry, place: Place, perform: () => MaybePromise<Reply>) {
   const refused = (await earlierReply(tx, retry, place.nowMs)) ?? (await noRoom(tx, place.most));
   if (refused !== null) return refused;
   const reply = await perform();
-  // What is refused for now may be accepted later.
+  // Temporary refusals are not stored, so that a repetition can succeed later.
   if (reply.auditId === null || reply.result === "denied") return reply;
   const { answer, parts: _, ...rest } = reply;
   const [head, body] = split(answer);
@@ -64,7 +64,7 @@ async function noRoom(reader: Reader, most: number): Promise<Reply | null> {
   return unrecorded({ kind: "problem", code: "quota_exceeded", detail, extra });
 }
 
-/** An answer without what may hold a client's data, and that as JSON. */
+/** Divides an answer into a head without data of clients, and a body. */
 function split(answer: Answer): [head: object, body: string] {
   switch (answer.kind) {
     case "json": {

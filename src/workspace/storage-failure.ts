@@ -1,4 +1,6 @@
-/** Failures of disk and file: they concern the whole transaction, not the operation that met them. */
+/**
+ * Failures of the disk and of files. They concern the whole transaction, not only the operation in which they occur.
+ */
 
 import type { ProblemCode } from "../problem.ts";
 import { sqliteCode } from "../store/damage.ts";
@@ -8,21 +10,21 @@ export class DamagedWorkspace extends Error {
   override readonly name: string = "DamagedWorkspace";
 }
 
-/** The file was replaced while its newer events were known: it is not the log that was served. */
+/** The file was replaced by one that lacks known events, so it is not the log that was served. */
 export class ReplacedWorkspace extends DamagedWorkspace {
   override readonly name: string = "ReplacedWorkspace";
 }
 
-/** Why a {@link ReplacedWorkspace} was refused that is not an older file, but a mixture of two. */
+/** The message for a file that is not an older one but a mixture of two. */
 export const OVERWRITTEN =
   "the file or its write-ahead log was overwritten while it was open: move them away, and rename the newest file, or one that `governd restore` made, to its place";
 
-/** The server that has the workspace cannot be reached, or refuses this node. Nothing was written. */
+/** The workspace's server cannot be reached, or refuses this node. Nothing was written. */
 export class Unreachable extends Error {
   override readonly name: string = "Unreachable";
 }
 
-/** A commit on a server did not happen, or may have: another node was faster, or nobody knows. */
+/** A commit on a server failed because another node had committed first, or its outcome is unknown. */
 export class NotCommitted extends Error {
   override readonly name = "NotCommitted";
 
@@ -47,13 +49,14 @@ export function isStorageFailure(error: unknown): boolean {
 }
 
 /**
- * For readers: every error of the database. All SQL is the program's own, so even a missing table means a damaged file.
+ * Whether an error of a reader is a failure of the file: every error of the database is. All SQL is the program's own,
+ * so even a missing table means a damaged file.
  */
 export function isReadFailure(error: unknown): boolean {
   return isStorageFailure(error) || sqliteCode(error).startsWith("SQLITE_");
 }
 
-/** Why a workspace cannot be written. Trouble of the disk can end by itself, trouble of the file cannot. */
+/** Why a workspace cannot be written. Problems of the disk can end by themselves, problems of the file cannot. */
 export type StorageTrouble =
   | "disk_full"
   | "disk_failing"
@@ -63,7 +66,7 @@ export type StorageTrouble =
   | "encryption"
   | "unreachable";
 
-/** Returns the trouble that a failure shows; null for one that passes at once (another process writes). */
+/** Returns the trouble that a failure indicates; null for a momentary one (another process writes). */
 export function troubleOf(error: unknown): StorageTrouble | null {
   if (error instanceof MissingWorkspace) return "missing";
   if (error instanceof Unreachable || error instanceof NotCommitted) return "unreachable";
@@ -76,12 +79,12 @@ export function troubleOf(error: unknown): StorageTrouble | null {
   return isReadFailure(error) ? "damaged" : null;
 }
 
-/** Whether trouble is of the disk, and so concerns more than one workspace. */
+/** Whether the disk causes the trouble, so that it affects more than one workspace. */
 export const isOfDisk = (trouble: StorageTrouble): boolean => trouble === "disk_full" || trouble === "disk_failing";
 
 /**
- * Whether the file must be closed, opened and checked again before it is used. A full disk leaves everything as it was;
- * after other failures, memory and file may differ. While a server cannot be reached, the file is as it was, too.
+ * Whether the file must be closed, opened and checked again before it is used, since memory and file may differ. A full
+ * disk or an unreachable server leaves both unchanged.
  */
 export function mustReopen(error: unknown): boolean {
   const trouble = troubleOf(error);
@@ -89,36 +92,36 @@ export function mustReopen(error: unknown): boolean {
 }
 
 /**
- * Whether a write or fsync failed on a file that was open for writing: the write-ahead log may hold a part of the
- * transaction, and SQLite's index of that log is still right.
+ * Whether a write or fsync failed on a file that was open for writing. The write-ahead log may then contain a part of
+ * the transaction, but SQLite's index of the log is still right.
  */
 export const failedWriting = (error: unknown): boolean => /^SQLITE_IOERR_(WRITE|FSYNC)$/.test(sqliteCode(error));
 
-/** What clients of a replaced workspace are told. */
+/** The message for clients of a replaced workspace. */
 export const REPLACED =
   "The workspace's file was replaced by one that lacks recorded events; nothing was changed. The server's log names it, and says what to do.";
 export const SERVER_UNREACHABLE =
   "The libSQL server that has the workspaces cannot be reached just now; nothing was changed. Try again shortly.";
 const UNAVAILABLE = "The workspace could not be written just now; nothing was changed. Try again shortly.";
 
-/** What clients are told when nobody knows whether an operation is in the log. */
+/** The message for clients when it is unknown whether an operation is in the log. */
 export const OUTCOME_UNKNOWN =
   "The server failed while this was being made durable, so it may have been done or not. Send it again with the same Idempotency-Key, if it had one; otherwise read before you repeat it.";
 
 /**
- * Whether a transaction whose commit failed with this error may appear all the same: when only the fsync failed, the
- * transaction is rolled back, but until the next write overwrites it in the write-ahead log, a crash could bring it back.
- * Of a write that failed, the log lacks the last page, which makes a transaction count.
+ * Whether a transaction whose commit failed with this error may still appear. When only the fsync failed, the
+ * transaction is rolled back, but a crash could bring it back until the next write overwrites it in the write-ahead
+ * log. When a write failed, it cannot reappear: the log lacks the last page, which marks the commit.
  */
 export const mayReappear = (error: unknown): boolean =>
   error instanceof NotCommitted
     ? error.outcome === "unknown"
     : !(error instanceof Unreachable) && !/^SQLITE_(BUSY|FULL|IOERR_WRITE)/.test(sqliteCode(error));
 
-/** Whether an fsync failed, wherever that was: what was written before it may be on the disk. */
+/** Whether an fsync of any file failed, so that the writes before it may or may not be on the disk. */
 export const failedSyncing = (error: unknown): boolean => sqliteCode(error) === "SQLITE_IOERR_FSYNC";
 
-/** Returns what the clients of a failed transaction are told. */
+/** Returns the problem for the clients of a failed transaction. */
 export function explainFailure(error: unknown, isUnsure: boolean): [ProblemCode, string] {
   if (isUnsure) return ["outcome_unknown", OUTCOME_UNKNOWN];
   if (error instanceof Unreachable) return ["unavailable", SERVER_UNREACHABLE];

@@ -1,6 +1,6 @@
 /**
- * The sweep: what is past its retention or a time of its own is removed, one event per agent and sweep, and answers stored
- * for retries end.
+ * Sweeps a workspace: removes entries that are past their retention or expiry, with one event per agent and sweep, and
+ * answers that were stored for retries.
  */
 import { OPERATIONS } from "../operations.ts";
 import type { Floor } from "../policy/floor.ts";
@@ -15,14 +15,14 @@ import type { Job } from "./job.ts";
 import { answered, type Context, subjectOf } from "./operation.ts";
 import type { WorkspaceWriter } from "./perform.ts";
 
-/** Versions removed in one transaction, so that a large sweep never holds up other operations. */
+/** The most versions removed in one transaction, so that a large sweep does not delay other operations. */
 const VERSIONS_AT_ONCE = 5_000;
-/** Stored answers removed in one transaction. */
+/** The most stored answers removed in one transaction. */
 const ANSWERS_AT_ONCE = 5_000;
-/** Before a configuration changes, all of it goes. */
+/** The limit before a configuration changes: all expired versions are removed at once. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
-/** Agents with entries that are past the retention of a floor. */
+/** Returns the agents with entries that are past the retention of a floor. */
 async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: number): Promise<string[]> {
   if (policies[RETENTION] === null) return [];
   const rows = await reader.all<[string]>(
@@ -35,7 +35,7 @@ async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: numbe
 
 type FindAgent = (reader: Reader, context: Context) => ReturnType<AgentDirectory["find"]>;
 
-/** Removes what is gone of one agent, at most `limit` versions; records nothing if there is none. */
+/** Returns the job that removes at most `limit` expired versions of one agent. It records nothing if there are none. */
 function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
   const principal = systemPrincipal(workspaceId);
   return {
@@ -53,8 +53,8 @@ function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Jo
 }
 
 /**
- * What goes before an operation that may put other policies into force: what is past its retention until then is gone,
- * and a longer retention must not bring it back. Undefined for all others.
+ * Returns the jobs to run before an operation that may put other policies into force; undefined for other operations.
+ * The jobs remove expired versions, which a longer retention must not bring back.
  */
 export function expiryBefore({ name, input, principal }: OperationRequest): Job["before"] {
   const { effect } = OPERATIONS[name];
@@ -71,8 +71,8 @@ export function expiryBefore({ name, input, principal }: OperationRequest): Job[
 }
 
 /**
- * Sweeps a workspace until nothing that has ended is left. `giveWay` lets the other workspaces of the thread have their
- * turn, between two transactions.
+ * Sweeps a workspace until nothing expired is left.
+ * @param giveWay gives other workspaces of the thread their turn, between two transactions
  */
 export async function sweepWorkspace(
   reader: Reader,
@@ -87,7 +87,7 @@ export async function sweepWorkspace(
   const ended = await agentsWithEnded(reader, nowMs);
   for (const agentId of new Set([...(await agentsThatSet(reader, RETENTION)), ...past, ...ended])) {
     const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
-    // Nothing is recorded once nothing is left, or when the workspace cannot be written.
+    // A job without an event means that nothing is left, or that the workspace cannot be written.
     while ((await writer.perform([job]))[0]?.auditId) await giveWay();
     await giveWay();
   }

@@ -1,4 +1,4 @@
-/** How long work on one workspace keeps its thread before the others on it have their turn. */
+/** How long work on one workspace runs before other workspaces of the thread have a turn, ms. */
 const SLICE_MS = 5;
 
 export class TimeSlice {
@@ -6,8 +6,8 @@ export class TimeSlice {
   #hasGivenWay = false;
 
   /**
-   * `giveWay` lets the others on the thread have their turn, and resolves afterwards. `serveDuring` lets them have their
-   * turns until work that is done beside the thread has ended, well or not.
+   * @param giveWay gives other workspaces of the thread a turn, and resolves after it
+   * @param serveDuring gives them turns until a promise settles, whose work is done on another thread
    */
   constructor(
     private readonly monotonicMs: () => number,
@@ -15,7 +15,7 @@ export class TimeSlice {
     private readonly serveDuring: (work: Promise<unknown>) => Promise<void> = async () => {},
   ) {}
 
-  /** Returns a slice that never ends, where nobody else waits. */
+  /** Returns a slice that never ends, for a thread with only one workspace. */
   static endless(): TimeSlice {
     return new TimeSlice(
       () => 0,
@@ -28,7 +28,7 @@ export class TimeSlice {
     this.#hasGivenWay = false;
   }
 
-  /** Whether others had their turn since the slice began: the work has taken long. */
+  /** Whether others have had a turn since the slice began. */
   get hasGivenWay(): boolean {
     return this.#hasGivenWay;
   }
@@ -37,7 +37,7 @@ export class TimeSlice {
     return this.monotonicMs() - this.#beganMs >= SLICE_MS;
   }
 
-  /** Gives way when the slice is over. To be called between the steps of work that may take long. */
+  /** Gives other workspaces a turn if the slice is over; to be called between the steps of long work. */
   async pause(): Promise<void> {
     if (!this.isOver) return;
     this.#hasGivenWay = true;
@@ -45,7 +45,7 @@ export class TimeSlice {
     this.#beganMs = this.monotonicMs();
   }
 
-  /** Waits for work that is done beside the thread. Others have their turns meanwhile. */
+  /** Waits for work on another thread, and gives other workspaces turns meanwhile. */
   async during<T>(work: Promise<T>): Promise<T> {
     await this.serveDuring(work);
     const done = await work;

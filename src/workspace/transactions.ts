@@ -1,6 +1,6 @@
 /**
- * The transactions of one open workspace. What is in memory of its log, the head and the agents, follows the file,
- * whether a transaction ends well or not.
+ * The transactions of one open workspace. The cached head and agents always match the file, whether a transaction
+ * succeeds or fails.
  */
 import type { Clock } from "../ids.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
@@ -16,7 +16,7 @@ import { type Head, readHead } from "./head.ts";
 import { DamagedWorkspace, isStorageFailure, mayReappear, NotCommitted } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
-/** What a workspace's transactions need of the rest. `WriterOptions` says what each is. */
+/** The options of transactions. `WriterOptions` describes each. */
 interface TransactionOptions {
   engine: Engine;
   clock: Clock;
@@ -26,25 +26,28 @@ interface TransactionOptions {
   onHead: ((head: Head) => void) | undefined;
 }
 
-/** Told what a transaction did as soon as it is on disk. */
+/** Called with the result of a transaction as soon as it is on disk. */
 type OnCommitted<T> = (done: T) => MaybePromise<void>;
 
-/** How often a transaction is run at most when other nodes write to the log at the same time. */
+/** How often a transaction is tried when other nodes write to the log at the same time. */
 const MOST_RACES = 20;
 
 export class Transactions {
   readonly agents: AgentDirectory;
   readonly versions: Versions;
-  /** The moment of the transaction, and as events show it. Operations share it: what has expired for one has for all. */
+  /**
+   * The time of the transaction, ms and as text for events. All its operations share it, so that they agree on what has
+   * expired.
+   */
   nowMs = 0;
   timestamp = "";
-  /** Something was erased, and the write-ahead log may still hold it. */
+  /** Whether the write-ahead log may still contain erased data, and must be emptied. */
   toScrub = false;
-  /** The failure of disk or file that the last transaction met; null when it ended well, undefined before the first. */
+  /** The failure of disk or file in the last transaction; null when it succeeded, undefined before the first. */
   failure: unknown;
   /** Whether the last transaction failed in such a way that a crash could bring it back. */
   isUnsure = false;
-  /** Where the log ended when the file was last brought up to date; -1 for a file that never is behind. */
+  /** The end of the log when the file was last brought up to date with a server; -1 for a file without a server. */
   #refreshedTo = -1;
   readonly workspaceId: string;
   #head: Head;
@@ -62,14 +65,14 @@ export class Transactions {
     connection.own?.watch("head", this.#head.hash);
   }
 
-  /** The newest event, also while its transaction is open. */
+  /** The newest event, even while its transaction is open. */
   get head(): Head {
     return this.#head;
   }
 
   /**
-   * Whether the file was brought up to date after the workspace was served up to position `seq`, so what was read of the
-   * file at that time may lack what another node had written. Says where the log ends, so that the next lookup knows it.
+   * Whether the file was brought up to date after position `seq`, so that a lookup made at `seq` may have missed events
+   * of another node. If so, reports the head, so that the next lookup is made at it.
    */
   isOutOfDate(seq: number): boolean {
     if (seq >= this.#refreshedTo) return false;
@@ -77,7 +80,7 @@ export class Transactions {
     return true;
   }
 
-  /** Takes an event that was appended to the log and to an agent's chain. */
+  /** Updates the cached state after an event was appended to the log and to an agent's chain. */
   advance(agent: AgentState, change: AgentChange | undefined, agentSeq: number, head: Head): void {
     this.agents.advance(agent, change, agentSeq, head.hash);
     this.#leaves.add(head.seq, head.hash);
@@ -85,8 +88,8 @@ export class Transactions {
   }
 
   /**
-   * Runs `work`, which may undo what it did of the transaction until then, in the file and in memory. There is one such
-   * work at a time.
+   * Runs `work`. By calling `undo`, it undoes its own changes until then, in the file and in memory. Calls must not
+   * overlap.
    */
   async undoable<T>(work: (undo: () => void) => Promise<T>): Promise<T> {
     const head = this.#head;
@@ -105,8 +108,10 @@ export class Transactions {
   }
 
   /**
-   * Runs `work` in a transaction, again if another node was faster. When it throws, nothing has changed. `onCommitted` is
-   * called with what it returned before the log is copied back, unless an erasure has to empty the log first.
+   * Runs `work` in a transaction, and again if another node has committed first. When `work` throws, nothing has
+   * changed.
+   * @param onCommitted called with the result after the commit, before the write-ahead log is copied back; not called
+   * after an erasure, whose result must wait until the log is emptied
    */
   run<T>(work: () => Promise<T>, onCommitted?: OnCommitted<T>): Promise<T> {
     return this.options.engine.begin === null ? this.#runOnce(work, onCommitted) : this.#runRacing(work, onCommitted);
@@ -166,10 +171,13 @@ export class Transactions {
     await this.#afterCommit();
   }
 
-  /** The transaction is on disk, whatever fails here. What failed is reported, and tried again after a later one. */
+  /**
+   * Does what follows a commit. The transaction is on disk already: failures are reported, and retried after a later
+   * one.
+   */
   async #afterCommit(): Promise<void> {
     this.report("file of seals", () => this.options.sealer?.committed());
-    // While readers need the write-ahead log, it cannot be emptied.
+    // The write-ahead log cannot be emptied while readers use it.
     if (this.toScrub) await this.#inTurns("emptying the write-ahead log", this.#scrubbing());
     const copying = this.connection.checkpointIfDueBeside();
     const failure = await this.#inTurns("copying the write-ahead log back", copying);
@@ -180,7 +188,7 @@ export class Transactions {
     this.toScrub = !(yield* this.connection.truncateLogBeside());
   }
 
-  /** Does steps, between which other workspaces have their turn, and reports a failure as {@link report} does. */
+  /** Runs steps, with turns of other workspaces between them. Reports a failure as {@link report} does. */
   async #inTurns(where: string, steps: Steps<void>): Promise<unknown> {
     const { slice } = this.options;
     try {
@@ -192,7 +200,7 @@ export class Transactions {
     }
   }
 
-  /** Does something and reports its failure. Returns the failure, or null. */
+  /** Runs `work`, and reports its failure. Returns the failure, or null. */
   report(where: string, work: () => void): unknown {
     try {
       work();
@@ -204,7 +212,7 @@ export class Transactions {
   }
 
   /**
-   * Reloads what is cached when another process has written to the file since.
+   * Reloads the cached state if another process has written to the file.
    * @throws {ReplacedWorkspace} when the file does not continue the log that this writer wrote
    */
   #catchUp(): void {
@@ -231,7 +239,7 @@ export class Transactions {
     if (last !== hash) throw new DamagedWorkspace("the head read back is not the one written");
   }
 
-  /** Back to before the transaction, in the file and in memory. */
+  /** Undoes the transaction in the file and in memory. */
   #abandon(before: Head): void {
     this.options.sealer?.abandoned();
     this.agents.clear();

@@ -1,7 +1,7 @@
 /**
- * What people only look at in the dashboard. It is no activity of an agent, and one look is many requests, so it is
- * recorded in the workspace's own chain as one event: the first request makes it, and what the same person looks at of the
- * same agent within the next minutes belongs to it. Each stored value that is shown has an event of its own.
+ * Records what people look at in the dashboard. Looking is not an activity of an agent, and one look takes many
+ * requests. So the first request appends one event to the workspace's own chain, which covers what the same person
+ * looks at of the same agent within the next minutes. Each stored value that is shown has its own event.
  */
 import type { JsonObject } from "../json.ts";
 import { isLooking } from "../operations.ts";
@@ -12,17 +12,17 @@ import type { Outcome } from "./operation.ts";
 
 /** How long a view lasts, ms. */
 const VIEW_MS = 600_000;
-/** Views that are remembered; the oldest is forgotten first, and then recorded once more. */
+/** The most views that are remembered. When the oldest is forgotten, its next request is recorded again. */
 const MOST_VIEWS = 4_096;
 
-/** What somebody looks at. */
+/** What a person looks at. */
 export interface View {
-  /** Names the view: who looks at what. */
+  /** A key for the view: who looks at what. */
   name: string;
   details: JsonObject;
 }
 
-/** Returns what a person looks at; null for an operation that is recorded as itself. */
+/** Returns the view to which an operation belongs; null for an operation that has its own event. */
 export function viewOf(
   { operation, principal, retry }: Job,
   { agent, result, effect, details, answer }: Outcome<Answer>,
@@ -30,7 +30,8 @@ export function viewOf(
   if (principal.person !== true || retry !== undefined || effect.kind !== "none" || !isLooking(operation)) return null;
   if (result !== "ok" && result !== "not_found") return null;
   const agentId = agent?.agentId ?? details.agent_id;
-  // Not the key: this event outlives its erasure. The event that wrote the entry names it.
+  // The entity tag and not the key, since this event outlives an erasure of the key. The event of the write names the
+  // key.
   const entry = operation.startsWith("data.read") && answer.kind === "json" ? answer.etag : undefined;
   const shown: JsonObject = {
     ...(typeof agentId === "string" && { agent_id: agentId }),
@@ -40,13 +41,13 @@ export function viewOf(
   return { name: JSON.stringify([principal.actor, shown]), details: { ...shown, operation } } satisfies View;
 }
 
-/** The views that go on. */
+/** The views that have not ended. */
 export class Views {
   readonly #views = new Map<string, { auditId: string; untilMs: number }>();
 
   constructor(private readonly reader: Reader) {}
 
-  /** Returns the event of a view that is still open; null for a new view, and when the event was never committed. */
+  /** Returns the event of a view that has not ended; null for a new view, and when its event was never committed. */
   async eventOf({ name }: View, nowMs: number): Promise<string | null> {
     const view = this.#views.get(name);
     if (view === undefined || view.untilMs <= nowMs) return null;

@@ -1,7 +1,7 @@
 /**
- * How many events there were in each interval of time, without counting them: positions have no gaps, so the number
- * between two moments is the difference of the positions at these moments, each found by halving. Where the clock once
- * stepped back, an interval's border is one of those that it could be.
+ * The number of events in each interval of time, without counting them: positions have no gaps, so the number between
+ * two moments is the difference of their positions, which binary search finds. If the clock was once set back, a moment
+ * may have several positions, of which one is taken.
  */
 
 import { showTime } from "../../ids.ts";
@@ -11,14 +11,14 @@ import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { sqlNames } from "../entry-changes.ts";
 
-/** The most refused operations that are read. */
+/** The most refused operations that are counted. */
 const MAX_COUNTED = 1_000_000;
-/** Writes are looked at individually in windows with at most this many events of this many agents. */
+/** Writes are counted individually only in windows with at most this many events, of at most this many agents. */
 export const MAX_SCANNED = 250_000;
 const MAX_AGENTS = 2_000;
 const AGENTS = `SELECT agent_id FROM agents WHERE agent_id NOTNULL LIMIT ${MAX_AGENTS + 1}`;
 
-/** The length of an interval, and how much of a timestamp names one. */
+/** The lengths of the intervals, and how many characters of a timestamp identify one. */
 export const INTERVALS = {
   minute: { ms: 60_000, characters: "2026-01-31T08:00".length },
   hour: { ms: 3_600_000, characters: "2026-01-31T08".length },
@@ -29,7 +29,7 @@ export interface ActivityWindow {
   /** Null for the whole workspace. */
   agentId: string | null;
   interval: ActivityInterval;
-  /** Both at the start of an interval. */
+  /** The window. Both ends are starts of intervals. */
   startMs: number;
   endMs: number;
 }
@@ -37,13 +37,13 @@ export interface ActivityWindow {
 interface IntervalActivity {
   startMs: number;
   events: number;
-  /** Writes that were allowed; null where there is too much to count. */
+  /** The number of allowed writes; null when there are too many events to count. */
   allowed: number | null;
   blocked: number;
   denied: number;
 }
 
-/** Every interval of a window, oldest first. */
+/** Returns every interval of a window, the oldest first. */
 export async function countActivity(reader: Reader, window: ActivityWindow): Promise<IntervalActivity[]> {
   const { ms, characters } = INTERVALS[window.interval];
   const refused = await countRefused(reader, window, characters);
@@ -67,7 +67,7 @@ export async function countActivity(reader: Reader, window: ActivityWindow): Pro
   return activity;
 }
 
-/** The position of the first event of a window, and the one after its last. */
+/** Returns the position of the first event of a window, and the position after its last event. */
 export async function eventsIn(
   reader: Reader,
   window: Omit<ActivityWindow, "interval">,
@@ -77,7 +77,9 @@ export async function eventsIn(
   return [first, await firstAt(reader, window, { low: first, high: end, atMs: window.endMs })];
 }
 
-/** Allowed writes by interval, agent by agent, each from an index alone; null when there are too many agents. */
+/**
+ * Returns allowed writes by interval. Counts agent by agent, from an index only; null when there are too many agents.
+ */
 async function countAllowed(reader: Reader, window: ActivityWindow, characters: number) {
   const agents: (readonly [string])[] = window.agentId === null ? await reader.all(AGENTS) : [[window.agentId]];
   if (agents.length > MAX_AGENTS) return null;
@@ -98,13 +100,13 @@ async function countAllowed(reader: Reader, window: ActivityWindow, characters: 
   return counts;
 }
 
-/** How many events there are: of the workspace, or of an agent. */
+/** Returns the position after the newest event of the workspace, or of an agent. */
 async function endOf(reader: Reader, agentId: string | null): Promise<number> {
   if (agentId === null) return (await reader.value<number>("SELECT seq + 1 FROM head")) ?? 0;
   return (await reader.value<number>("SELECT head_seq FROM agents WHERE agent_id = ?", [agentId])) ?? 0;
 }
 
-/** The first event from `low` on, before `high`, that is not before a moment; `high` if there is none. */
+/** Returns the position of the first event from `low` to before `high` that is not before a moment; `high` for none. */
 async function firstAt(
   reader: Reader,
   { agentId }: Pick<ActivityWindow, "agentId">,
@@ -114,7 +116,7 @@ async function firstAt(
   let { low, high } = range;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    // After a pruning some positions are empty: the next event that is there stands for them.
+    // Pruned positions are empty: the next event that exists is taken instead.
     const [condition, parameters] =
       agentId === null
         ? ["seq >= ? ORDER BY seq", [middle]]
@@ -127,7 +129,7 @@ async function firstAt(
   return low;
 }
 
-/** Refused operations by interval and result. The `+` keeps SQLite to the index of refused operations. */
+/** Returns refused operations by interval and result. The `+` makes SQLite use the index of refused operations. */
 async function countRefused(reader: Reader, { agentId, startMs, endMs }: ActivityWindow, characters: number) {
   const parameters: SqlValue[] = [new Date(startMs).toISOString(), new Date(endMs).toISOString()];
   if (agentId !== null) parameters.push(agentId);
@@ -143,20 +145,21 @@ async function countRefused(reader: Reader, { agentId, startMs, endMs }: Activit
   return new Map(rows.map(([name, result, count]) => [`${name} ${result}`, count]));
 }
 
-/** Events of one step. */
+/** The events of one step. */
 const AT_ONCE = 500;
 
 /** A blocked operation. */
 interface BlockedEvent {
   timestamp: string;
   blockedBy: string;
-  /** As JSON, the detector and the mode of each finding. */
+  /** The detector and the mode of each finding, as JSON. */
   findings: string;
 }
 
 /**
- * Returns in how many blocked operations each detector found something, of an agent or of all. Erased and pruned details
- * are not counted. `pause` gives way between two steps.
+ * Returns the number of blocked operations in which each detector found something, for an agent or for all. Erased and
+ * pruned details do not count.
+ * @param pause gives other work a turn between two steps
  */
 export async function countBlockedBy(
   reader: Reader,
@@ -172,7 +175,7 @@ export async function countBlockedBy(
   return counts;
 }
 
-/** Yields the blocked operations of a window, by time. */
+/** Yields the blocked operations of a window in the order of their times. */
 export async function* blockedEvents(
   reader: Reader,
   { agentId, startMs, endMs }: Omit<ActivityWindow, "interval">,
@@ -190,7 +193,7 @@ export async function* blockedEvents(
   }
 }
 
-/** The `+` keeps SQLite to the index of refused operations. */
+/** The `+` makes SQLite use the index of refused operations. */
 const blockedAfter = (reader: Reader, agentId: string | null, after: [timestamp: string, seq: number, end: string]) =>
   reader.all<[seq: number, timestamp: string, blockedBy: string, findings: string]>(
     `SELECT seq, timestamp, body ->> '$.blocked_by',
@@ -204,10 +207,10 @@ const blockedAfter = (reader: Reader, agentId: string | null, after: [timestamp:
     agentId === null ? after : [...after, agentId],
   );
 
-/** Events of a chain that are read at once. */
+/** The events of a chain that are read at once. */
 const READ_AT_ONCE = 1_000;
 
-/** The writes of an agent within the last minute, as the log has them. */
+/** Returns the writes of an agent within the last minute, read from the log. */
 export async function loadRecentWrites(reader: Reader, agentId: string | null, nowMs: number): Promise<RecentWrites> {
   const sql = `SELECT agent_seq, operation IN (${sqlNames("put")}) AND result = 'allowed', timestamp FROM events
     WHERE agent_id = ? AND agent_seq < ? ORDER BY agent_seq DESC LIMIT ${READ_AT_ONCE}`;
@@ -219,7 +222,7 @@ export async function loadRecentWrites(reader: Reader, agentId: string | null, n
       before = agentSeq;
       const timeMs = Date.parse(timestamp);
       if (timeMs <= nowMs - WINDOW_MS) return new RecentWrites(times.reverse());
-      // After the clock was set back, there are events in the future.
+      // If the clock was set back, some events are in the future.
       if (isWrite === 1 && timeMs <= nowMs) times.push(timeMs);
     }
     if (rows.length < READ_AT_ONCE) return new RecentWrites(times.reverse());

@@ -1,27 +1,27 @@
 /**
- * What the policies found over time, by detector: in how many operations that they refused, and in how many writes that
- * were stored redacted, or as they were and reported. Events say what was found and in which mode, never the text.
+ * Counts findings over time by detector: the operations that policies refused, and the writes that were stored redacted
+ * or unchanged with a report. Events state the detector and the mode of a finding, never the text.
  */
 import type { Mode } from "../../policy/modes.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { sqlNames } from "../entry-changes.ts";
 import { type ActivityWindow, blockedEvents, eventsIn, INTERVALS, MAX_SCANNED } from "./activity.ts";
 
-/** Numbers of operations, by detector; those that were blocked without one by the policy. */
+/** Numbers of operations by detector. Operations that were blocked without a detector are counted by policy. */
 type ByDetector = Record<string, number>;
 
 interface ScreenedInterval {
   startMs: number;
   blocked: ByDetector;
-  /** Null, as the next, where there are too many events to look through. */
+  /** This and `reported` are null when there are too many events to read. */
   redacted: ByDetector | null;
   reported: ByDetector | null;
 }
 
-/** Events of one step. */
+/** The events of one step. */
 const AT_ONCE = 2_000;
 
-/** Every interval of a window, oldest first. `pause` gives way between two steps. */
+/** Returns every interval of a window, the oldest first. @param pause gives other work a turn between two steps */
 export async function countScreened(
   reader: Reader,
   window: Omit<ActivityWindow, "agentId">,
@@ -36,14 +36,14 @@ export async function countScreened(
     intervals.push({ startMs, blocked: {}, redacted: isScanned ? {} : null, reported: isScanned ? {} : null });
   }
   const add = (timestamp: string, member: "blocked" | "redacted" | "reported", detectors: Iterable<string>) => {
-    // Where the clock stepped back, an event may be outside of the window that its position is in.
+    // If the clock was set back, an event's time may be outside of the window of its position.
     const counts = intervals[Math.floor((Date.parse(timestamp) - window.startMs) / ms)]?.[member];
     if (counts == null) return;
     for (const detector of detectors) counts[detector] = (counts[detector] ?? 0) + 1;
   };
   for await (const { timestamp, blockedBy, findings } of blockedEvents(reader, whole, pause)) {
     const detectors = detectorsIn(findings, "block");
-    // Limits, for instance, find nothing. Neither does an event whose details are erased.
+    // Some refusals have no findings: those by limits, for instance, and those whose details are erased.
     add(timestamp, "blocked", detectors.size > 0 ? detectors : [blockedBy.replace("policy:", "")]);
   }
   for (let from = first; isScanned && from < last; from += AT_ONCE) {
@@ -56,13 +56,13 @@ export async function countScreened(
   return intervals;
 }
 
-/** The detectors of findings, as JSON, in one mode. */
+/** Returns the detectors in findings of one mode. @param findings as JSON */
 function detectorsIn(findings: string, wanted: Mode): Set<string> {
   const all = JSON.parse(findings) as [detector: string, mode: Mode][];
   return new Set(all.flatMap(([detector, mode]) => (mode === wanted ? [detector] : [])));
 }
 
-/** Writes among the events from one position to another that were stored with findings. */
+/** Returns the writes from one position to another that were stored with findings. */
 const storedWithFindings = (reader: Reader, from: number, to: number) =>
   reader.all<[timestamp: string, findings: string]>(
     `SELECT timestamp,

@@ -1,6 +1,6 @@
 /**
- * Two states of an agent's data side by side: those that two checkpoints see, or one and the present. Only versions that
- * are in one of them alone are held in memory, by key; contents are read for one page.
+ * Compares two states of an agent's data: those of two checkpoints, or of one and the present. Only versions that are
+ * in just one of the states are kept in memory, by key; contents are read for one page.
  */
 import type { Freshness } from "../../policy/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -8,19 +8,19 @@ import { pagesByTwo } from "../../store/walk.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "../entries.ts";
 import { FRESH, freshBounds } from "../expiry.ts";
 
-/** Of the second state: how a key differs from the first. */
+/** How a key in the second state differs from the first. */
 type Change = "added" | "changed" | "removed";
 
 export interface StateChange {
   key: string;
   change: Change;
-  /** Ids of the versions, null where the key has none. */
+  /** The ids of the versions; null when the key has none. */
   from: number | null;
   to: number | null;
 }
 
 export interface Comparison {
-  /** By key, in the order of their UTF-8 bytes. */
+  /** The changes in the order of the keys' UTF-8 bytes. */
   changes: StateChange[];
   added: number;
   changed: number;
@@ -28,7 +28,7 @@ export interface Comparison {
   unchanged: number;
 }
 
-/** Rows that are read at once, entries that are looked at for them, and contents that are compared at once. */
+/** The most rows that are read at once, entries that are examined for them, and contents that are compared at once. */
 const ROWS_AT_ONCE = 500;
 const LOOKED_AT_ONCE = 2_000;
 const CONTENTS_AT_ONCE = 50;
@@ -37,7 +37,7 @@ type Version = [id: number, key: string, writtenSeq: number];
 type Ended = [...Version, liveFrom: number, liveTo: number];
 type Versions = Map<string, Version>;
 
-/** What two positions of the log see, the earlier one first. The later one is null for the present. */
+/** Two positions of the log, the earlier one first. The later one is null for the present. */
 interface Positions {
   agent: number;
   earlier: number;
@@ -45,7 +45,7 @@ interface Positions {
   fresh: Freshness;
 }
 
-/** What is in one of two states alone, and how many entries are in both. */
+/** The versions that are in only one of two states, and the number of entries in both. */
 interface Apart {
   earlier: Versions;
   later: Versions;
@@ -53,8 +53,9 @@ interface Apart {
 }
 
 /**
- * Compares the states of an agent at two positions, null for the present. What has ended since then is in neither.
- * @param pause lets others have their turn
+ * Compares the states of an agent at two positions, null for the present. Entries that have expired by now are in
+ * neither.
+ * @param pause gives other work a turn
  */
 export async function compareStates(
   reader: Reader,
@@ -112,7 +113,7 @@ async function addEnded(
   }
 }
 
-/** Adds the versions that are the present, as far as the later position sees them. */
+/** Adds the present versions that the later position sees. */
 async function addPresent(
   reader: Reader,
   { agent, earlier, later, fresh }: Positions,
@@ -136,7 +137,7 @@ async function addPresent(
   }
 }
 
-/** Returns the keys whose two versions have the same content: one event wrote both, or the texts are equal. */
+/** Returns the keys whose two versions have the same content: the same event wrote both, or the texts are equal. */
 async function sameContents(reader: Reader, apart: Apart, pause: () => Promise<void>): Promise<Set<string>> {
   const same = new Set<string>();
   const pairs: [string, number, number][] = [];
@@ -146,7 +147,7 @@ async function sameContents(reader: Reader, apart: Apart, pause: () => Promise<v
     else if (other !== undefined) pairs.push([key, id, other[0]]);
   }
   for (let at = 0; at < pairs.length; at += CONTENTS_AT_ONCE) {
-    // Lengths first, which need no value to be read.
+    // Lengths are compared first, since SQLite knows them without reading the values.
     const equal = await reader.all<[string]>(
       `SELECT p.value ->> 0 FROM json_each(?) p
        JOIN entries a ON a.id = p.value ->> 1 JOIN entries b ON b.id = p.value ->> 2
@@ -159,7 +160,7 @@ async function sameContents(reader: Reader, apart: Apart, pause: () => Promise<v
   return same;
 }
 
-/** Returns a version that a comparison of the same transaction names. */
+/** Returns a version that a comparison has found in the same transaction. */
 export async function readCompared(reader: Reader, id: number): Promise<EntryRow> {
   const row = await reader.get<EntryTuple>(`SELECT ${ENTRY_COLUMNS} FROM entries WHERE id = ?`, [id]);
   if (row === undefined) throw new Error("a version vanished inside its own transaction");

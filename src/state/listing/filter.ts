@@ -1,13 +1,13 @@
-/** Filters on the metadata of entries: values compare only with values of the same JSON type. */
+/** Filters entries by their metadata. Values are compared only with values of the same JSON type. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { Condition, Filter, FilterOperator } from "../../operation-facts.ts";
 import { compareTexts } from "./order.ts";
 
-/** A filter that is ready to be applied to many entries. */
+/** A compiled filter. */
 export interface EntryFilter {
   matches(metadata: JsonObject): boolean;
-  /** Texts that the stored metadata of each match contains. An empty text is contained in all. */
+  /** Texts that the stored metadata of every match contains; an empty text excludes nothing. */
   needles: readonly [string, string];
 }
 
@@ -23,7 +23,9 @@ export function entryFilter(filter: Filter): EntryFilter {
   };
 }
 
-/** Metadata is stored as canonical JSON, so a member with a known scalar value is one text in it. */
+/**
+ * Returns the text of a member with a known scalar value: metadata is stored as canonical JSON, so there is only one.
+ */
 function needleOf({ path, operator, operand }: Condition): string[] {
   if (operator !== "$eq" || isNested(operand)) return [];
   return [`${JSON.stringify(path.at(-1))}:${canonicalJson(operand)}`];
@@ -31,7 +33,7 @@ function needleOf({ path, operator, operand }: Condition): string[] {
 
 const isNested = (value: Member): boolean => typeof value === "object" && value !== null;
 
-/** Returns a member of nested objects; undefined when it is absent. Arrays have no members. */
+/** Returns the member at a path of nested objects; undefined when it is absent. Arrays have no members. */
 function memberAt(metadata: JsonObject, path: readonly string[]): Member {
   let value: JsonValue = metadata;
   for (const name of path) {
@@ -55,7 +57,7 @@ const TESTS: Record<FilterOperator, (operand: JsonValue) => Test> = {
   $lte: (operand) => compared(operand, (sign) => sign <= 0),
 };
 
-/** Arrays are equal item by item, objects whatever the order of their members. */
+/** Returns a test for equality. Arrays are equal item by item, objects regardless of the order of their members. */
 function isOneOf(operands: readonly JsonValue[]): Test {
   const scalars = new Set<Member>(operands.filter((operand) => !isNested(operand)));
   const nested = new Set(operands.filter(isNested).map(canonicalJson));
@@ -65,7 +67,7 @@ function isOneOf(operands: readonly JsonValue[]): Test {
   };
 }
 
-/** Numbers compare as doubles, strings by their UTF-8 bytes. */
+/** Returns a test by order. Numbers are compared as doubles, strings by their UTF-8 bytes. */
 function compared(operand: JsonValue, holds: (sign: number) => boolean): Test {
   if (typeof operand === "number") return (member) => typeof member === "number" && holds(member - operand);
   return (member) => typeof member === "string" && holds(compareTexts(member, operand as string));

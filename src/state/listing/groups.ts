@@ -1,11 +1,11 @@
-/** Folders of keys: groups by what is before the first delimiter after a prefix. */
+/** Folders of keys: groups keys by the text up to the first delimiter after a prefix. */
 import { invalid } from "../../problem.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
 import { compareTexts } from "./order.ts";
 import { type ListMoment, partsOf, visible, type Where } from "./parts.ts";
 
-/** Keys that begin the same up to a delimiter, and how many. */
+/** The keys with a common beginning up to a delimiter. */
 interface Group {
   /** Ends with the delimiter. */
   prefix: string;
@@ -15,10 +15,10 @@ interface Group {
 /** The most groups of one list, since every page carries all of them. */
 const MAX_GROUPS = 10_000;
 
-/** Where the first delimiter is after the prefix; 0 without one. Its parameters: prefix length, delimiter. */
+/** SQL: the place of the first delimiter after the prefix; 0 without one. Its parameters: prefix length, delimiter. */
 const PLACE = "instr(substr(key, 1 + ?), ?)";
 
-/** That a key is in no group. A key that ends with its first delimiter is in none. Nothing without a delimiter. */
+/** Returns the condition that a key is in no group. A key that ends with its first delimiter is in none. */
 export function ungrouped(prefix: string, delimiter: string | undefined): Where {
   if (delimiter === undefined) return { sql: "", bound: [] };
   const length = [...prefix].length;
@@ -55,7 +55,7 @@ export async function countGroups(
 const tooMany = () =>
   invalid(`There are more than ${MAX_GROUPS} groups. Send a longer prefix, or leave "delimiter" out.`, "delimiter");
 
-/** Returns how many entries a list holds on all its pages, without those in groups. */
+/** Returns the number of entries on all pages of a list, without those in groups. */
 export async function countListed(
   reader: Reader,
   agent: AgentState,

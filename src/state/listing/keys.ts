@@ -1,4 +1,4 @@
-/** Reading present entries in the order of their keys. */
+/** Reads present entries in the order of their keys. */
 import type { Sorting } from "../../operation-facts.ts";
 import type { Reader, Row } from "../../store/transaction.ts";
 import { goOn } from "../../store/walk.ts";
@@ -7,7 +7,7 @@ import { endOfPrefix } from "../entries.ts";
 import { compareTexts } from "./order.ts";
 import { visible, type Where } from "./parts.ts";
 
-/** The keys with a prefix, ascending or descending, behind the key `after`; the first `limit` of them. */
+/** The first `limit` keys with a prefix after the key `after`, in ascending or descending order. */
 interface KeyRange {
   order: Sorting["order"];
   prefix: string;
@@ -18,7 +18,7 @@ interface KeyRange {
 
 /**
  * Returns rows of some columns; the key is the first column.
- * @throws {OutOfOrder} when the rows are not behind `after`
+ * @throws {OutOfOrder} when the rows are not after `after`
  */
 export async function rowsByKey<R extends Row>(
   reader: Reader,
@@ -40,7 +40,10 @@ export async function rowsByKey<R extends Row>(
   return rows;
 }
 
-/** One condition for each end, so that SQLite begins at the right place of the index. */
+/**
+ * Returns the condition of a range. It has one comparison for each end, so that SQLite begins at the right place of the
+ * index.
+ */
 function keysOf({ prefix, order, after }: KeyRange): Where {
   const end = endOfPrefix(prefix);
   if (order === "desc") {

@@ -1,16 +1,16 @@
-/** The orders in which entries are listed, as SQL and in memory. */
+/** The orders of lists of entries, in SQL and in memory. */
 import type { Sorting } from "../../operation-facts.ts";
 import { BEHIND_ALL_KEYS } from "../entries.ts";
 
-/** Where an entry is in an order: its key, or the time and the position in the log of its last write. */
+/** An entry's position in an order: its key, or the time of its last write and that event's position in the log. */
 export type Position = readonly [key: string] | readonly [updatedAt: number, writtenSeq: number];
 
 export interface Order {
-  /** The columns that are a row's position, for SELECT. */
+  /** SQL: the columns of a row's position, for SELECT. */
   columns: string;
-  /** The same with their directions, for ORDER BY. */
+  /** SQL: the same columns with their directions, for ORDER BY. */
   by: string;
-  /** That a row is behind the first of two positions and before the second: a condition with the parameters of both. */
+  /** SQL: the condition that a row is after a first and before a second position, with the parameters of both. */
   between: string;
   compare(a: Position, b: Position): number;
   positionOf(entry: { key: string; updatedAt: number; writtenSeq: number }): Position;
@@ -19,7 +19,7 @@ export interface Order {
 const KEY = "key";
 const UPDATED = "updated_at, written_seq";
 
-/** Positions before and behind all others, in ascending order. */
+/** Positions before and after all others, in ascending order. */
 const ENDS: Record<typeof KEY | typeof UPDATED, readonly [Position, Position]> = {
   // No key is empty.
   [KEY]: [[""], [BEHIND_ALL_KEYS]],
@@ -30,7 +30,7 @@ const ENDS: Record<typeof KEY | typeof UPDATED, readonly [Position, Position]> =
 };
 
 function orderOf(columns: typeof KEY | typeof UPDATED, descending: boolean): Order {
-  // With the plus no index is read from a position of the list on, instead of from the beginning of a part.
+  // The plus keeps SQLite from reading an index from the position on: it must begin at the beginning of a part.
   const [row, position] = columns === KEY ? ["+key", "?"] : ["(+updated_at, +written_seq)", "(?, ?)"];
   const [behind, before] = descending ? ["<", ">"] : [">", "<"];
   return {
@@ -77,5 +77,5 @@ export function compareTexts(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Orders code units as the code points that they begin: surrogates stand for those above U+FFFF. */
+/** Returns a number that orders code units as their code points: surrogates stand for code points above U+FFFF. */
 const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);

@@ -1,4 +1,4 @@
-/** All present entries of an agent in parts, for what has to look at each of them. */
+/** Divides all present entries of an agent into parts, for work that examines each entry. */
 import { freshAt } from "../../policy/retention.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
@@ -13,21 +13,21 @@ export interface Where {
   bound: readonly SqlValue[];
 }
 
-/** The time at which a list is read, and how others on the thread get their turn. */
+/** The time of a list, and a function that gives other work of the thread a turn. */
 export interface ListMoment {
   nowMs: number;
   pause(): Promise<void>;
 }
 
-/** Entries of one part. */
+/** The number of entries in one part. */
 const PART = 500;
 /**
- * An agent that has so large a share of the table is read in the order of the table: ten times as fast as in the order
- * of its keys, in which each row is on another page.
+ * An agent with at least this share of the table is read in the order of the table. That is ten times as fast as the
+ * order of keys, in which each row is on another page.
  */
 const SHARE = 1 / 8;
 
-/** That a row of `entries` is visible at a time. Nothing where nothing is gone: the index then has the answer. */
+/** Returns the condition that an entry is visible. It is empty if nothing has expired, so that the index is enough. */
 export async function visible(reader: Reader, agent: AgentState, nowMs: number): Promise<Where> {
   const fresh = freshAt(agent.policies, nowMs);
   if (fresh.cutoffMs < 0 && !(await hasEnded(reader, agent, nowMs))) return { sql: "", bound: [] };
@@ -35,8 +35,8 @@ export async function visible(reader: Reader, agent: AgentState, nowMs: number):
 }
 
 /**
- * Yields the visible entries whose keys begin with `prefix`, about 500 at a time, each as a condition.
- * @param onlyKeys nothing else of the entries is read, so that the index of the keys is enough where nothing expires
+ * Yields conditions, each for about 500 of the visible entries whose keys begin with `prefix`.
+ * @param onlyKeys whether only keys will be read, so that the index is enough if nothing has expired
  */
 export async function* partsOf(
   reader: Reader,
@@ -49,7 +49,7 @@ export async function* partsOf(
   const lastId = (await reader.value<number | null>("SELECT max(id) FROM entries")) ?? 0;
   const isDense = !(onlyKeys && sql === "") && prefix === "" && agent.liveEntries >= lastId * SHARE;
   const ranges = isDense ? idRanges(lastId) : keyRanges(reader, agent, prefix);
-  // Without the plus SQLite would read the agent's whole index for each part.
+  // Without the plus, SQLite would read the agent's whole index for each part.
   const own = isDense ? "id > ? AND id <= ? AND +agent = ?" : "key >= ? AND key < ? AND agent = ?";
   for await (const range of ranges) {
     await moment.pause();

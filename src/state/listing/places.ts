@@ -1,4 +1,4 @@
-/** Finding the entries of one page of a list that is filtered, sorted or grouped, before their rows are read. */
+/** Finds the entries of one page of a list that is filtered, sorted or grouped. Their rows are read later. */
 import type { JsonObject } from "../../json.ts";
 import type { Filter, Sorting } from "../../operation-facts.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -10,25 +10,25 @@ import { rowsByKey } from "./keys.ts";
 import { type Order, orderBy, type Position } from "./order.ts";
 import { type ListMoment, partsOf, type Where } from "./parts.ts";
 
-/** An entry, and where it is in the order of the list. */
+/** The id of an entry, and its position in the order of the list. */
 export interface Place {
   id: number;
   position: Position;
 }
 
-/** Which entries are in a list, and in which order. */
+/** The entries of a list, and their order. */
 export interface Wanted extends Sorting {
   prefix: string;
   filter?: Filter;
-  /** Keys that contain this character after the prefix are left out, unless they end with the first of them. */
+  /** Keys with this character after the prefix are left out, unless they end with its first occurrence. */
   delimiter?: string;
 }
 
-/** Entries that a filtered list by key looks at one after another, before it looks at all that are left. */
+/** The entries that a filtered list by key examines in their order before it examines all that are left. */
 const LOOKED_AT_FIRST = 10_000;
 const ENTRIES_AT_ONCE = 500;
 
-/** Returns the first `count` places of a list behind a position, in its order. */
+/** Returns the first `count` places of a list after a position, in the order of the list. */
 export async function findPlaces(
   reader: Reader,
   agent: AgentState,
@@ -37,7 +37,7 @@ export async function findPlaces(
 ): Promise<Place[]> {
   const filter = wanted.filter === undefined ? null : entryFilter(wanted.filter);
   if (filter === null || wanted.sort !== undefined) return scan(reader, agent, { ...wanted, filter }, moment);
-  // Where many entries match, the page is full soon.
+  // If many entries match, walking in the order of keys fills the page soon.
   const { places, reached } = await walk(reader, agent, { ...wanted, filter }, moment);
   if (reached === null) return places;
   const rest = { ...wanted, filter, after: [reached] as const, count: wanted.count - places.length };
@@ -46,7 +46,7 @@ export async function findPlaces(
 
 type Walked = [key: string, id: number, metadata: string];
 
-/** Looks at entries in the order of their keys. `reached`: the key behind which there may be more; null at the end. */
+/** Examines entries in the order of their keys. `reached`: the last examined key; null at the end of the list. */
 async function walk(
   reader: Reader,
   agent: AgentState,
@@ -70,7 +70,7 @@ async function walk(
   return { places, reached: after };
 }
 
-/** Looks at all entries, in parts, and keeps the first ones behind a position. */
+/** Examines all entries, in parts, and keeps the first places after a position. */
 async function scan(
   reader: Reader,
   agent: AgentState,
@@ -96,7 +96,7 @@ async function scan(
   return best.places();
 }
 
-/** A filter, and the time at which the entries that match it are visible. */
+/** A filter, and the time at which entries must be visible. */
 export interface MatchedAt {
   conditions: Filter;
   nowMs: number;
@@ -117,7 +117,10 @@ export async function findMatching(
   return found;
 }
 
-/** All metadata of a part as one text: each row of its own would cost twice as much as the rest. */
+/**
+ * Returns the ids of matching entries of a part. Reads all metadata as one text: separate rows would cost twice the
+ * rest.
+ */
 async function matchingIds(reader: Reader, { sql, bound }: Where, { needles, matches }: EntryFilter) {
   const row = await reader.get<[ids: string | null, metadata: string | null]>(
     `SELECT group_concat(id), group_concat(metadata) FROM entries
@@ -138,10 +141,10 @@ async function placesOf(reader: Reader, { sql, bound }: Where, order: Order, cou
   return rows.map(([id, ...position]) => ({ id, position }));
 }
 
-/** The first places of an order, among those that were added. */
+/** Keeps the first `count` of the added places. */
 class Best {
   #places: Place[] = [];
-  /** Behind this position none is needed. */
+  /** Places after this position are not needed. */
   worst: Position;
 
   constructor(
@@ -154,11 +157,11 @@ class Best {
 
   add(places: readonly Place[]): void {
     this.#places.push(...places);
-    // Seldom, so that few places are sorted often.
+    // Sorting only now and then keeps the cost per place low.
     if (this.#places.length >= 2 * this.count + ENTRIES_AT_ONCE) this.places();
   }
 
-  /** Returns them in their order. */
+  /** Returns the places in their order. */
   places(): Place[] {
     this.#places.sort((a, b) => this.order.compare(a.position, b.position));
     this.#places.length = Math.min(this.#places.length, this.count);

@@ -1,4 +1,4 @@
-/** The rows of a list, as they are shown. */
+/** Reads the rows of a list with the members that are shown. */
 import type { JsonObject } from "../../json.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { AgentState } from "../agents.ts";
@@ -13,7 +13,7 @@ import { findPlaces, type Place, type Wanted } from "./places.ts";
 /** An entry in a list. */
 export interface ListedEntry {
   key: string;
-  /** A JSON string; null when it is not shown. */
+  /** A JSON string; null when values are not requested. */
   value: string | null;
   /** Bytes of the value as UTF-8. */
   size: number;
@@ -21,24 +21,26 @@ export interface ListedEntry {
   metadata: string;
   createdAt: number;
   updatedAt: number;
-  /** When it ends by itself, ms; null for never. */
+  /** When the entry expires, ms; null for never. */
   expiresAt: number | null;
   writtenSeq: number;
-  /** The id of the event that wrote it. */
+  /** The id of the event that wrote the entry. */
   version: string;
 }
 
-/** An entry, or null in place of one that changed while the list was made; and where it is. */
+/** An entry and its position. The entry is null if it changed while the list was made. */
 interface Listed {
   entry: ListedEntry | null;
   position: Position;
 }
 
-/** Rows fetched at once: few with values, so that large ones do not exceed the bound of a page by much. */
+/** Rows that are read at once: few with values, so that large values do not exceed the limit of a page by much. */
 const WITH_VALUES_AT_ONCE = 16;
 const WITHOUT_VALUES_AT_ONCE = 128;
 
-/** The value, or its bytes where its JSON text has no escapes: the text then need not be read. */
+/**
+ * SQL: the size of the value if its JSON text has no escapes, which takes no reading of the text; otherwise the text.
+ */
 const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
 
 const columns = (includeValues: boolean): string =>
@@ -55,7 +57,7 @@ type EntryTuple = [
   writtenSeq: number,
 ];
 
-/** When and how the rows of a list are read. */
+/** The moment of a list, with the ids of events for the entries' versions. */
 export interface ShownMoment extends ListMoment {
   versions: Versions;
 }
@@ -77,7 +79,7 @@ function toListed(row: EntryTuple, includeValues: boolean, version: string): Lis
   };
 }
 
-/** Which page of a list. */
+/** A page of a list. */
 interface WantedPage extends Wanted {
   after: Position | null;
   offset: number;
@@ -86,7 +88,7 @@ interface WantedPage extends Wanted {
 }
 
 /**
- * Yields the entries of a page and one more if there are more, some at a time, in the order of the list.
+ * Yields the entries of a page in their order, some at a time, and one more entry if the list continues.
  * @throws {OutOfOrder}
  */
 export async function* listed(
@@ -119,7 +121,7 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
 
 const atOnce = (includeValues: boolean): number => (includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE);
 
-/** Yields the entries of a page that is not simply the next stretch of keys. */
+/** Yields the entries of a page that is filtered, sorted or grouped. */
 async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
   const { offset, limit, includeValues } = wanted;
   const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
@@ -129,7 +131,7 @@ async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: Wante
   }
 }
 
-/** Returns the entries of some places. On a reader thread, others may write between finding and reading them. */
+/** Returns the entries at some places. On a reader thread, an entry may change after its place was found. */
 async function readPlaces(
   reader: Reader,
   agent: AgentState,
