@@ -71,11 +71,13 @@ function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
   return isReplaced === null ? all : all.filter(({ start, end }) => !isReplaced(start, end));
 }
 
-function detectedIn({ text, context, joined, isName }: Field, { dictionary, budget }: Rules): readonly Hit[] {
-  if (dictionary === null || (isName && dictionary.cleanNames.has(text))) return NO_HITS;
+function detectedIn({ text, context, joined }: Field, { dictionary, budget }: Rules): readonly Hit[] {
+  // What is found in a key or a name depends on nothing else.
+  const isAlone = context === "" && joined === undefined;
+  if (dictionary === null || (isAlone && dictionary.clean.has(text))) return NO_HITS;
   const hits = screen(text, context, dictionary);
   if (hits.length === 0 && joined === undefined) {
-    if (isName) dictionary.cleanNames.add(text);
+    if (isAlone) dictionary.clean.add(text);
     return NO_HITS;
   }
   const policyOf = (name: string) => (name === BUDGET ? budget.policy : DETECTORS[name as DetectorName].policy);

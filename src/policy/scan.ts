@@ -48,26 +48,29 @@ export interface Dictionary extends AnchorTable {
   /** The detectors that look, and those of them that block. A check may find what another detector is for. */
   looking: ReadonlySet<string>;
   blocking: ReadonlySet<string>;
-  /** Names of metadata in which nothing was found. */
-  cleanNames: CleanNames;
+  /** Keys and names of metadata in which nothing was found. */
+  clean: CleanTexts;
 }
 
-/** Longest name that is remembered, and the most of them. */
-const LONGEST_NAME = 64;
-const MOST_NAMES = 1_000;
+/** Longest text that is remembered, and the most of them. */
+const LONGEST_CLEAN = 128;
+const MOST_CLEAN = 1_000;
 
-/** Texts in which nothing was found: an agent's metadata has the same few names in most writes. */
-class CleanNames {
-  readonly #names = new Set<string>();
+/**
+ * Texts in which nothing was found: the same keys are read again and again, and an agent's metadata has the same few names
+ * in most writes.
+ */
+class CleanTexts {
+  readonly #texts = new Set<string>();
 
-  has(name: string): boolean {
-    return this.#names.has(name);
+  has(text: string): boolean {
+    return text.length <= LONGEST_CLEAN && this.#texts.has(text);
   }
 
-  add(name: string): void {
-    if (name.length > LONGEST_NAME) return;
-    if (this.#names.size >= MOST_NAMES) this.#names.clear();
-    this.#names.add(name);
+  add(text: string): void {
+    if (text.length > LONGEST_CLEAN) return;
+    if (this.#texts.size >= MOST_CLEAN) this.#texts.clear();
+    this.#texts.add(text);
   }
 }
 
@@ -101,7 +104,7 @@ export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: Read
     readsTokens: [...looking].some((name) => DETECTORS[name].readsTokens),
     looking,
     blocking,
-    cleanNames: new CleanNames(),
+    clean: new CleanTexts(),
   };
 }
 

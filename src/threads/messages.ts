@@ -101,6 +101,26 @@ interface EventMessage {
 /** An operation or an event for a workspace thread to record. */
 export type Recorded = OperationMessage | EventMessage;
 
+/** Operations of one principal, who is named once; or events. */
+export type Asked =
+  | { principal: Principal; operations: Omit<OperationMessage, "principal" | "workspaceId">[] }
+  | { principal?: undefined; operations: EventMessage[] };
+
+/** Returns all that is asked for, each with whose it is. */
+export function recordedOf(asked: readonly Asked[]): Recorded[] {
+  const all: Recorded[] = [];
+  for (const { principal, operations } of asked) {
+    if (principal === undefined) all.push(...operations);
+    else
+      for (const operation of operations as OperationMessage[]) {
+        operation.workspaceId = principal.workspaceId;
+        operation.principal = principal;
+        all.push(operation);
+      }
+  }
+  return all;
+}
+
 /** Returns the approximate length of the text in a message, UTF-16 units. */
 export function charactersOf(message: Recorded): number {
   if (!("input" in message)) return 0;
@@ -122,7 +142,7 @@ export type CompactMessage = { kind: "compact"; workspaceId: string; state: stri
 /** To a workspace thread. */
 export type ToWriter =
   /** `depth`: the number of operations, including these, that were sent to this thread and not yet answered. */
-  | { kind: "operations"; depth: number; operations: Recorded[] }
+  | { kind: "operations"; depth: number; asked: Asked[] }
   /** The next parts of the operation with this id, which follows them. */
   | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
   | { kind: "sweep"; workspaceIds: string[] }

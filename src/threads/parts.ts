@@ -5,7 +5,7 @@
 import type { CompositeName, OperationInputs } from "../operations.ts";
 import { ownTurn } from "../timer.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
-import type { Recorded } from "./messages.ts";
+import { type Asked, type Recorded, recordedOf } from "./messages.ts";
 
 type Parts = OperationInputs[CompositeName]["parts"];
 
@@ -47,8 +47,9 @@ export class PartsAhead {
     this.#parts.getOrInsertComputed(id, (): Parts[number][] => []).push(...parts);
   }
 
-  /** Adds to the operations the parts that arrived before them. Returns the operations. */
-  complete<M extends Recorded>(operations: M[]): M[] {
+  /** Returns all that is asked for. Operations have the parts that arrived before them. */
+  complete(asked: readonly Asked[]): Recorded[] {
+    const operations = recordedOf(asked);
     for (const operation of this.#parts.size === 0 ? [] : operations) {
       const parts = this.#parts.get(operation.id);
       if (parts === undefined || !("input" in operation) || !("parts" in operation.input)) continue;

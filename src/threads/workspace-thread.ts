@@ -146,7 +146,7 @@ export class WorkspaceThread {
     else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
-      this.#batches.add(this.#ahead.arrived(this.#parts.complete(message.operations)), message.depth);
+      this.#batches.add(this.#ahead.arrived(this.#parts.complete(message.asked)), message.depth);
       this.#turns.arrived();
       if (this.#copies === null) this.#enqueue(message.kind, () => this.#serve());
       else this.#beside.begin();
@@ -203,10 +203,9 @@ export class WorkspaceThread {
         () => this.#turns.giveWay(workspaceId),
         (work) => this.#turns.serveDuring(workspaceId, work),
       );
-      const answerBytes = () => this.options.answerBytes;
       const writer = new WorkspaceWriter(connection, {
         ...(copy && { engine: copy.engine }),
-        ...{ clock, random, onFailure, slice, sealer, answerBytes, onHead },
+        ...{ clock, random, onFailure, slice, sealer, onHead, answerBytes: () => this.options.answerBytes },
       });
       // A workspace's file under the name of another one would take the other's events into its log.
       if (writer.workspaceId !== workspaceId) throw new DamagedWorkspace("the file holds another workspace");
@@ -303,7 +302,8 @@ export class WorkspaceThread {
   #jobOf(message: Recorded): AnyJob {
     if ("event" in message) return recordingJob(message.workspaceId, message.event);
     const job = jobOf(message, message.found, { quota: this.options.quota, space: this.#space });
-    return "parts" in job ? job : { ...job, before: expiryBefore(message) };
+    if (!("parts" in job)) job.before = expiryBefore(message);
+    return job;
   }
 
   async #upkeep(): Promise<void> {

@@ -31,6 +31,8 @@ type Complete = (reply: Reply | Rejection) => void;
 
 interface Waiting {
   id: number;
+  /** Whose operation it is; null for an event. */
+  principal: Principal | null;
   text: string;
   /** Lists of the operation's parts as JSON, which are sent before the text. */
   ahead: readonly string[];
@@ -40,6 +42,14 @@ interface Waiting {
   isAbandoned: (() => boolean) | undefined;
   /** The turn of the event loop from which it is known whether the runtime has closed the client's connection. */
   dueTurn: number;
+}
+
+/** Operations as JSON, with commas between them, by whose they are. */
+type Texts = Map<Principal | null, string>;
+
+function addText(texts: Texts, { principal, text }: Waiting): Texts {
+  const before = texts.get(principal);
+  return texts.set(principal, before === undefined ? text : `${before},${text}`);
 }
 
 export interface ThreadEvents extends ThreadReports {
@@ -58,16 +68,14 @@ export interface ThreadEvents extends ThreadReports {
 }
 
 /**
- * The JSON of principals, which every operation includes. The principal of a key is one object while keys do not
- * change.
+ * The JSON of principals, which every message includes. The principal of a key is one object while keys do not change.
  */
 const principalTexts = new WeakMap<Principal, string>();
 
 function principalText(principal: Principal): string {
   const known = principalTexts.get(principal);
   if (known !== undefined) return known;
-  const { workspaceId } = principal;
-  const text = JSON.stringify({ workspaceId, principal }).slice(1, -1);
+  const text = JSON.stringify(principal);
   principalTexts.set(principal, text);
   return text;
 }
@@ -129,23 +137,24 @@ export class WriterThread {
     const isLong = partTexts.length > 1;
     const input =
       partTexts.length === 0 ? JSON.stringify(request.input) : inputText(request.input, isLong ? "[]" : partTexts[0]);
-    const text = `"name":"${name}","input":${input},${principalText(principal)}${rest}`;
+    const text = `"name":"${name}","input":${input}${rest}`;
     const beside = lengthOf(looked?.items ?? "");
-    return this.#take(text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
+    return this.#take(principal, text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
   }
 
   /** Submits an event of the workspace itself, as {@link submit} does an operation. */
   record(workspaceId: string, event: WorkspaceEvent, complete: Complete): Rejection | null {
-    return this.#take(JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
+    return this.#take(null, JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
   }
 
   /**
-   * @param members the members of an operation or an event (messages.ts) as JSON, without the id
+   * @param members the members of an operation or an event (messages.ts) as JSON, without the id and the principal
    * @param beside the length of the text that is kept on this thread until the answer, UTF-16 units
    * @param ahead lists of parts that are sent before the operation, each in its own message, so that neither thread
    * copies or reads all of them at once
    */
   #take(
+    principal: Principal | null,
     members: string,
     complete: Complete,
     isAbandoned?: () => boolean,
@@ -158,7 +167,16 @@ export class WriterThread {
     const text = `{"id":${id},${members}}`;
     const characters = text.length + lengthOf(ahead) + beside;
     this.#waitingCharacters += characters;
-    this.#waiting.push({ id, text, ahead, characters, complete, isAbandoned, dueTurn: this.#turn + CLOSING_TURNS });
+    this.#waiting.push({
+      id,
+      principal,
+      text,
+      ahead,
+      characters,
+      complete,
+      isAbandoned,
+      dueTurn: this.#turn + CLOSING_TURNS,
+    });
     this.#countTurns();
     return null;
   }
@@ -217,16 +235,18 @@ export class WriterThread {
   #flush(most: number): void {
     if (!this.#worker.alive || this.#waiting.length === 0 || most <= 0) return;
     const { depth } = this;
-    const handed = this.#waiting.splice(0, most).filter((one) => {
+    const texts: Texts = new Map();
+    for (const one of this.#waiting.splice(0, most)) {
       this.#waitingCharacters -= one.characters;
-      const isWanted = one.isAbandoned?.() !== true;
-      if (isWanted) this.#sent.set(one.id, one.complete);
-      else one.complete("abandoned");
-      return isWanted;
-    });
-    const whole = handed.filter(({ ahead }) => ahead.length === 0).map(({ text }) => text);
-    if (whole.length > 0) this.#postOperations(depth, whole.join(","));
-    if (whole.length < handed.length) for (const one of handed) if (one.ahead.length > 0) this.#sendInParts(one);
+      if (one.isAbandoned?.() === true) {
+        one.complete("abandoned");
+        continue;
+      }
+      this.#sent.set(one.id, one.complete);
+      if (one.ahead.length > 0) this.#sendInParts(one);
+      else addText(texts, one);
+    }
+    if (texts.size > 0) this.#postOperations(depth, texts);
   }
 
   #sendInParts(long: Waiting): void {
@@ -235,18 +255,24 @@ export class WriterThread {
   }
 
   /** Sends lists of parts, each in its own turn of the event loop, then the operation. Stops when the thread dies. */
-  async #postInParts({ id, ahead, text }: Waiting): Promise<void> {
+  async #postInParts(long: Waiting): Promise<void> {
+    const { id, ahead } = long;
     for (const parts of ahead) {
       await ownTurn();
       if (!this.#sent.has(id)) return;
       this.#worker.post(`{"kind":"parts","id":${id},"parts":${parts}}`);
     }
-    this.#postOperations(this.depth, text);
+    this.#postOperations(this.depth, addText(new Map(), long));
   }
 
-  /** @param depth the operations accepted and not yet answered @param operations as JSON, separated by commas */
-  #postOperations(depth: number, operations: string): void {
-    this.#worker.post(`{"kind":"operations","depth":${depth},"operations":[${operations}]}`);
+  /** @param depth the operations accepted and not yet answered */
+  #postOperations(depth: number, texts: Texts): void {
+    let asked = "";
+    for (const [principal, operations] of texts) {
+      const by = principal === null ? "" : `"principal":${principalText(principal)},`;
+      asked += `${asked === "" ? "" : ","}{${by}"operations":[${operations}]}`;
+    }
+    this.#worker.post(`{"kind":"operations","depth":${depth},"asked":[${asked}]}`);
   }
 
   #receive(message: FromWriter): void {

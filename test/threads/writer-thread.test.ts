@@ -4,7 +4,7 @@ import { DiskSpace } from "../../src/store/disk-space.ts";
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import { ThreadGauges } from "../../src/threads/gauges.ts";
 import { KnownHeads } from "../../src/threads/known-heads.ts";
-import type { ToWriter } from "../../src/threads/messages.ts";
+import { recordedOf, type ToWriter } from "../../src/threads/messages.ts";
 import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
 import { nextTurn } from "../../src/timer.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
@@ -81,7 +81,7 @@ test("no two lists of parts of one turn, and each operation behind its own", asy
   for (const { message } of recording.sent) {
     if (message.kind === "parts") seen.set(message.id, (seen.get(message.id) ?? 0) + 1);
     if (message.kind !== "operations") continue;
-    for (const { id } of message.operations) expect(seen.get(id)).toBe(id === 1 ? 5 : 3);
+    for (const { id } of recordedOf(message.asked)) expect(seen.get(id)).toBe(id === 1 ? 5 : 3);
   }
 });
 
@@ -101,4 +101,24 @@ test("a thread that died gets no more of what it had begun to get", async () => 
   expect(await told).toBe("crashed");
   await recording.turns(20);
   expect(recording.sent.length).toBe(3);
+});
+
+test("whoever asks is named once in a message, and each operation and event arrives with whose it is", async () => {
+  const recording = new Recording();
+  const [one, other] = [anybody("ws_1"), { ...anybody("ws_2"), actor: "key_2" }];
+  const taken = [one, other, one, other, one].map((principal, i) => {
+    const request = { name: "data.read", input: { agentId: "a", key: `k${i}` }, principal } as const;
+    return recording.thread.submit(request, undefined, () => {});
+  });
+  const event = { operation: "key.revoke", actor: "cli", details: {} } as never;
+  taken.push(recording.thread.record("ws_3", event, () => {}));
+  expect(taken).toEqual(taken.map(() => null));
+  await recording.turns(10);
+  const asked = recording.sent.flatMap(({ message }) => (message.kind === "operations" ? message.asked : []));
+  const named = asked.flatMap(({ principal }) => (principal === undefined ? [] : [principal]));
+  expect(named).toEqual([one, other]);
+  const arrived = recordedOf(asked).toSorted((a, b) => a.id - b.id);
+  expect(arrived.map(({ workspaceId }) => workspaceId)).toEqual(["ws_1", "ws_2", "ws_1", "ws_2", "ws_1", "ws_3"]);
+  const whose = arrived.map((each) => ("principal" in each ? each.principal : null));
+  expect(whose).toEqual([one, other, one, other, one, null]);
 });
