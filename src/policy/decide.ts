@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../json.ts";
 import { detectorWords } from "./detectors.ts";
-import { type Examined, examine } from "./examine.ts";
+import { type Examined, examine, isKnownClean } from "./examine.ts";
 import type { FieldMatches, Match } from "./fields.ts";
 import type { LimitName } from "./limits.ts";
 import {
@@ -156,9 +156,10 @@ export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: 
  * agent. Without them, no agent is known, and every policy counts.
  */
 export function recorded(name: string, text: string, policies: PolicySettings = EVERY_POLICY): JsonObject {
-  if (text === "") return { [name]: text };
+  const rules = rulesOf(policies);
+  if (text === "" || isKnownClean(rules, text)) return { [name]: text };
   // At the end of time, only exceptions that never end hold.
-  const { found } = examine(rulesOf(policies), { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
+  const { found } = examine(rules, { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
   return found.length > 0 ? { redacted: true } : { [name]: text };
 }
 

@@ -38,6 +38,10 @@ interface Judged {
 const NO_HITS: readonly Hit[] = [];
 const NOTHING: Examined = { found: [], excepted: null, isProvisional: false };
 
+/** Reports whether it is known already that these rules find nothing in a text that stands alone, such as a key. */
+export const isKnownClean = ({ dictionary, patterns, others }: Rules, text: string): boolean =>
+  patterns === null && others.length === 0 && (dictionary === null || dictionary.clean.has(text));
+
 /** Without `nowMs`, exceptions that end hold. */
 export function examine(rules: Rules, content: Content, nowMs: number | undefined): Examined {
   const seen: { field: Field; hits: readonly Hit[] }[] = [];

@@ -120,6 +120,21 @@ export function findEntry(
   );
 }
 
+const FIND_VALUE = `SELECT value, written_seq ${PRESENT}`;
+
+/** The value and the version of a key's present content, unless it is gone: a plain read needs no more. */
+export function findValue(
+  reader: Reader,
+  { nowMs, versions }: Now,
+  agent: AgentState,
+  key: string,
+): MaybePromise<Pick<VersionedRow, "value" | "version"> | undefined> {
+  const found = reader.get<[value: string, writtenSeq: number]>(FIND_VALUE, named(agent, key, nowMs));
+  return after(found, (row) =>
+    row === undefined ? undefined : after(versions.of(row[1]), (version) => ({ value: row[0], version })),
+  );
+}
+
 const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
 
 /** Whether a key has a present content that is not gone. */

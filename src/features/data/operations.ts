@@ -4,7 +4,7 @@ import { showTime, showTimeOrNull } from "../../ids.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
-import { findEntry, findEntryOrigin, hasEntry } from "../../state/entries.ts";
+import { findEntry, findEntryOrigin, findValue, hasEntry } from "../../state/entries.ts";
 import { countErasable, type ErasureTarget } from "../../state/erasure.ts";
 import { countListed } from "../../state/listing/groups.ts";
 import { after } from "../../store/transaction.ts";
@@ -28,7 +28,7 @@ const NO_ENTRY = "This agent has no entry under this key, or the entry has expir
 export const readData: Operation<"data.read"> = (reader, context, { agentId, key }) =>
   after(context.agents.find(agentId), (agent) => {
     if (agent === null) return noEntry(context, agent, agentId, key);
-    return after(findEntry(reader, context, agent, key), (entry) => {
+    return after(findValue(reader, context, agent, key), (entry) => {
       if (entry === undefined) return noEntry(context, agent, agentId, key);
       const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
       return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
