@@ -1,18 +1,18 @@
 /**
- * Acts on members, invitations, keys and workspaces. An act changes the control database, and an event in the log of its
- * workspace records it. No transaction spans both files, so an act has three steps:
+ * Acts on members, invitations, keys and workspaces. An act changes the control database, and an event in the log of
+ * its workspace records it. No transaction spans both files, so an act has three steps:
  *
- * 1. It is decided, and stored as pending in the same transaction. What is refused is refused here.
- * 2. Its event is recorded, under an id that the pending act names.
- * 3. Its changes are applied and it is no longer pending, in one transaction.
+ * 1. It is decided, and stored as pending in the same transaction. An act can be refused only here. 2. Its event is
+ * recorded, under an id that the pending act names. 3. Its changes are applied and it is no longer pending, in one
+ * transaction.
  *
- * Only one act at a time is between these steps, in all processes on a data directory, so step 3 finds what step 1
- * decided upon. An act whose process died is settled before the next act on the same workspace and when the daemon
- * starts: it is finished when its event is in the log, and dropped otherwise. So the log has an event exactly when the
- * control database has its effect.
+ * Only one act at a time is between these steps, in all processes on a data directory, so step 3 finds the state on
+ * which step 1 decided. An act whose process died is settled before the next act on the same workspace, and when the
+ * daemon starts: it is finished if its event is in the log, and dropped otherwise. So the log has an event exactly when
+ * the control database has its effect.
  *
- * An act on accounts belongs to no workspace: its event is in the log of the installation. An act on a workspace can have
- * a second event there, its trace, which is recorded between steps 2 and 3.
+ * An act on accounts belongs to no workspace, so its event is in the log of the installation. An act on a workspace can
+ * have a second event there, its trace, which is recorded between steps 2 and 3.
  */
 import { Failure } from "../failure.ts";
 import type { Clock, IdSource } from "../ids.ts";
@@ -25,29 +25,27 @@ import type { NewWorkspace, WorkspaceJournal } from "./journal.ts";
 import { changedOne, Table } from "./table.ts";
 import { findInstallation, installationRecord } from "./workspaces.ts";
 
-/** What settling an act needs. */
 interface SettleParts {
   control: ControlDatabase;
   journal: WorkspaceJournal;
 }
 
-/** What acts need. */
 export interface ActParts extends SettleParts {
   ids: IdSource;
   clock: Clock;
-  /** What the details of its events say of the request. */
+  /** The origin of the request, for the details of its events. */
   via?: Via;
 }
 
-/** In place of a workspace's id: the act belongs to the log of the installation. */
+/** Stands for a workspace's id when an act belongs to the log of the installation. */
 export const INSTALLATION = Symbol("installation");
 
 type Place = string | typeof INSTALLATION;
 
-/** An act that may happen. The caller of {@link act} gets `T` and `A`. */
+/** An act that was decided. The caller of {@link act} gets `T` and `A`. */
 export interface Decision<T, A = unknown> {
   event: Omit<WorkspaceEvent, "id">;
-  /** What the log of the installation says of an act on a workspace. */
+  /** The second event of an act on a workspace, in the log of the installation. */
   trace?: Omit<WorkspaceEvent, "id">;
   changes: readonly Change[];
   /** The workspace that the act creates. */
@@ -63,10 +61,10 @@ interface Unchanged<T> {
   result?: T;
 }
 
-/** Decides on an act. `workspaceId` is that of the log that will record it. */
+/** Decides on an act. `workspaceId` names the log that will record it. */
 type Decide<T, A> = (workspaceId: string) => Decision<T, A> | Unchanged<T>;
 
-/** The id of the event that recorded an act; null when nothing was to be recorded. */
+/** The id of the event that recorded an act; null when nothing was recorded. */
 export type Recorded<Id extends string | null = string> = { auditId: Id };
 
 /** An event of an act, and the log that records it, which `genesis` creates. */
@@ -88,10 +86,10 @@ const PENDING = new Table<Pending>("pending_acts", {
 });
 
 /**
- * Does what `decide` decides. `decide` runs in a transaction of the control database, and no other act can happen
- * between it and the changes. It must not write. When it throws, nothing was recorded and nothing changed.
+ * Performs the act that `decide` returns. `decide` runs in a transaction of the control database, in which it must not
+ * write. No other act happens between it and the changes. When it throws, nothing was recorded and nothing changed.
  * @throws {Failure} `busy` when the event could not be recorded, or other acts took too long, and nothing was changed;
- * `outcome_unknown` when the disk failed while it was done
+ * `outcome_unknown` when the disk failed during the act
  */
 export function act<T, A>(
   parts: ActParts,
@@ -102,14 +100,14 @@ export function act<T, A>(parts: ActParts, place: Place, decide: Decide<T, A>): 
 export function act(parts: ActParts, place: Place, decide: Decide<object, object>): Promise<Recorded<string | null>> {
   const { control } = parts;
   return control.alone(async () => {
-    // What is left of another workspace whose log cannot be read stays pending.
+    // An act on another workspace whose log cannot be read stays pending.
     await settleAll(parts, (workspaceId, error) => {
       if (workspaceId === (place === INSTALLATION ? findInstallation(control.connection)?.id : place)) throw error;
     });
     const { pending, result, also } = await control.transaction((connection) => {
       const decision = decided(parts, place, decide);
       if (decision.pending === null) return decision;
-      // Of a process that has begun it while this one was stopped, and lost its turn.
+      // Another process has begun an act on the workspace while this one was suspended and lost its turn.
       if (isPending(connection, decision.pending.workspaceId)) throw unsettled();
       PENDING.insert(connection, decision.pending);
       return decision;
@@ -126,7 +124,7 @@ export function act(parts: ActParts, place: Place, decide: Decide<object, object
 
 /**
  * Records an event in the log of the installation. It changes nothing in the control database.
- * @throws {Failure} `busy` when it could not be recorded
+ * @throws {Failure} `busy` when the event could not be recorded
  */
 export async function recordInInstallation(parts: ActParts, event: Omit<WorkspaceEvent, "id">): Promise<Recorded> {
   const log = findInstallation(parts.control.connection);
@@ -136,7 +134,7 @@ export async function recordInInstallation(parts: ActParts, event: Omit<Workspac
   return { auditId: id };
 }
 
-/** Returns the log of the installation, or the one that the act creates with its first event. */
+/** Returns the log of the installation, or a new one that the act will create with its first event. */
 function installationLog({ ids, clock, control }: ActParts): Pick<Pending, "workspaceId" | "genesis" | "changes"> {
   const known = findInstallation(control.connection);
   if (known !== undefined) return { workspaceId: known.id, genesis: null, changes: [] };
@@ -148,7 +146,7 @@ function installationLog({ ids, clock, control }: ActParts): Pick<Pending, "work
 const RECORDED_ONLY =
   "It was recorded, and the disk failed before it took effect: that happens with the next change, or when the daemon starts again. Look before you repeat it.";
 
-/** Decides on an act. Returns what is stored of it, which is null for an act that changes nothing. */
+/** Decides on an act. Returns the pending act to store, which is null for an act that changes nothing. */
 function decided(parts: ActParts, place: Place, decide: Decide<object, object>) {
   const own = place === INSTALLATION ? installationLog(parts) : null;
   const workspaceId = own?.workspaceId ?? (place as string);
@@ -175,8 +173,8 @@ const saying = <E extends Omit<WorkspaceEvent, "id">>(event: E, via: Via | undef
   via === undefined ? event : { ...event, details: { ...event.details, ...via } };
 
 /**
- * Settles what processes that died left. `onError` is called with each workspace whose log cannot be read: its acts stay
- * pending, and no other act on it is accepted before.
+ * Settles the acts of processes that died. `onError` is called with each workspace whose log cannot be read: its act
+ * stays pending, and no other act on it is accepted until it is settled.
  */
 export const settleActs = (parts: SettleParts, onError: (workspaceId: string, error: unknown) => void): Promise<void> =>
   parts.control.alone(() => settleAll(parts, onError));
@@ -194,8 +192,8 @@ async function settleAll(parts: SettleParts, onError: (workspaceId: string, erro
 }
 
 /**
- * Records the event of an act. When that fails, the act is dropped, unless the event is in the log all the same. When the
- * event may still appear, the act stays pending, and is settled when that is known.
+ * Records the event of an act. If that fails, drops the act, unless the event is in the log all the same. If the event
+ * may still appear, the act stays pending, and is settled later.
  */
 async function record(parts: SettleParts, pending: Pending): Promise<void> {
   try {
@@ -215,7 +213,7 @@ function append(journal: WorkspaceJournal, { workspaceId, event: { trace: _, ...
 async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   try {
     if (await isRecorded(journal, entry)) return;
-    // A log that a process left without its first act is not known to anybody.
+    // The new log of a process that died before it recorded this first event is not used by anybody.
     if (entry.genesis !== null) await journal.discard(entry.workspaceId);
     await append(journal, entry);
   } catch (error) {
@@ -223,7 +221,10 @@ async function trace(journal: WorkspaceJournal, entry: Entry): Promise<void> {
   }
 }
 
-/** Reports whether the log holds the event of an act. @throws {Failure} `busy` when that cannot be told; {Unreachable} */
+/**
+ * Reports whether the log has the event of an act.
+ * @throws {Failure} `busy` when that cannot be decided; {Unreachable}
+ */
 async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genesis }: Entry): Promise<boolean> {
   try {
     const found = await journal.holds(workspaceId, event.id);
@@ -235,8 +236,9 @@ async function isRecorded(journal: WorkspaceJournal, { workspaceId, event, genes
 }
 
 /**
- * Drops an act that was not recorded. Of a workspace that it would have created, nobody knows. The process that began it
- * may only be stopped, and go on later: so its event is refused from now on, and looked for once more.
+ * Drops an act that was not recorded. Nobody uses a workspace that it would have created. The process that began the
+ * act may only be suspended, and continue later, so the log refuses its event from now on, and is then searched for it
+ * once more.
  */
 async function drop(parts: SettleParts, pending: Pending): Promise<void> {
   const { control, journal } = parts;
@@ -248,7 +250,7 @@ async function drop(parts: SettleParts, pending: Pending): Promise<void> {
   await control.transaction((connection) => deletePending(connection, pending));
 }
 
-/** Returns why an act could not be settled. Nothing is wrong with a log whose server is away. */
+/** Returns why an act could not be settled. An unreachable server does not mean that the log is damaged. */
 const unsettled = (cause?: unknown): unknown =>
   cause instanceof Unreachable
     ? cause
@@ -259,8 +261,8 @@ const unsettled = (cause?: unknown): unknown =>
       );
 
 /**
- * Records the trace of an act whose event is recorded, and applies its changes, unless another process did so while this one
- * was stopped. Returns what `also` returns.
+ * Records the trace of an act whose event is recorded, and applies its changes, unless another process did so while
+ * this one was suspended. Returns what `also` returns.
  */
 async function finish({ control, journal }: SettleParts, pending: Pending, also?: (connection: Connection) => object) {
   if (pending.event.trace !== undefined) await trace(journal, pending.event.trace);
@@ -273,7 +275,7 @@ async function finish({ control, journal }: SettleParts, pending: Pending, also?
 const isPending = (connection: Connection, workspaceId: string): boolean =>
   connection.value("SELECT 1 FROM pending_acts WHERE workspace_id = ?", [workspaceId]) !== undefined;
 
-/** Reports whether the act was still to be settled. */
+/** Deletes a pending act. Reports whether it was still pending. */
 const deletePending = (connection: Connection, { workspaceId, event }: Pending): boolean =>
   changedOne(connection, "DELETE FROM pending_acts WHERE workspace_id = ? AND event ->> '$.id' = ?", [
     workspaceId,

@@ -23,13 +23,12 @@ const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
 export interface AdministrationOptions extends ActParts {
   random: RandomPool;
-  /** Who acts: `cli` or `usr_…`. */
+  /** The actor: `cli` or `usr_…`. */
   actor: string;
   /** Throws when the actor may not manage the keys of this workspace. Called when an act is decided. */
   permit(workspaceId: string): void;
 }
 
-/** What a new key should be. */
 interface KeyWish {
   workspaceId: string;
   label: string | null;
@@ -56,8 +55,8 @@ export class Administration {
   constructor(private readonly options: AdministrationOptions) {}
 
   /**
-   * Creates a workspace and its first key, which has full scope. `more` is called when that is decided: it returns what
-   * else changes and what the log of the installation says, or throws.
+   * Creates a workspace and its first key, which has full scope. `more` is called when the act is decided. It returns
+   * further changes and the event in the log of the installation, or throws.
    */
   async createWorkspace<A>(
     name: string,
@@ -84,7 +83,9 @@ export class Administration {
     });
   }
 
-  /** What the log of the installation says of a workspace that the operator creates. It begins with the first account. */
+  /**
+   * Returns the event, in the log of the installation, of a workspace that the operator creates, if that log exists.
+   */
   #traceOf({ id, createdBy: actor }: WorkspaceRecord): Pick<Decision<unknown>, "trace"> {
     if (findInstallation(this.options.control.connection) === undefined) return {};
     const details = { account_id: null, created_workspace_id: id };
@@ -139,7 +140,7 @@ export class Administration {
   }
 
   /**
-   * Limits a key to networks, at once; null ends the limit. Nothing is recorded when it is so already.
+   * Limits a key to networks, at once; null ends the limit. Records nothing when nothing changes.
    * @throws {KeyEnded} when the key is revoked or expired
    */
   async limitKey(keyId: string, networks: readonly string[] | null): Promise<KeyRecord & { auditId: string | null }> {
@@ -249,7 +250,7 @@ const REPLACED = "The key was already rotated. Rotate the key that replaced it, 
 /** Returns the change that stores a new key. */
 const added = ({ apiKey, record }: DraftKey): Change => ["addKey", { ...record, digest: digestOf(apiKey).toHex() }];
 
-/** Returns what the audit event says about a key: everything except the key itself. */
+/** Returns the details of a key's event: everything except the key itself. */
 function keyDetails({ apiKey, record }: DraftKey) {
   const { id, label, scope, agents, networks, createdAt, expiresAt } = record;
   return {

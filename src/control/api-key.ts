@@ -16,7 +16,9 @@ const RANDOM_END = PREFIX.length + RANDOM_LENGTH;
 export const KEY_LENGTH = RANDOM_END + 1 + CHECKSUM_LENGTH;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const KEY = /^gov_[0-9A-Za-z]{32}_[0-9A-Za-z]{6}$/;
-/** The largest multiple of 62 that fits in a byte. Using bytes from here on would favour some characters. */
+/**
+ * The largest multiple of 62 that fits in a byte. Larger bytes are skipped, since they would favour some characters.
+ */
 const UNBIASED_BYTES = 248;
 
 function checksum(random: string): string {

@@ -7,7 +7,7 @@ import { findKeyByDigest, markUsed } from "./keys.ts";
 import { type KeeperOptions, RecordCache } from "./record-cache.ts";
 import { digestName, digestOf } from "./secret.ts";
 
-/** The most keys to hold in memory. */
+/** The most keys to cache. */
 const MAX_KNOWN_KEYS = 100_000;
 
 interface Known {
@@ -16,7 +16,7 @@ interface Known {
 }
 
 export class Authenticator extends RecordCache<Known> {
-  /** Of the keys that are limited to networks. */
+  /** The networks of principals whose keys are limited to networks. */
   readonly #networks = new WeakMap<Principal, Networks>();
 
   constructor(
@@ -42,8 +42,8 @@ export class Authenticator extends RecordCache<Known> {
   }
 
   /**
-   * Reports whether requests of a principal may come from an address, which is only asked for when its key is limited to
-   * networks.
+   * Reports whether requests of a principal may come from an address.
+   * @param address returns the address; called only when the key is limited to networks
    */
   allowsFrom(principal: Principal, address: () => string): boolean {
     const networks = this.#networks.get(principal);

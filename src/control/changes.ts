@@ -1,6 +1,6 @@
 /**
- * What acts change in the control database, as values that can be stored: a change is applied after the event of its
- * act is recorded, which may be after a restart.
+ * The changes of the control database by acts, as values that can be stored, since a change is applied after its act's
+ * event is recorded, which may be after a restart.
  */
 import type { Connection } from "../store/connection.ts";
 import { ACCOUNTS, insertAccount } from "./accounts/accounts.ts";
@@ -13,7 +13,7 @@ import { changeSink, SINKS, type SinkRecord } from "./sinks/sinks.ts";
 import { changedOne } from "./table.ts";
 import { WORKSPACES, type WorkspaceRecord } from "./workspaces.ts";
 
-/** A digest as JSON can hold it, hex. */
+/** A record with its digest in hex, for JSON. */
 type WithDigest<R> = R & { digest: string };
 
 type Named<More = unknown> = { id: string } & More;
@@ -22,7 +22,7 @@ type MemberKey<More = unknown> = { workspaceId: string; accountId: string } & Mo
 const NO_TOTP = { totp_secret: null, totp_since: null, totp_step: 0 };
 const OF_MEMBER = "workspace_id = ? AND account_id = ?";
 
-/** Each kind of change. A function returns false when the change does not fit what is stored. */
+/** The function of each kind of change. It returns false when the change does not match the stored rows. */
 const CHANGES = {
   addWorkspace: (connection: Connection, workspace: WorkspaceRecord) => WORKSPACES.insert(connection, workspace),
   requireSecondFactor: (connection: Connection, { id, since }: Named<{ since: number | null }>) =>
@@ -45,7 +45,7 @@ const CHANGES = {
     connection.run(`DELETE FROM issued_roles WHERE ${OF_MEMBER}`, [workspaceId, accountId]);
     return changedOne(connection, `DELETE FROM members WHERE ${OF_MEMBER}`, [workspaceId, accountId]);
   },
-  /** Notes that the role of a member came from the issuer's groups. */
+  /** Records that a member's role came from the issuer's groups. */
   issueRole: (connection: Connection, { workspaceId, accountId }: MemberKey) =>
     void connection.run("INSERT INTO issued_roles (workspace_id, account_id) VALUES (?, ?)", [workspaceId, accountId]),
   addIdentity: (connection: Connection, identity: IdentityRecord) => IDENTITIES.insert(connection, identity),
@@ -63,7 +63,7 @@ const CHANGES = {
     ACCOUNTS.update(connection, { name }, "id = ?", [id]),
   setPassword: (connection: Connection, { id, password, at }: Named<{ password: string; at: number }>) =>
     ACCOUNTS.update(connection, { password, password_changed_at: at }, "id = ?", [id]),
-  /** Stores the encrypted secret of a new second factor. It is not asked for until it is confirmed. */
+  /** Stores the encrypted secret of a new second factor. Codes are not required until it is confirmed. */
   beginTotp: (connection: Connection, { id, secret }: Named<{ secret: string }>) =>
     ACCOUNTS.update(connection, { ...NO_TOTP, totp_secret: secret }, "id = ?", [id]),
   confirmTotp: (connection: Connection, { id, at }: Named<{ at: number }>) =>
@@ -79,7 +79,7 @@ const CHANGES = {
     removePasskeyRow(connection, accountId, id),
   dropPasskeys: (connection: Connection, { id }: Named) =>
     void connection.run("DELETE FROM passkeys WHERE account_id = ?", [id]),
-  /** These sessions may have ended by themselves. */
+  /** Ends a session, which may have ended already. */
   endSession: (connection: Connection, { accountId, id }: Named<{ accountId: string }>) =>
     void connection.run("DELETE FROM sessions WHERE account_id = ? AND id = ?", [accountId, id]),
   /** Ends all sessions of an account except `keep`. */
@@ -108,10 +108,10 @@ function setRecoveryCodes(connection: Connection, { id, digests }: Named<{ diges
 
 type Changes = typeof CHANGES;
 
-/** One change: its kind, and what it is about. It consists of JSON values. */
+/** One change: its kind and its input, in JSON values. */
 export type Change = { [K in keyof Changes]: [kind: K, input: Parameters<Changes[K]>[1]] }[keyof Changes];
 
-/** Applies changes in their order. @throws when one does not fit what is stored, which would be a defect */
+/** Applies changes in their order. @throws when a change does not match the stored rows, which would be a defect */
 export function applyChanges(connection: Connection, changes: readonly Change[]): void {
   for (const [kind, input] of changes) {
     const apply = CHANGES[kind] as (connection: Connection, input: Change[1]) => unknown;

@@ -25,14 +25,14 @@ import { transact } from "../store/transaction.ts";
 import { Generation } from "./generation.ts";
 import { SharedControl } from "./shared.ts";
 
-/** How long to wait for another process that creates or upgrades the database. */
+/** How long to wait for another process that creates or upgrades the database, ms. */
 const OPENING_PATIENCE_MS = 60_000;
-/** How long an act waits for those of other processes. */
+/** How long an act waits for acts of other processes, ms. */
 const ACT_PATIENCE_MS = 30_000;
-/** How often to look whether another process has finished its act. */
+/** How often to check whether another process has finished its act, ms. */
 const ACT_INTERVAL_MS = 5;
 
-/** In order. A released migration never changes. */
+/** The migrations in their order. A released migration never changes. */
 export const CONTROL_MIGRATIONS: readonly string[] = [
   foundation,
   accounts,
@@ -45,7 +45,7 @@ export const CONTROL_MIGRATIONS: readonly string[] = [
   passkeys,
 ];
 
-/** The control database with the counter that tells other processes of its changes. */
+/** The control database, with the counter by which other processes notice its changes. */
 export class ControlDatabase implements Disposable {
   readonly #acts = new SerialQueue();
   #isReported = false;
@@ -56,7 +56,7 @@ export class ControlDatabase implements Disposable {
     readonly connection: Connection,
     readonly generation: Generation,
     readonly actsLock: string,
-    /** Which file was opened. */
+    /** The identity of the open file. */
     private readonly identity: string | null,
   ) {
     connection.own?.watch("commits", numberOfCommits(connection));
@@ -66,12 +66,12 @@ export class ControlDatabase implements Disposable {
    * Opens the database, and creates or upgrades it when needed. Only one process at a time does so, since SQLite's
    * own locks do not cover a file that is being created.
    * @throws {Failure} `newer_database` when a newer governd wrote it, `migration_failed` when it cannot be upgraded,
-   *   `data_directory_unusable` when it is missing or damaged. Nothing is changed then.
+   *   `data_directory_unusable` when it is missing or damaged. The file is then unchanged.
    */
   static open(directory: DataDirectory): ControlDatabase {
     using _ = holdLock(directory.controlLock, beingOpened(directory), OPENING_PATIENCE_MS);
     requireContent(directory);
-    // SQLite would create the file with the umask. Files beside the database get its mode.
+    // SQLite would create the file with the mode of the umask. It gives files beside the database the database's mode.
     if (!existsSync(directory.control)) createPrivateFile(directory.control, "");
     const connection = openUpToDate(directory);
     try {
@@ -84,8 +84,8 @@ export class ControlDatabase implements Disposable {
   }
 
   /**
-   * Opens the database as {@link open} does. If a libSQL server has it, this is the working copy, and it is brought up to
-   * date; an empty database on the server becomes the first one.
+   * Opens the database as {@link open} does. If the database is on a libSQL server, the file is its working copy, and
+   * is brought up to date. If the server has none yet, the file's content is copied to it.
    * @throws {Failure} and {ServerUnavailable}
    */
   static async openShared(directory: DataDirectory, onWarning: (warning: string) => void): Promise<ControlDatabase> {
@@ -113,7 +113,7 @@ export class ControlDatabase implements Disposable {
     return this.#shared;
   }
 
-  /** Takes over what other nodes changed on the server. Returns whether that was something. */
+  /** Brings the working copy up to date with the server. Returns whether anything has changed. */
   async refresh(): Promise<boolean> {
     const isChanged = (await this.#shared?.refresh()) ?? false;
     if (isChanged) this.generation.advance();
@@ -121,8 +121,8 @@ export class ControlDatabase implements Disposable {
   }
 
   /**
-   * Runs a change in one transaction. Once it is on disk, tells every process that has this database open. With a server,
-   * the change may be run again, on what another node changed.
+   * Runs a change in one transaction. Once it is on disk, notifies every process that has this database open. With a
+   * server, `work` may run again if another node has changed the database.
    */
   async change<T>(work: (connection: Connection) => T): Promise<T> {
     const result = await this.transaction(work);
@@ -131,7 +131,9 @@ export class ControlDatabase implements Disposable {
     return result;
   }
 
-  /** Reports whether the file was removed, replaced or overwritten after it was opened. What is written to it then is lost. */
+  /**
+   * Reports whether the file was removed, replaced or overwritten after it was opened, so that writes to it are lost.
+   */
   get isReplaced(): boolean {
     const { file, own } = this.connection;
     if (file === null || own === null) return false;
@@ -152,7 +154,7 @@ export class ControlDatabase implements Disposable {
     return this.connection.value<number>("PRAGMA data_version") ?? 0;
   }
 
-  /** Returns what to log when the file was replaced, once each time. */
+  /** Returns the failure to log when the file was replaced, once for each replacement; otherwise null. */
   takeReplacement(): Failure | null {
     const isNew = this.isReplaced && !this.#isReported;
     this.#isReported = this.isReplaced;
@@ -160,8 +162,8 @@ export class ControlDatabase implements Disposable {
   }
 
   /**
-   * Runs `work` in one transaction, without telling other processes.
-   * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is changed then
+   * Runs `work` in one transaction, without notifying other processes.
+   * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is then changed
    */
   async transaction<T>(work: (connection: Connection) => T): Promise<T> {
     if (this.isReplaced) throw new Failure("busy", REPLACED);
@@ -177,8 +179,8 @@ export class ControlDatabase implements Disposable {
   }
 
   /**
-   * Runs `work` while nothing else runs that was given to this function, in any process on the data directory.
-   * @throws {Failure} `busy` when others take longer than half a minute
+   * Runs `work` while no other work passed to this function runs, in any process on the data directory.
+   * @throws {Failure} `busy` when others take longer than {@link ACT_PATIENCE_MS}
    */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return this.#acts.run(async () => {
@@ -207,7 +209,9 @@ export class ControlDatabase implements Disposable {
   }
 }
 
-/** @throws {Failure} `invalid_settings` for the copy of a database that is on a server: what is written to it would be lost */
+/**
+ * @throws {Failure} `invalid_settings` for the copy of a database that is on a server, since writes to it would be lost
+ */
 function requireAtHome(connection: Connection): void {
   if (placeOf(connection) === AT_HOME) return;
   const advice =
@@ -237,7 +241,7 @@ const beingOpened =
       { cause },
     );
 
-/** Refuses to replace a lost database: a new one would know no workspace and no key, and would let anybody sign up. */
+/** Refuses to replace a lost database, since a new one would have no workspaces and keys, and let anybody sign up. */
 function requireContent(directory: DataDirectory): void {
   const size = statSync(directory.control, { throwIfNoEntry: false })?.size;
   if ((size !== undefined && size > 0) || !existsSync(directory.workspaces)) return;

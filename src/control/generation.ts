@@ -1,7 +1,7 @@
 /**
  * A counter that all processes on one data directory share: a small file that is mapped into memory. A process that
  * changes `control.db` advances the counter after its commit. The daemon reads it with every request, which takes
- * nanoseconds, so the next request with a key that the command line revoked is refused.
+ * nanoseconds. So a key that the command line revokes is refused from the next request on.
  */
 import { existsSync } from "node:fs";
 import { createPrivateFile } from "../datadir/private-files.ts";
@@ -25,7 +25,7 @@ export class Generation {
     return Atomics.load(this.word, 0);
   }
 
-  /** Tells every process that the database changed. Call it after the change is on disk. */
+  /** Notifies every process of a change of the database; to be called after the change is on disk. */
   advance(): void {
     Atomics.add(this.word, 0, 1);
   }

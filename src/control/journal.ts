@@ -1,6 +1,6 @@
 /**
- * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's
- * threads, or straight to the workspace's file, which works beside a running daemon and before its first start.
+ * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's threads,
+ * or directly to the workspace's file, which works beside a running daemon and before its first start.
  */
 import { existsSync, rmSync } from "node:fs";
 import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
@@ -29,7 +29,7 @@ export type { WorkspaceEvent } from "../workspace/contract.ts";
 /** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
 export interface WorkspaceJournal {
   /**
-   * Creates the workspace's file with its first event, `workspace.create`, and records `event` behind it.
+   * Creates the workspace's file with its first event, `workspace.create`, and records `event` after it.
    * @throws {Failure} `busy` when the event could not be recorded
    */
   create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<void>;
@@ -39,14 +39,14 @@ export interface WorkspaceJournal {
   holds(workspaceId: string, eventId: string): Promise<boolean | null>;
   /**
    * Makes the log refuse the event with this id for ever, even if another node still tries to append it. Does nothing
-   * without a server: the event of an act is appended under a lock that ends with its process.
+   * without a server, where an act appends its event under a lock that ends with its process.
    */
   refuse(workspaceId: string, eventId: string): Promise<void>;
-  /** Removes the files of a workspace that nobody has used. */
+  /** Removes the files of a workspace that was never used. */
   discard(workspaceId: string): Promise<void>;
 }
 
-/** What the first event of a workspace says. */
+/** The facts in the first event of a workspace. */
 export interface NewWorkspace {
   id: string;
   name: string;
@@ -61,7 +61,6 @@ export function threadJournal(
   return { ...files, record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)) };
 }
 
-/** What a journal needs besides the directory. */
 interface JournalOptions {
   key: SealKeySource;
   hostnames: readonly string[];
@@ -92,7 +91,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
         directory.takeLogRight,
       );
       await publish(directory, id);
-      // A rotation that ended meanwhile has not seen the file.
+      // A rotation of the key that ended meanwhile did not include this file.
       const { publicBytes } = readSealKey(key);
       if (!sameHash(publicBytes, sealKey.publicKey)) {
         const rotation = { operation: ROTATE_SEAL_KEY, principal: cliPrincipal(id) } as const;
@@ -122,7 +121,7 @@ export function fileJournal(directory: DataDirectory, options: Partial<JournalOp
   };
 }
 
-/** Brings a new workspace to the libSQL server, if one has the workspaces. */
+/** Copies a new workspace to the libSQL server, if workspaces are on a server. */
 async function publish({ server, encryptionKey, ...directory }: DataDirectory, id: string): Promise<void> {
   if (server === null) return;
   const path = workspaceFile({ ...directory, server, encryptionKey }, id);
@@ -130,7 +129,7 @@ async function publish({ server, encryptionKey, ...directory }: DataDirectory, i
   await serverOf(server).publish(id, connection);
 }
 
-/** Commands and acts are rare, and end when they are refused: what the server says is in their messages. */
+/** Returns the engine of a server, without warnings: commands and acts report the server's errors in their messages. */
 const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
 
 /**
@@ -145,7 +144,7 @@ export async function withWriter<T>(
   options: Omit<WriterOptions, "sealer"> = {},
 ): Promise<T> {
   const path = workspaceFile(directory, workspaceId);
-  // Opening would create an empty database in its place.
+  // Opening a missing file would create an empty database.
   if (directory.server === null && !existsSync(path)) {
     throw new Failure("data_directory_unusable", `The workspace's file ${path} is missing: restore it from a backup.`);
   }
@@ -177,12 +176,12 @@ export function cliPrincipal(workspaceId: string): Principal {
   return { actor: "cli", workspaceId, scope: "full", agents: null };
 }
 
-/** @throws {Failure} `not_found` when the data directory holds no file of this workspace */
+/** @throws {Failure} `not_found` when the data directory has no file of this workspace */
 export function requireWorkspaceFile(directory: DataDirectory, workspaceId: string): void {
   if (!isId("ws", workspaceId) || !existsSync(workspaceFile(directory, workspaceId))) throw noSuchWorkspace();
 }
 
-/** Seals the log. Returns why that failed, or null. What was recorded stays recorded in either case. */
+/** Seals the log. Returns why that failed, or null. Recorded events stay recorded in either case. */
 export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
   try {
     await writer.seal();
@@ -193,8 +192,8 @@ export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
 }
 
 /**
- * Takes the reply to the recording of an event; null when it was not taken.
- * @throws {Failure} `busy` when it was not recorded, `outcome_unknown` when nobody knows
+ * Checks the reply to the recording of an event; null means that the event was not accepted.
+ * @throws {Failure} `busy` when the event was not recorded, `outcome_unknown` when that is unknown
  */
 export function requireRecorded(reply: Reply | null | undefined): void {
   if (reply?.auditId) return;

@@ -10,9 +10,9 @@ import type { Connection } from "../store/connection.ts";
 import type { MaybePromise } from "../store/transaction.ts";
 import type { ControlDatabase } from "./database.ts";
 
-/** How often to ask the database whether another process changed it. */
+/** How often to check whether another process changed the database, ms. */
 const BACKSTOP_INTERVAL_MS = 1_000;
-/** How often to write the times of last use. */
+/** How often to write the times of last use, ms. */
 const LAST_USE_INTERVAL_MS = 30_000;
 
 interface RecordCacheOptions {
@@ -24,12 +24,15 @@ interface RecordCacheOptions {
   onError: (error: unknown) => void;
 }
 
-/** What those who keep records by such a cache are given. */
+/** The options of the classes that extend the cache. */
 export interface KeeperOptions extends Pick<RecordCacheOptions, "onError"> {
   clock: Clock;
 }
 
-/** The log of the control database is copied back when it is this long; commands beside the daemon only add to it. */
+/**
+ * The length at which the control database's write-ahead log is copied back, bytes. Commands beside the daemon only
+ * append.
+ */
 const LONG_LOG_BYTES = 1024 * 1024;
 
 export abstract class RecordCache<T> implements Disposable {
@@ -56,7 +59,7 @@ export abstract class RecordCache<T> implements Disposable {
   protected get(name: string): T | undefined {
     const generation = this.control.generation.current;
     if (generation !== this.#generation) {
-      // Read before the database: a change in between then shows as another generation.
+      // The generation is read before the database, so that a change in between shows as another generation.
       this.#generation = generation;
       this.#known.clear();
     }
@@ -75,7 +78,7 @@ export abstract class RecordCache<T> implements Disposable {
     this.#lastUse.set(id, at);
   }
 
-  /** Returns when a record was last used if that is not written yet, else 0. */
+  /** Returns the time of last use of a record if it is not written yet, otherwise 0. */
   protected unwrittenUse(id: string): number {
     return this.#lastUse.get(id) ?? 0;
   }

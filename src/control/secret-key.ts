@@ -1,7 +1,7 @@
 /**
- * A key in a file outside the control database that encrypts secrets in it, so that a copy of `control.db` alone gives
- * none of them away. The cipher is AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits, and the id of the row as
- * associated data, so that a row cannot take the secret of another.
+ * Encrypts secrets in the control database with a key in another file, so that a copy of `control.db` alone does not
+ * reveal them. The cipher is AES-256-GCM (NIST SP 800-38D) with a random nonce of 96 bits. The associated data is the
+ * id of the row, so that a secret cannot be moved to another row.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { createPrivateFile } from "../datadir/private-files.ts";
 import { systemCode } from "../failure.ts";
 
 const CIPHER = "aes-256-gcm";
-/** Before the base64 of nonce, ciphertext and tag. */
+/** The prefix of a stored secret. The base64 of nonce, ciphertext and tag follows it. */
 const PREFIX = `${CIPHER}:`;
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
@@ -17,7 +17,7 @@ const TAG_BYTES = 16;
 
 const KEY_FILE = /^([0-9a-f]{64})\n?$/;
 
-/** The key is missing, or is not the one that a secret was encrypted with. */
+/** The key is missing, or is not the key with which a secret was encrypted. */
 export class KeyUnusable extends Error {
   override readonly name = "KeyUnusable";
 }
@@ -26,7 +26,7 @@ export class SecretKey {
   /** @param path of the key's file */
   constructor(
     private readonly path: string,
-    /** The key itself, when it is in no file. */
+    /** The key itself, if it is not in a file. */
     private readonly key: Uint8Array | null = null,
   ) {}
 
@@ -57,7 +57,7 @@ export class SecretKey {
     try {
       return Buffer.concat([secret, cipher.final()]).toString("utf8");
     } catch {
-      // The tag is wrong, which is all that the error says.
+      // The error says only that the tag is wrong.
       throw new KeyUnusable();
     }
   }

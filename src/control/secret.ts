@@ -8,7 +8,7 @@ const SECRET_BYTES = 32;
 const LINK_PREFIX = "gvl_";
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
-/** Groups and characters of a recovery code: 80 bits in Crockford's base32. */
+/** The groups of a recovery code, and the characters of a group: 80 bits in Crockford's base32. */
 const CODE_GROUPS = 4;
 const CODE_GROUP_LENGTH = 4;
 const CODE_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

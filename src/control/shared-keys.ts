@@ -1,6 +1,6 @@
 /**
- * The keys of the data directory that encrypt secrets in the control database. All nodes on a libSQL server need the same
- * ones, so the server keeps them, encrypted with a key that follows from the seal key. A node that cannot decrypt them has
+ * Shares the keys that encrypt secrets in the control database. All nodes on a libSQL server need the same keys, so the
+ * server stores them, encrypted with a key that is derived from the seal key. A node that cannot decrypt them has
  * another seal key than the others, and is refused.
  */
 import { createHash, hkdfSync } from "node:crypto";
@@ -20,12 +20,12 @@ const CREATE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
   digest     TEXT NOT NULL   -- of the key, SHA-256, hex
 ) STRICT`;
 
-/** What the key is derived for (RFC 5869, `info`). */
+/** The purpose of the derived key (RFC 5869, `info`). */
 const PURPOSE = "governd shared keys 1";
 const KEY_BYTES = 32;
 
 /**
- * Makes the keys of the directory those of all nodes: the first node's.
+ * Gives all nodes the keys of the first node.
  * @throws {Failure} `data_directory_unusable` when this node has another seal key, or other keys
  */
 export async function shareKeys(
@@ -51,7 +51,7 @@ async function shareKey(namespace: Namespace, seal: SecretKey, name: string, pat
   const [encrypted, digest] = (await storedKey(namespace, name)) as [string, string];
   const key = orNull(KeyUnusable, () => seal.decrypt(name, encrypted));
   if (own !== null && digestOf(own) === digest) {
-    // The seal key was replaced since.
+    // Otherwise the seal key was replaced, so the stored key is encrypted again.
     if (key !== null) return;
     const update = `UPDATE ${TABLE} SET encrypted = ? WHERE name = ?`;
     await namespace.write([query(update, seal.encrypt(name, own), name)]);
@@ -59,7 +59,7 @@ async function shareKey(namespace: Namespace, seal: SecretKey, name: string, pat
   }
   if (key === null) throw new Failure("data_directory_unusable", OTHER_SEAL_KEY);
   if (!isNew) throw new Failure("data_directory_unusable", otherKey(path));
-  // Another node may have been faster than this one with its new key.
+  // Another node may have stored its new key before this one.
   replaceFile(path, key);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The control database on a libSQL server, which all nodes share. Each has a working copy, which it reads; a change is
- * committed on the server first. What another node changed is taken over within a second.
+ * The control database on a libSQL server, which all nodes share. Each node reads a working copy; a change is committed
+ * on the server first. A node sees the changes of other nodes within a second.
  */
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { SealKey } from "../datadir/seal-key.ts";
@@ -18,20 +18,20 @@ import type { EncryptionKey } from "../store/encryption.ts";
 import type { Migration } from "../store/migrate.ts";
 import { shareKeys } from "./shared-keys.ts";
 
-/** How long what a node has read of the control database counts, ms. */
+/** How long a node may use what it has read from the control database, ms. */
 export const CACHE_MS = 1_000;
 /** The lease of the node that decides, records and applies an act. */
 const ACTS = "acts";
-/** How often to look whether another node has finished its act, ms. */
+/** How often to check whether another node has finished its act, ms. */
 const ACT_INTERVAL_MS = 25;
 
 export class SharedControl {
-  /** Changes and refreshes of the copy, one after another. */
+  /** Runs changes and refreshes of the copy one after another. */
   readonly #queue = new SerialQueue();
   readonly leases: Leases;
-  /** Resolves when other nodes know of a change, or will not rely any more on what was before. */
+  /** Resolves when other nodes know of a change, or do not use older state any more. */
   announce: () => Promise<void> = async () => {};
-  /** The newest commit at the last {@link refresh}. */
+  /** The number of the newest commit at the last {@link refresh}. */
   #told: number;
 
   private constructor(
@@ -44,7 +44,7 @@ export class SharedControl {
 
   /**
    * @param path of the file of `connection`
-   * @throws {Failure} `data_directory_unusable` for a database that is kept in the file alone, `newer_database`
+   * @throws {Failure} `data_directory_unusable` for a database that is only in the file, `newer_database`
    */
   static async open(
     engine: ServerEngine,
@@ -81,8 +81,8 @@ export class SharedControl {
   }
 
   /**
-   * Takes over what other nodes changed. Returns whether anything changed since the last call: a change of this node also
-   * takes over what others changed, and the caller's caches do not know of that yet.
+   * Brings the copy up to date. Returns whether anything has changed since the last call, including changes of other
+   * nodes that a change of this node has brought along, since the caller's caches do not have them yet.
    */
   refresh(): Promise<boolean> {
     return this.#queue.run(async () => {
@@ -94,7 +94,7 @@ export class SharedControl {
   }
 
   /**
-   * Runs `work` while no other node does, on a copy that is up to date.
+   * Runs `work` while no other node runs such work, on a copy that is up to date.
    * @throws what `inUse` returns when others take longer than `patienceMs`
    */
   async alone<T>(patienceMs: number, inUse: () => Error, work: () => Promise<T>): Promise<T> {
@@ -107,12 +107,12 @@ export class SharedControl {
       await this.#queue.run(() => this.copy.refresh());
       return await work();
     } finally {
-      // If the server does not take it back, the lease ends by itself.
+      // If this fails, the lease expires by itself.
       await this.leases.giveUp(ACTS).catch(() => {});
     }
   }
 
-  /** Has changes of this process, which no node can be told of, be answered when no node relies on what was before. */
+  /** Makes changes of this process, which cannot notify nodes, wait until no node uses older state any more. */
   outwaitNodes(): void {
     this.announce = async () => {
       const nodes = await this.leases.otherNodes();
@@ -133,7 +133,7 @@ export class SharedControl {
 const LOST =
   "The libSQL server has no control database, although this data directory is a copy of one. Check engine_url, or restore the server's data.";
 
-/** Brings a new database to the server, unless another node does so first. */
+/** Copies a new database to the server, unless another node does so first. */
 async function pushFirst(namespace: Namespace, connection: Connection, format: number): Promise<void> {
   try {
     await pushInto(namespace, connection, { format });

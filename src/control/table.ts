@@ -2,7 +2,7 @@
 import type { Connection } from "../store/connection.ts";
 import type { SqlValue } from "../store/values.ts";
 
-/** The column of a member. A value that SQL has no type for is stored as JSON, or as 1 and 0. */
+/** The column of a member. A value without an SQL type is stored as JSON, or as 1 or 0. */
 type Column = string | { column: string; as: "json" | "boolean" };
 
 export class Table<R extends object> {
@@ -37,7 +37,7 @@ export class Table<R extends object> {
     );
   }
 
-  /** Stores a new record. `more` has the columns that the record does not show. */
+  /** Stores a new record. @param more columns that are not members of the record */
   insert(connection: Connection, record: R, more: Readonly<Record<string, SqlValue>> = {}): void {
     const values = { ...this.columns(record), ...more };
     const columns = Object.keys(values);

@@ -1,6 +1,6 @@
 /**
- * Workload identity: a token of an issuer that the settings name acts like an API key. It is verified
- * without holding up other requests, and known for a minute then, which costs one hash and one map lookup.
+ * Workload identity: a token of an issuer that the settings name acts like an API key. It is verified without blocking
+ * other requests, and cached for a minute, in which a use costs one hash and one map lookup.
  */
 import { type Clock, idOf } from "../ids.ts";
 import { IssuerKeys } from "../oidc/issuer-keys.ts";
@@ -12,9 +12,9 @@ import type { ControlDatabase } from "./database.ts";
 import { digestName, digestOf } from "./secret.ts";
 import { isWorkspace } from "./workspaces.ts";
 
-/** How long a token is known before it is verified again, with the keys that its issuer publishes then. */
+/** How long a token is cached before it is verified again with the keys that its issuer then publishes, ms. */
 const KNOWN_MS = 60_000;
-/** The most tokens to hold in memory. The one that was used longest ago is forgotten first. */
+/** The most tokens to cache. The least recently used token is forgotten first. */
 const MAX_KNOWN_TOKENS = 10_000;
 
 interface WorkloadsOptions {
@@ -30,14 +30,14 @@ interface WorkloadsOptions {
 interface Known {
   issuer: string;
   token: WorkloadToken;
-  /** What it may be, in the order of the rules; never empty. */
+  /** The token's principals, in the order of the rules; never empty. */
   principals: readonly Principal[];
-  /** By the monotonic clock. */
+  /** When to verify the token again, ms of the monotonic clock. */
   untilMs: number;
 }
 
 export class Workloads {
-  /** The issuers of the rules, in their order. Every request asks for them. */
+  /** The issuers of the rules, in their order. A field, since every request reads it. */
   issuers: readonly string[] = [];
   #rules: readonly WorkloadRule[] = [];
   #issuers = new Map<string, { caFile: string | null; keys: IssuerKeys }>();
@@ -50,7 +50,7 @@ export class Workloads {
     this.apply(rules);
   }
 
-  /** Follows other rules from now on. Tokens that are known keep only what the new rules give them. */
+  /** Replaces the rules. Cached tokens keep only the principals that the new rules give them. */
   apply(rules: readonly WorkloadRule[]): void {
     this.#rules = rules;
     const before = this.#issuers;
@@ -70,8 +70,8 @@ export class Workloads {
   }
 
   /**
-   * Returns what a token may be, in the order of the rules; null when it has expired or must be verified first. Without
-   * `use` a token whose minute is over is still known, and is verified again meanwhile.
+   * Returns the principals of a token, in the order of the rules; null when it has expired or must be verified first.
+   * Without `use`, a token whose minute is over is still returned, and verified again in the background.
    */
   known(token: string, { use } = { use: true }): readonly Principal[] | null {
     const name = digestName(digestOf(token));
@@ -89,8 +89,8 @@ export class Workloads {
   }
 
   /**
-   * Verifies a token. Returns what it may be, in the order of the rules.
-   * @throws {IssuerRefused} with the reason in words, {IssuerUnavailable}
+   * Verifies a token. Returns its principals, in the order of the rules.
+   * @throws {IssuerRefused} with the reason, {IssuerUnavailable}
    */
   async verify(text: string): Promise<readonly Principal[]> {
     const name = digestName(digestOf(text));
@@ -143,7 +143,7 @@ export class Workloads {
   }
 }
 
-/** Returns the actor of a workload, the same for the same issuer and subject. docs/audit-format.md specifies it. */
+/** Returns the actor of a workload, which depends only on issuer and subject. docs/audit-format.md specifies it. */
 export const workloadId = (issuer: string, subject: string): string =>
   idOf("wid", digestOf(JSON.stringify([issuer, subject])).slice(0, 16));
 

@@ -15,7 +15,7 @@ export interface WorkspaceRecord {
   name: string;
   createdAt: number;
   createdBy: string;
-  /** Since when members need a second factor to use it; null for never. */
+  /** Since when members need a second factor to use the workspace; null when they need none. */
   secondFactorSince: number | null;
 }
 
@@ -28,13 +28,16 @@ export const WORKSPACES = new Table<WorkspaceRecord>("workspaces", {
 });
 
 /**
- * Who created the log of the installation, as `workspaces` and its first event name it. The log has the form of a
- * workspace without agents. Nobody else creates a workspace under this name, so it tells the log from the workspaces.
+ * The creator of the log of the installation in `workspaces` and in its first event. The log has the form of a
+ * workspace without agents. No workspace has this creator, which distinguishes the log from workspaces.
  */
 export const INSTALLATION_CREATOR = "system";
 const INSTALLATION_NAME = "Installation";
 
-/** The condition on a row of `workspaces`. No other table of a query may have such a column. */
+/**
+ * SQL: the condition that a row of `workspaces` is the log of the installation. No other table in a query may have this
+ * column.
+ */
 export const OF_INSTALLATION = `created_by = '${INSTALLATION_CREATOR}'`;
 
 /** Returns the record of a new log of the installation. */
@@ -50,7 +53,7 @@ export const installationRecord = (id: string, createdAt: number): WorkspaceReco
 export const findInstallation = (connection: Connection): WorkspaceRecord | undefined =>
   WORKSPACES.find(connection, `WHERE ${OF_INSTALLATION}`, []);
 
-/** Returns what a name or label must do, for a message after the word "must"; null when it is valid. */
+/** Returns the rule that a name or label breaks, to follow the word "must" in a message; null when it is valid. */
 export function nameProblem(name: string): string | null {
   const { length } = [...name];
   if (name.trim() === "" || length > NAME_MAX_CHARACTERS) return `be 1 to ${NAME_MAX_CHARACTERS} characters`;
@@ -64,7 +67,7 @@ export function listWorkspaces(connection: Connection): WorkspaceRecord[] {
   return WORKSPACES.list(connection, `WHERE NOT ${OF_INSTALLATION} ORDER BY created_at, id`);
 }
 
-/** Returns the workspaces and the log of the installation, oldest first: everything that has a file and seals. */
+/** Returns the workspaces and the log of the installation, oldest first. Each has a file and seals. */
 export function listLogs(connection: Connection): WorkspaceRecord[] {
   return WORKSPACES.list(connection, "ORDER BY created_at, id");
 }
@@ -77,11 +80,11 @@ export function findWorkspace(connection: Connection, id: string): WorkspaceReco
   return WORKSPACES.find(connection, "WHERE id = ?", [id]);
 }
 
-/** Reports whether there is such a workspace; the log of the installation is none. */
+/** Reports whether a workspace with this id exists. The log of the installation is not a workspace. */
 export const isWorkspace = (connection: Connection, id: string): boolean =>
   (findWorkspace(connection, id)?.createdBy ?? INSTALLATION_CREATOR) !== INSTALLATION_CREATOR;
 
-/** @throws {Failure} `not_found` when there is no such workspace; the log of the installation is none */
+/** @throws {Failure} `not_found` when there is no such workspace. The log of the installation is not a workspace. */
 export function requireWorkspace(connection: Connection, id: string): void {
   if (!isWorkspace(connection, id)) throw noSuchWorkspace();
 }

@@ -5,12 +5,12 @@ import { changedOne, countOf, Table } from "../table.ts";
 /** A mail address is only a name to sign in with. No mail is sent to it. */
 const EMAIL = /^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,189}$/u;
 
-/** Returns the form of an address that is stored, so that case does not create a second account. */
+/** Returns the stored form of an address, so that a different case does not create a second account. */
 export const normaliseEmail = (email: string): string => email.trim().normalize("NFC").toLowerCase();
 
 export const isEmail = (text: string): boolean => text.isWellFormed() && EMAIL.test(normaliseEmail(text));
 
-/** In place of a password: nobody can sign in to the account with one. */
+/** The stored password of an account that has none. */
 export const NO_PASSWORD = "";
 
 export interface AccountRecord {
@@ -80,7 +80,7 @@ export function countRecoveryCodes(connection: Connection, id: string): number {
   return countOf(connection, "SELECT count(*) FROM recovery_codes WHERE account_id = ?", [id]);
 }
 
-/** Devices that one account remembers; older ones are forgotten. */
+/** The most devices that one account remembers. The oldest is forgotten first. */
 const MAX_DEVICES = 20;
 
 /** Remembers a browser that signed in. */

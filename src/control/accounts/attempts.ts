@@ -1,7 +1,7 @@
 /**
  * Limits how often a secret may be guessed. Failures are counted in buckets: each allows a burst, and then one
  * attempt per interval. An attempt takes from its buckets before it is made, so concurrent attempts gain nothing. A
- * successful attempt is given back.
+ * successful attempt is returned to its buckets.
  *
  * Nobody can lock out another user. An attempt from a browser that signed in before counts for that browser only.
  * When an account is attacked from many addresses, each address still has one attempt per hour, so the owner's
@@ -44,7 +44,8 @@ export class Attempts {
   constructor(private readonly clock: () => number) {}
 
   /**
-   * Counts an attempt to sign in. `device` names one that signed in to this account before; it is null for any other.
+   * Counts an attempt to sign in. `device` names a device that has signed in to this account before; null for any
+   * other.
    * @throws {Problem} `rate_limited`
    */
   signIn({ email, address, device }: { email: string; address: string; device: string | null }): Attempt {

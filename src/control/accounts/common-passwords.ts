@@ -1,6 +1,6 @@
 /**
- * Refuses passwords that attackers try first (NIST SP 800-63B-4 section 3.1.1.2): commonly used ones, words that the
- * context suggests, and what people make of these to reach the minimum length: repetitions, rows of characters, and a few
+ * Refuses passwords that attackers try first (NIST SP 800-63B-4 section 3.1.1.2): common passwords, words that the
+ * context suggests, and their usual extensions to the minimum length: repetitions, sequences of characters, and a few
  * digits or signs around a word.
  */
 import { invalid } from "../../problem.ts";
@@ -9,17 +9,19 @@ import digests from "./common-passwords.txt" with { type: "text" };
 
 /** The most digits and signs around a common word that still make a common password. */
 const MAX_DECORATION = 6;
-/** A password that repeats fewer characters than this is common, whatever they are. */
+/** A password that repeats fewer characters than this is common, whatever the characters are. */
 const MIN_PERIOD = 6;
 
 const PRODUCT = "governd";
 
-/** Of the digest of a listed word. With 15,000 words, one other password in 70 million has a digest of the list. */
+/**
+ * The bytes of a word's digest in the list. With 15,000 words, one other password in 70 million has a listed digest.
+ */
 export const LISTED_BYTES = 5;
 
 let listed: Float64Array | undefined;
 
-/** Returns the number by which the list of `scripts/build-passwords.ts` holds a word. */
+/** Returns the number that stands for a word in the list of `scripts/build-passwords.ts`. */
 export const listNumber = (word: string): number => Buffer.from(digestOf(word)).readUIntBE(0, LISTED_BYTES);
 
 function isListed(word: string): boolean {
@@ -51,7 +53,9 @@ function periodOf(text: string): number {
   return text.length;
 }
 
-/** Reports whether the characters follow one another in their code, up or down, as in `abcdefghijkl` or `890123456789`. */
+/**
+ * Reports whether the characters follow one another in their code, up or down, as in `abcdefghijkl` or `890123456789`.
+ */
 function isRow(text: string): boolean {
   // After 9 comes 0, and after z comes a.
   const round = /^\d+$/.test(text) ? 10 : 26;

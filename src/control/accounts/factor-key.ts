@@ -21,15 +21,15 @@ export class FactorKey {
 
   /**
    * Encrypts the secret of an account. The first call creates the key's file.
-   * @throws {Problem} `unavailable` when the key is lost that other accounts need
+   * @throws {Problem} `unavailable` when the file is missing although secrets of other accounts exist
    */
   encrypt(connection: Connection, accountId: string, secret: string): string {
-    // With a new key, nobody would notice that the old one is missing until it is too late to restore it.
+    // A new key would hide that the old one is missing, until it is too late to restore it.
     if (!this.#key.exists && this.unreadable(connection) === 0) this.#key.create();
     return usable(() => this.#key.encrypt(accountId, secret));
   }
 
-  /** Returns the secret that is stored for an account. @throws {Problem} `unavailable` when the key does not fit */
+  /** Returns the secret that is stored for an account. @throws {Problem} `unavailable` when the key is another one */
   decrypt(accountId: string, stored: string): string {
     return usable(() => this.#key.decrypt(accountId, stored));
   }
@@ -56,7 +56,7 @@ const KEY_UNUSABLE =
   "The server's key for second factors is missing or not the right one, so codes of authenticators cannot be checked. " +
   "A recovery code is accepted. The operator can restore keys/second-factor.key from a backup.";
 
-/** Encrypts what an earlier version stored as it is. Returns how many secrets. */
+/** Encrypts the secrets that an earlier version stored unencrypted. Returns how many there were. */
 export async function encryptStoredSecrets(control: ControlDatabase, key: FactorKey): Promise<number> {
   const stored = ACCOUNTS.list(control.connection, "WHERE totp_secret IS NOT NULL") as WithSecret[];
   const plain = stored.filter(({ totpSecret }) => !isEncrypted(totpSecret));

@@ -1,7 +1,7 @@
 /**
  * Records failed sign-ins in the log of the installation. The first failure of an address is recorded before it is
- * answered. Those that follow within a minute are counted and recorded as one event, so that guessing cannot fill the
- * disk. After a crash the counts of the last minute are missing.
+ * answered. Further failures within a minute are counted and recorded as one event, so that guessing cannot fill the
+ * disk. After a crash, the counts of the last minute are missing.
  */
 import { BlockList, isIP } from "node:net";
 import { networkOf } from "../../cell-rate.ts";
@@ -11,14 +11,14 @@ import type { Timer } from "../../timer.ts";
 import type { WorkspaceEvent } from "../journal.ts";
 
 const WINDOW_MS = 60_000;
-/** Addresses that are counted separately. Beyond them, all others together are counted as one. */
+/** The most addresses that are counted separately. All others are counted together. */
 const MAX_WINDOWS = 50;
-/** Accounts that one event names. */
+/** The most accounts that one event names. */
 const MAX_ACCOUNTS = 20;
 
 /**
- * Why it failed: the wrong password or no such account, the wrong code, either of them of somebody who was signed in, too
- * many attempts, the right password while passwords are off, what came from the issuer, or a passkey.
+ * Why a sign-in failed: wrong password or no such account, wrong code, either of them from a signed-in person, too many
+ * attempts, the right password while passwords are off, the issuer's answer, or a passkey.
  */
 export type FailureReason =
   | "password"
@@ -47,7 +47,7 @@ for (const [net, bits] of [
 PRIVATE.addSubnet("fc00::", 7, "ipv6");
 PRIVATE.addSubnet("fe80::", 10, "ipv6");
 
-/** Returns the members of an event's details that say where a request came from. */
+/** Returns the members of an event's details about the address of a request. */
 export function addressDetails(address: string | null): JsonObject {
   if (address === null) return { address, address_kind: "many" };
   const plain = address.replace(/^::ffff:/, "");
@@ -95,9 +95,10 @@ export class FailedSignIns implements AsyncDisposable {
   constructor(private readonly options: FailedSignInsOptions) {}
 
   /**
-   * Records a failure, or counts it. `accountId` is null when there is no such account. What is written and when depends
-   * on the address alone, so the time of the answer does not tell whether an account exists.
-   * @throws {Failure} `busy` when it could not be recorded
+   * Records a failure, or counts it. What is written, and when, depends only on the address, so the time of the answer
+   * does not reveal whether an account exists.
+   * @param accountId null when there is no such account
+   * @throws {Failure} `busy` when the failure could not be recorded
    */
   async failed(address: string, accountId: string | null, reason: FailureReason): Promise<void> {
     const network = networkOf(address);
@@ -113,7 +114,7 @@ export class FailedSignIns implements AsyncDisposable {
     try {
       await this.options.record(eventOf(first));
     } catch (error) {
-      // The next failure is the first again.
+      // The next failure of the address counts as the first again.
       if (rest.attempts === 0) this.#close(name);
       throw error;
     }
@@ -128,7 +129,7 @@ export class FailedSignIns implements AsyncDisposable {
     this.#closing = Promise.all([this.#closing, recorded]).then(() => {});
   }
 
-  /** Records what was counted. */
+  /** Records the counted failures. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const name of this.#windows.keys()) this.#close(name);
     await this.#closing;

@@ -1,4 +1,4 @@
-/** Who an account is at an OpenID issuer, in the control database. */
+/** The identities of accounts at OpenID issuers, in the control database. */
 import type { Connection } from "../../store/connection.ts";
 import { Table } from "../table.ts";
 
@@ -25,7 +25,7 @@ export function listIdentities(connection: Connection, accountId: string): Ident
   return IDENTITIES.list(connection, "WHERE account_id = ? ORDER BY linked_at, issuer", [accountId]);
 }
 
-/** Notes whether the issuer had asked for more than one factor. */
+/** Stores whether the issuer has used more than one factor. */
 export function noteFactors(connection: Connection, { issuer, subject }: IdentityRecord, isMultiFactor: boolean): void {
   const set = { multi_factor: isMultiFactor ? 1 : 0 };
   IDENTITIES.update(connection, set, "issuer = ? AND subject = ?", [issuer, subject]);

@@ -1,4 +1,4 @@
-/** Signing in by an OpenID issuer, and what the issuer then decides: roles, and the end of sessions. */
+/** Signs people in by an OpenID issuer, which also decides on their roles and ends their sessions. */
 import { showTime } from "../../ids.ts";
 import { type IssuedRoles, issuedRoles, type RoleRules, roleIn } from "../../oidc/group-roles.ts";
 import type { Identity } from "../../oidc/issuer.ts";
@@ -24,8 +24,8 @@ import { beginSession, knownDevice } from "./session-keeper.ts";
 import { listSessions } from "./sessions.ts";
 
 /**
- * Signs in somebody whom the issuer vouches for, who gets the roles that their groups give now. The first sign-in makes
- * an account.
+ * Signs in a person whom the issuer has authenticated, and gives the account the roles of the person's groups. The
+ * first sign-in creates the account.
  * @throws {Problem} `sign_in_failed` when no group lets them in, `email_taken`, `unavailable`
  */
 export async function signInByIssuer(parts: AccountParts, rules: RoleRules, identity: Identity, origin: Origin) {
@@ -44,10 +44,10 @@ export async function signInByIssuer(parts: AccountParts, rules: RoleRules, iden
   return { ...(await begun(parts, account, identity, origin)), later };
 }
 
-/** Workspaces that a sign-in joins before it is answered. Each takes some milliseconds. */
+/** The most workspaces that a sign-in joins before it is answered. Each takes some milliseconds. */
 const JOINED_AT_ONCE = 50;
 
-/** Returns the account of an identity, which the first sign-in makes. */
+/** Returns the account of an identity, and creates it at the first sign-in. */
 async function accountOf(
   parts: AccountParts,
   identity: Identity,
@@ -87,7 +87,7 @@ const emailTaken = () =>
   );
 
 function draftAccount(id: string, { issuer, subject, email, name }: Identity, createdAt: number): AccountRecord {
-  // Without a usable address, the account gets a name of its own, which nobody can sign in with.
+  // Without a usable address, the account gets a unique name, with which nobody can sign in.
   const own = `${digestName(digestOf(`${issuer}\n${subject}`)).slice(0, 16)}@${new URL(issuer).hostname}`;
   const address = email !== null && isEmail(email) ? normaliseEmail(email) : own;
   const shown = name?.trim() ?? "";
@@ -105,7 +105,7 @@ function draftAccount(id: string, { issuer, subject, email, name }: Identity, cr
 
 /** Roles that are being given to an account. */
 interface Giving {
-  /** Another sign-in of the account has begun, whose groups count. */
+  /** Whether another sign-in of the account has begun, whose groups apply instead. */
   isOver: boolean;
   done: Promise<void>;
 }
@@ -113,11 +113,11 @@ interface Giving {
 const GIVING = new Map<string, Giving>();
 
 /**
- * Gives an account the roles that its groups give, and takes back those that they gave before. A role that somebody gave
- * here, or the account's own workspace, stays as it is. This may leave a workspace without an owner: the issuer decides.
+ * Gives an account the roles of its groups, and removes roles that earlier groups gave. Roles that a member gave, and
+ * the account's own workspaces, are kept. This may leave a workspace without an owner, since the issuer decides.
  *
- * What changes or ends is done when it returns. Of many workspaces to join, `later` joins the rest, unless the account signs
- * in again meanwhile; null when there is none.
+ * Changed and ended roles are in force when it returns. If there are many workspaces to join, the returned `later`
+ * joins the rest, unless the account signs in again meanwhile; null when there are none left.
  */
 async function giveRoles(parts: AccountParts, accountId: string, issuer: string, roles: IssuedRoles) {
   const before = GIVING.get(accountId);
@@ -125,7 +125,7 @@ async function giveRoles(parts: AccountParts, accountId: string, issuer: string,
   GIVING.set(accountId, giving);
   if (before !== undefined) {
     before.isOver = true;
-    // What fails there is told to the sign-in that began it.
+    // Its error is reported to the sign-in that began it.
     await before.done.catch(() => {});
   }
   const { connection } = parts.control;
@@ -160,7 +160,7 @@ async function giveRole(
     const isOwn = member !== undefined && !isIssued(control.connection, workspaceId, accountId);
     return { member, isRight: isOwn || (member?.role ?? null) === role };
   };
-  // Almost always nothing changes, which needs no lock.
+  // In most cases nothing changes, so no lock is needed.
   if (present().isRight) return;
   await act(parts, workspaceId, () => {
     const { member, isRight } = present();
@@ -191,7 +191,7 @@ async function giveRole(
   });
 }
 
-/** Takes everything from somebody whom the issuer's groups no longer let in. */
+/** Removes all issued roles and sessions of a person whose groups no longer allow signing in. */
 async function withdraw(parts: AccountParts, { accountId, issuer, subject }: IdentityRecord): Promise<void> {
   await giveRoles(parts, accountId, issuer, { everywhere: null, byWorkspace: new Map() });
   await endIssuerSessions(parts, issuer, { subject, session: null });
@@ -239,7 +239,7 @@ export function linkIdentity(parts: AccountParts, accountId: string, identity: I
   });
 }
 
-/** Ends the link of an account to the issuer, and the sessions that began there. */
+/** Ends the link of an account to an issuer, and the sessions that began with it. */
 export function unlinkIdentity(
   parts: AccountParts,
   accountId: string,
@@ -258,7 +258,7 @@ export function unlinkIdentity(
   });
 }
 
-/** Ends the sessions that the issuer says are over. An unknown person or session has none. */
+/** Ends the sessions that the issuer has ended. Does nothing for an unknown person or session. */
 export async function endIssuerSessions(
   parts: AccountParts,
   issuer: string,

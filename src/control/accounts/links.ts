@@ -11,7 +11,7 @@ import { hasAccounts } from "./accounts.ts";
 import type { Role } from "./members.ts";
 
 const DAY_MS = 86_400_000;
-/** How long links of the operator are valid, and invitations by default. */
+/** How long links of the operator are valid, and invitations by default, days. */
 export const LINK_LIFETIME_DAYS = 7;
 export const INVITATION_MAX_DAYS = 30;
 /** The creator of the link that `serve` prints. */
@@ -35,7 +35,7 @@ export interface LinkRecord {
   expiresAt: number;
 }
 
-/** What a new link is for. */
+/** The purpose of a new link. */
 export type LinkWish = Pick<LinkRecord, "kind" | "createdBy"> &
   Partial<Omit<LinkRecord, "id" | "createdAt" | "expiresAt">>;
 
@@ -52,7 +52,7 @@ export const LINKS = new Table<LinkRecord>("links", {
   expiresAt: "expires_at",
 });
 
-/** The condition on a link that can be used now, which is its parameter. */
+/** SQL: the condition that a link can be used now. The present time is its parameter. */
 export const USABLE = "used_at IS NULL AND revoked_at IS NULL AND expires_at > ?";
 
 /** A new link, and its token, which is shown only once. */
@@ -93,15 +93,15 @@ export function draftLink(ids: IdSource, now: number, wish: LinkWish, days = LIN
   return { link, token, digest: digest.toHex() };
 }
 
-/** The names of a daemon, and of the one that ran before it on the same data directory; null for the only daemon. */
+/** The names of a daemon, and of its predecessor on the same data directory; null for the only daemon. */
 export interface Starts {
   name: string | null;
   before: string | null;
 }
 
 /**
- * Returns the token of a link for the first account, which replaces those that earlier starts on the data directory
- * printed; those of other nodes count, too. Returns null when there is an account.
+ * Returns the token of a link for the first account; null when there is an account. The link replaces the links that
+ * earlier starts on the data directory printed. Links that other nodes printed stay valid.
  */
 export async function startLink(
   control: ControlDatabase,
@@ -116,7 +116,9 @@ export async function startLink(
   return (await createLink(control, clock, wish, replace)).token;
 }
 
-/** Finds a link that can be used now, by its digest. Of those that the starts of several nodes printed, one can be used. */
+/**
+ * Finds a link that can be used now, by its digest. Only one of the links that starts printed can be used, on any node.
+ */
 export function findUsableLink(connection: Connection, digest: Uint8Array, now: number): LinkRecord | undefined {
   const link = LINKS.find(connection, `WHERE digest = ? AND ${USABLE}`, [digest, now]);
   if (link?.createdBy !== START_ACTOR) return link;

@@ -30,9 +30,9 @@ export interface Membership {
   name: string;
   role: Role;
   createdAt: number;
-  /** Its members need a second factor. */
+  /** Whether its members need a second factor. */
   requiresSecondFactor: boolean;
-  /** It cannot be used, because the member has no second factor. */
+  /** Whether the member cannot use it for lack of a second factor. */
   locked: boolean;
 }
 
@@ -55,8 +55,8 @@ export function findMember(connection: Connection, workspaceId: string, accountI
 export const FOUNDER = { role: "owner", requiresSecondFactor: false, locked: false } as const;
 
 /**
- * The condition on an account that meets the requirement of a second factor. For an account without a password the issuer
- * is responsible: it must have said so at the last sign-in. A password alone is never enough.
+ * SQL: the condition that an account has a second factor. For an account without a password, the issuer must have
+ * stated at the last sign-in that it used more than one factor. A password alone is never enough.
  */
 const HAS_SECOND_FACTOR = `(a.totp_since IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.account_id = a.id) OR a.password = '${NO_PASSWORD}' AND EXISTS
   (SELECT 1 FROM identities i WHERE i.account_id = a.id AND i.multi_factor = 1))`;

@@ -47,7 +47,8 @@ export function foundWorkspace(parts: AccountParts, accountId: string, name: str
 }
 
 /**
- * Makes a second factor a condition for using a workspace, or ends that. An owner without one would lock the workspace.
+ * Requires a second factor for using a workspace, or ends the requirement. Only an owner with a second factor may
+ * require it, since the owner would otherwise be locked out.
  * @throws {Problem} `second_factor_missing`
  */
 export function requireSecondFactor(parts: AccountParts, actor: string, id: string, required: boolean) {
@@ -115,7 +116,10 @@ function requireOtherOwner(parts: AccountParts, key: MemberKey): MemberRecord {
   throw new Problem("last_owner", "A workspace must keep at least one owner. Make another member an owner first.");
 }
 
-/** Creates an invitation, for owners. Its token is shown only once. @throws {Problem} `forbidden` when there are too many */
+/**
+ * Creates an invitation, for owners. Its token is shown only once.
+ * @throws {Problem} `forbidden` when there are too many
+ */
 export function invite(
   parts: AccountParts,
   actor: string,

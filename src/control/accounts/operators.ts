@@ -1,7 +1,7 @@
 /**
- * What the operator does to accounts at the command line: one-time links, and operators, the accounts that may read the log
- * of the installation. Operators are its members, with the role `auditor`. Only the command line names them, and the log
- * records it as it records members of a workspace.
+ * Commands of the operator about accounts: one-time links, and operators, the accounts that may read the log of the
+ * installation. Operators are members of that log, with the role `auditor`. Only the command line appoints them, and
+ * the log records it like the members of a workspace.
  */
 import { showTime } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
@@ -17,7 +17,7 @@ export function findOperator(connection: Connection, accountId: string): Members
   return log && member ? { ...log, role: "auditor", requiresSecondFactor: false, locked: false } : null;
 }
 
-/** Makes an account an operator, or ends that. Nothing is recorded when it is so already. @throws {Failure} `busy` */
+/** Makes an account an operator, or ends that. Records nothing when nothing changes. @throws {Failure} `busy` */
 export function setOperator(parts: ActParts, accountId: string, isOperator: boolean, actor: string) {
   const { control, clock } = parts;
   return act(parts, INSTALLATION, (workspaceId) => {

@@ -1,4 +1,4 @@
-/** What the functions about accounts need. */
+/** The dependencies of the functions about accounts. */
 import type { RandomPool } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { ActParts } from "../acts.ts";
@@ -20,9 +20,9 @@ export interface AccountParts extends ActParts {
   attempts: Attempts;
   factorKey: FactorKey;
   signup: SignupMode;
-  /** What the setting says; see `issuer-only.ts`. */
+  /** The setting; see `issuer-only.ts`. */
   issuerOnly: boolean;
-  /** The certificate authority that the daemon made; null for another's certificate. */
+  /** The file of the daemon's own certificate authority; null when the certificate has another one. */
   caFile: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface Origin {
   device: string | null;
 }
 
-/** Returns the event of something that an account did for itself. */
+/** Returns the event of an act of an account on itself. */
 export const ownEvent = (operation: WorkspaceEvent["operation"], accountId: string, details: JsonObject = {}) => ({
   operation,
   actor: accountId,

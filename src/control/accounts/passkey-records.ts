@@ -6,13 +6,13 @@ export interface PasskeyRecord {
   id: string;
   accountId: string;
   name: string;
-  /** The host name under which it was made. It works under no other. */
+  /** The host name under which the passkey was made. It works only under this one. */
   rpId: string;
-  /** The authenticator's name for it, base64url. */
+  /** The authenticator's id for it, base64url. */
   credentialId: string;
   /** COSE key (RFC 9052), base64url. */
   publicKey: string;
-  /** Of the last signature; 0 when the authenticator does not count. */
+  /** The signature counter of the last signature; 0 when the authenticator has none. */
   counter: number;
   createdAt: number;
   lastUsedAt: number | null;
@@ -43,7 +43,7 @@ export function countPasskeys(connection: Connection, accountId: string): number
   return countOf(connection, "SELECT count(*) FROM passkeys WHERE account_id = ?", [accountId]);
 }
 
-/** Notes a signature. Returns false when another one was noted meanwhile, or the passkey is gone. */
+/** Stores the use of a passkey. Returns false when another use was stored meanwhile, or the passkey was removed. */
 export function markPasskeyUsed(
   connection: Connection,
   { id, counter }: PasskeyRecord,

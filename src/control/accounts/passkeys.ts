@@ -1,6 +1,6 @@
 /**
- * Passkeys (W3C Web Authentication): making one, signing in with one, removing one. The authenticator always verifies its
- * user, by a PIN, a finger or a face, so a passkey alone is two factors: it stands for password and code.
+ * Makes and removes passkeys (W3C Web Authentication), and signs people in with them. The authenticator always verifies
+ * its user, by a PIN, a finger or a face, so a passkey alone is two factors, and replaces password and code.
  */
 import { showTime } from "../../ids.ts";
 import { columnsDigest } from "../../log/control-effects.ts";
@@ -15,8 +15,8 @@ import { startSession } from "./sign-in.ts";
 import type { Waiting } from "./waiting.ts";
 
 /**
- * Imports the library when a passkey is checked first, since that takes a while, and before it the polyfill that a part of
- * it needs. A bundler would not keep the order of two static imports.
+ * Imports the library at the first use of a passkey, since that takes a while. The polyfill that it needs is imported
+ * before it; a bundler would not keep the order of two static imports.
  */
 async function library() {
   await import("reflect-metadata");
@@ -26,10 +26,10 @@ async function library() {
 /** The most passkeys of an account. */
 const MAX_PASSKEYS = 20;
 
-/** A passkey that is asked for: for an account that makes one, or null for somebody who signs in. */
+/** A challenge for a passkey: of an account that makes one, or with null, of a sign-in. */
 export type PasskeyChallenge = { accountId: string | null; rpId: string };
 
-/** What the browser returns of a passkey. Texts are base64url. */
+/** The browser's answer for a new passkey. Texts except the name are base64url. */
 interface NewPasskey {
   name: string;
   credentialId: string;
@@ -46,14 +46,14 @@ interface PasskeySignature {
 
 type Challenges = Waiting<PasskeyChallenge>;
 
-/** Returns the host name of an address of the dashboard, which passkeys belong to. @throws {Problem} for an IP address */
+/** Returns the host name of the dashboard, to which passkeys belong. @throws {Problem} for an IP address */
 function rpIdOf(base: string): string {
   const { hostname } = new URL(base);
   if (!/^[\d.]+$|^\[/.test(hostname)) return hostname;
   throw invalid("A passkey belongs to a host name. Open the dashboard by its name, and not by its address.");
 }
 
-/** Begins to make a passkey. Returns what the browser needs. */
+/** Begins to make a passkey. Returns the browser's options. */
 export function beginPasskey({ control }: AccountParts, challenges: Challenges, account: AccountRecord, base: string) {
   const rpId = rpIdOf(base);
   const present = listPasskeys(control.connection, account.id);
@@ -68,7 +68,7 @@ export function beginPasskey({ control }: AccountParts, challenges: Challenges, 
 }
 
 /**
- * Adds a passkey. The first factor of an account comes with recovery codes, which are shown only once; null for any other.
+ * Adds a passkey. Returns recovery codes, shown only once, with the first factor of an account; null with any other.
  * @throws {Problem} `invalid_request`
  */
 export async function addPasskey(
@@ -133,7 +133,7 @@ async function registered(made: NewPasskey, { rpId }: PasskeyChallenge, base: st
   return { publicKey: Buffer.from(publicKey).toString("base64url"), counter };
 }
 
-/** Begins a sign-in with a passkey. Nobody has said yet who they are. */
+/** Begins a sign-in with a passkey. The account is not known yet. */
 export function beginPasskeySignIn(challenges: Challenges, base: string) {
   const rpId = rpIdOf(base);
   return { challenge: challenges.keep({ accountId: null, rpId }), rpId };
@@ -196,7 +196,7 @@ async function signedCounter(passkey: PasskeyRecord, signed: PasskeySignature, b
   return authenticationInfo.newCounter;
 }
 
-/** The origin is the address that the browser shows, whose host name must be the one that the passkey belongs to. */
+/** Returns what a signature must match: the origin, which must have the passkey's host name, and the challenge. */
 function expected(rpId: string, clientData: string, base: string) {
   if (new URL(base).hostname !== rpId) throw badPasskey();
   return {
@@ -207,7 +207,7 @@ function expected(rpId: string, clientData: string, base: string) {
   };
 }
 
-/** The library throws plain errors, whose messages repeat what was sent. */
+/** Runs a check of the library, and replaces its errors, whose messages repeat what was sent. */
 async function checked<T>(check: () => Promise<T>): Promise<T> {
   try {
     return await check();
@@ -219,7 +219,7 @@ async function checked<T>(check: () => Promise<T>): Promise<T> {
 const badPasskey = () =>
   invalid("The passkey is not valid, was not asked for, or took too long. Begin again.", "passkey");
 
-/** Returns the challenge that a browser was given, as it says; null for what is no client data. */
+/** Returns the challenge in a browser's client data; null when the text is not client data. */
 function challengeIn(clientData: string): string | null {
   try {
     const said = JSON.parse(Buffer.from(clientData, "base64url").toString()) as { challenge?: unknown } | null;
@@ -230,7 +230,10 @@ function challengeIn(clientData: string): string | null {
   }
 }
 
-/** Removes a passkey. With the last factor of an account, its recovery codes go, too. @throws {Problem} `passkey_not_found` */
+/**
+ * Removes a passkey, and with the last factor of an account its recovery codes.
+ * @throws {Problem} `passkey_not_found`
+ */
 export function removePasskey(parts: AccountParts, accountId: string, id: string): Promise<Recorded> {
   const { control } = parts;
   return act(parts, INSTALLATION, () => {

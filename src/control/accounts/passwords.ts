@@ -7,20 +7,20 @@ import { Problem } from "../../problem.ts";
 import { NO_PASSWORD } from "./accounts.ts";
 import { refuseCommonPassword } from "./common-passwords.ts";
 
-/** In code points, after normalisation. */
+/** The lengths of a password, in code points, after normalisation. */
 export const PASSWORD_MIN_CHARACTERS = 12;
 export const PASSWORD_MAX_CHARACTERS = 1_024;
 
 const OPTIONS = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-/** Bytes of a salt, and of a hash. */
+/** The length of a salt and of a hash, bytes. */
 const HASH_BYTES = 32;
 
-/** Hashes that run at once. Each takes a core and its memory for some tens of milliseconds. */
+/** The most hashes that run at once. Each takes a core and its memory for some tens of milliseconds. */
 const MAX_AT_ONCE = 2;
-/** Hashes that may wait. Further ones are refused. */
+/** The most hashes that may wait. More are refused. */
 const MAX_WAITING = 64;
 
-/** Normalises what different keyboards enter differently (required by NIST SP 800-63B section 3.1.1.2). */
+/** Normalises characters that keyboards encode differently (required by NIST SP 800-63B section 3.1.1.2). */
 const normalised = (password: string): string => password.normalize("NFKC");
 
 export function isPassword(text: string): boolean {
@@ -42,8 +42,8 @@ export class Passwords {
   }
 
   /**
-   * Returns the text to store of a new password.
-   * @param param the field of the request that has it
+   * Returns the hash of a new password, to be stored.
+   * @param param the field of the request that has the password
    * @throws {Problem} `invalid_request` when the password is a common one, `unavailable` when too many hashes wait
    */
   async hash(password: string, email: string, param: string): Promise<string> {
@@ -51,7 +51,7 @@ export class Passwords {
     return this.#inTurn(() => Bun.password.hash(normalised(password), OPTIONS));
   }
 
-  /** Reports whether the password matches. Without a stored one it takes as long and returns false. */
+  /** Reports whether the password matches. Without a stored hash it takes as long, and returns false. */
   verify(password: string, stored: string | null): Promise<boolean> {
     return this.#inTurn(async () => {
       const isStored = stored !== null && stored !== NO_PASSWORD;

@@ -13,7 +13,7 @@ import { type AccountRecord, findAccount, listRecoveryCodes, takeRecoveryCode, t
 import { type AccountParts, ownEvent } from "./parts.ts";
 import { countPasskeys } from "./passkey-records.ts";
 
-/** Recovery codes of one account. */
+/** The number of recovery codes of one account. */
 const RECOVERY_CODES = 10;
 
 const wrongCode = () =>
@@ -61,7 +61,7 @@ async function takeRecovery({ control }: AccountParts, account: AccountRecord, c
   return digest !== null && (await control.change((connection) => takeRecoveryCode(connection, account.id, digest)));
 }
 
-/** Starts a second factor and returns the secret for the authenticator. It is required once it is confirmed. */
+/** Begins a second factor, and returns the secret for the authenticator. Codes are required once it is confirmed. */
 export async function beginSecondFactor(parts: AccountParts, account: AccountRecord) {
   const key = new Secret({ buffer: new Uint8Array(parts.random.take(SECRET_BYTES)).buffer });
   const secret = key.base32;
@@ -75,7 +75,7 @@ export async function beginSecondFactor(parts: AccountParts, account: AccountRec
   return { secret, uri: generator(key, account.email).toString(), auditId };
 }
 
-/** Changes the second factor of an account. `decide` gets the account as it is now, and returns the changes or throws. */
+/** Changes the second factor of an account. `decide` gets the present account, and returns the changes or throws. */
 function changed(
   parts: AccountParts,
   { id }: AccountRecord,
@@ -97,7 +97,7 @@ export async function confirmSecondFactor(parts: AccountParts, account: AccountR
   attempt.succeeded();
   const codes = newCodes(parts);
   const { auditId } = await changed(parts, account, "account.confirm_totp", ({ id, totpSecret }) => {
-    // If it was started again meanwhile, the code belongs to another secret.
+    // If the second factor was begun again meanwhile, the code belongs to another secret.
     if (totpSecret !== account.totpSecret) throw wrongCode();
     return [
       ["confirmTotp", { id, at: parts.clock() }],
@@ -127,7 +127,7 @@ export async function endSecondFactor(parts: AccountParts, account: AccountRecor
   return await changed(parts, account, "account.disable_totp", ({ id }) => {
     const off: Change = ["dropTotp", { id }];
     if (countPasskeys(connection, id) === 0) return [off];
-    // Passkeys stay, and so do the codes for when they are lost.
+    // Passkeys stay, so the recovery codes stay, too.
     return [off, ["setRecoveryCodes", { id, digests: listRecoveryCodes(connection, id) }]];
   });
 }
@@ -151,7 +151,7 @@ const ISSUER = "governd";
 const SECRET_BYTES = 20;
 const PERIOD_SECONDS = 30;
 const DIGITS = 6;
-/** Time steps before and after the present one that are accepted, since clocks differ. */
+/** How many time steps before and after the present one are accepted, since clocks differ. */
 const WINDOW = 1;
 
 const CODE = /^[0-9]{6}$/;

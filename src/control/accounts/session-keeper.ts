@@ -1,6 +1,6 @@
 /**
- * Begins sessions, and finds who is signed in by a session's cookie: on the main thread, without waiting. Like API
- * keys, known sessions are cached until the control database changes.
+ * Begins sessions, and finds a session by its cookie, on the main thread and without waiting. Like API keys, known
+ * sessions are cached until the control database changes.
  */
 import type { Connection } from "../../store/connection.ts";
 import type { Principal } from "../../workspace/contract.ts";
@@ -21,18 +21,18 @@ import {
   sessionEnd,
 } from "./sessions.ts";
 
-/** The most sessions to hold in memory. */
+/** The most sessions to cache. */
 const MAX_KNOWN_SESSIONS = 10_000;
 
 /** A valid session and the workspaces that its account belongs to. */
 export interface SignedIn {
   session: SessionRecord;
   accountId: string;
-  /** The principal for each workspace, by workspace id; for an operator also that for the log of the installation. */
+  /** The principals by workspace id; for an operator, including the one for the log of the installation. */
   principals: ReadonlyMap<string, Principal>;
   /** The ids of workspaces that the account cannot use, because they require a second factor. */
   locked: ReadonlySet<string>;
-  /** The log of the installation, for an operator. */
+  /** An operator's principal for the log of the installation; null for others. */
   installation: Principal | null;
 }
 
@@ -48,8 +48,8 @@ export class SessionKeeper extends RecordCache<SignedIn> {
   }
 
   /**
-   * Returns who is signed in with this token, or null when the session is unknown or has ended. With `use` the call
-   * counts as a use of the session, which extends it. Checking a session must not extend it.
+   * Returns the session of a token; null when it is unknown or has ended. With `use` the call counts as a use of the
+   * session, which extends it. A mere check must not extend a session.
    */
   find(token: string, { use } = { use: true }): SignedIn | null {
     if (!isSecret(token)) return null;
@@ -103,8 +103,8 @@ export interface BegunSession {
 }
 
 /**
- * Begins a session of an account. Must run in a transaction of the control database.
- * @param issuerSession the session at the issuer that it follows; null for one that began with a password
+ * Begins a session of an account; to be called in a transaction of the control database.
+ * @param issuerSession the session at the issuer; null for a sign-in without an issuer
  */
 export function beginSession(
   connection: Connection,

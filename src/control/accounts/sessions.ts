@@ -3,13 +3,13 @@ import type { Connection } from "../../store/connection.ts";
 import { Table } from "../table.ts";
 
 const HOUR_MS = 3_600_000;
-/** A session ends when it is not used for this long. */
+/** A session ends when it is not used for this long, ms. */
 const SESSION_IDLE_MS = 12 * HOUR_MS;
-/** A session ends this long after it began, even when it is used. */
+/** A session ends this long after it began, even when it is used, ms. */
 export const SESSION_LIFETIME_MS = 7 * 24 * HOUR_MS;
-/** The life of a session that an issuer began. The person's groups are read again when the next one begins. */
+/** The lifetime of a session from an issuer, ms. The person's groups are read again at the next sign-in. */
 export const ISSUER_SESSION_LIFETIME_MS = 8 * HOUR_MS;
-/** Sessions of one account. A further one ends the one that was unused for longest. */
+/** The most sessions of one account. Another one ends the session that was unused for longest. */
 const MAX_SESSIONS = 50;
 
 export interface SessionRecord {
@@ -20,7 +20,7 @@ export interface SessionRecord {
   expiresAt: number;
   address: string;
   userAgent: string;
-  /** The session at the issuer; empty when the issuer named none, null for a session that began with a password. */
+  /** The session at the issuer; empty when the issuer named none, null for a session without an issuer. */
   issuerSession: string | null;
 }
 
@@ -39,7 +39,7 @@ const SESSIONS = new Table<SessionRecord>("sessions", {
 export const sessionEnd = (session: SessionRecord): number =>
   Math.min(session.expiresAt, session.lastSeenAt + SESSION_IDLE_MS);
 
-/** Stores a new session by its digest, and deletes the account's sessions that have ended or are too many. */
+/** Stores a new session by its digest, and deletes the account's sessions that have ended or exceed the limit. */
 export function insertSession(connection: Connection, session: SessionRecord, digest: Uint8Array): void {
   const { accountId, createdAt } = session;
   connection.run(

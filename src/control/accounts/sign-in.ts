@@ -1,4 +1,4 @@
-/** Signing in, and everything else that asks for a password. */
+/** Signs people in, and does everything else that requires a password. */
 import { Problem } from "../../problem.ts";
 import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
@@ -35,7 +35,7 @@ export async function signIn(parts: AccountParts, credentials: Credentials, orig
   } catch (error) {
     const reason = error instanceof Problem ? FAILURES[error.code] : undefined;
     if (reason === undefined) throw error;
-    // A sign-in that was refused for its number says nothing about the account.
+    // The limit was reached before the account was checked, so the account is not recorded.
     await parts.failures.failed(origin.address, reason === "rate_limited" ? null : (account?.id ?? null), reason);
     throw error;
   }
@@ -49,7 +49,7 @@ const FAILURES: Readonly<Record<string, FailureReason>> = {
   issuer_only: "issuer_only",
 };
 
-/** The same of somebody who is signed in. */
+/** The same for a signed-in person. */
 const FAILURES_IN_SESSION: typeof FAILURES = {
   password_wrong: "password_again",
   second_factor_failed: "second_factor_again",
@@ -58,7 +58,10 @@ const FAILURES_IN_SESSION: typeof FAILURES = {
 
 const wrongPassword = () => new Problem("sign_in_failed", "The mail address or the password is wrong.");
 
-/** Refuses somebody whose password was right, so that the answer tells nobody else which accounts there are. */
+/**
+ * Refuses passwords when they are off. To be called only after a right password, so as not to reveal which accounts
+ * exist.
+ */
 function refuseWhenIssuerOnly({ control: { connection }, issuerOnly }: AccountParts, account: AccountRecord): void {
   if (!isIssuerOnly(connection, issuerOnly) || mayBreakGlass(connection, account)) return;
   throw new Problem(
@@ -67,9 +70,9 @@ function refuseWhenIssuerOnly({ control: { connection }, issuerOnly }: AccountPa
   );
 }
 
-/** How somebody proved who they are. */
+/** How a person was authenticated. */
 interface Proof {
-  /** The device's secret, when it signed in to this account before. */
+  /** The device's secret, if the device has signed in to this account before. */
   device: string | null;
   factor: "totp" | "recovery_code" | "passkey" | null;
 }
@@ -89,7 +92,7 @@ async function authenticated(
   if (account === undefined || !right) throw wrongPassword();
   let factor: Proof["factor"] = null;
   if (hasSecondFactor(control.connection, account)) {
-    // The password was correct. From here on, only codes are counted.
+    // The password was correct, so only codes count as attempts from here on.
     attempt.succeeded();
     if (credentials.code === null) {
       throw new Problem(
@@ -107,7 +110,7 @@ async function authenticated(
 }
 
 /**
- * Begins a session for somebody who proved who they are without a password.
+ * Begins a session for a person who was authenticated without a password.
  * @throws {Problem} `issuer_only`
  */
 export async function startSession(parts: AccountParts, account: AccountRecord, factor: "passkey", origin: Origin) {
@@ -155,7 +158,7 @@ export function confirmPassword(parts: AccountParts, session: SessionRecord, pas
   });
 }
 
-/** Returns what `work` returns, which checks a password or a code of a signed-in person. Records a wrong one. */
+/** Runs `work`, which checks a password or a code of a signed-in person. Records a failure. */
 export async function recordingFailures<T>(
   { failures }: AccountParts,
   { accountId, address }: SessionRecord,
@@ -220,7 +223,7 @@ export function endSessions(
   });
 }
 
-/** The changes that end every second factor. */
+/** The changes that remove every second factor. */
 const DROPPED_FACTORS = ["dropTotp", "dropPasskeys"] as const;
 
 /**

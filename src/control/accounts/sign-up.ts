@@ -1,4 +1,4 @@
-/** Creates accounts: with a link, or without one where the setting `signup` allows it. */
+/** Creates accounts: with a link, or without one if the setting `signup` allows it. */
 import { showTime } from "../../ids.ts";
 import { Problem } from "../../problem.ts";
 import { act } from "../acts.ts";
@@ -31,7 +31,7 @@ interface SignedUp {
   auditId: string;
 }
 
-/** A sign-up that may happen, unless its link is used or its address taken meanwhile. */
+/** A sign-up that is allowed, unless its link is used or its address is taken meanwhile. */
 interface AdmittedSignUp {
   account: AccountRecord;
   link: LinkRecord | null;
@@ -53,7 +53,10 @@ const emailTaken = () =>
     { param: "email" },
   );
 
-/** @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`, `rate_limited`, `unavailable` */
+/**
+ * @throws {Problem} `invalid_request` for a common password, `sign_up_closed`, `link_not_found`, `email_taken`,
+ * `rate_limited`, `unavailable`
+ */
 export async function signUp(parts: AccountParts, wish: SignUpWish, origin: Origin): Promise<SignedUp> {
   const { control, clock, ids, passwords } = parts;
   const link = admit(parts, wish.token, origin);
@@ -94,7 +97,7 @@ function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, t
   }
   const link = findUsableLink(control.connection, digestOf(token), clock());
   if (link === undefined || link.kind === "reset") {
-    // It counts as an attempt, although a token cannot be guessed.
+    // This counts as an attempt, although a token cannot be guessed.
     attempts.link(origin.address);
     throw linkNotFound();
   }
@@ -109,7 +112,7 @@ function admit({ control, clock, attempts, signup, issuerOnly }: AccountParts, t
 
 const closed = (detail: string) => new Problem("sign_up_closed", detail);
 
-/** Decides on a new account. Returns the changes that create it and use up its link. */
+/** Decides on a new account. Returns the changes that create it and mark its link as used. */
 function added({ control, clock }: AccountParts, { account, link, wish }: AdmittedSignUp): Change[] {
   const { connection } = control;
   if (findAccountByEmail(connection, account.email) !== undefined) throw emailTaken();
@@ -121,7 +124,7 @@ function added({ control, clock }: AccountParts, { account, link, wish }: Admitt
   ];
 }
 
-/** Returns what the log of the installation says of a new account that belongs to a workspace. */
+/** Returns the event, in the log of the installation, of a new account that belongs to a workspace. */
 const traceOf = ({ account, link, origin }: AdmittedSignUp, workspaceId: string) =>
   ownEvent("account.create", account.id, {
     link_id: link?.id ?? null,

@@ -1,13 +1,13 @@
 /**
- * What waits for its end in another request: a sign-in at the issuer, a passkey that is asked for. Whoever has its secret can
- * end it, once.
+ * Keeps state between two requests, such as a sign-in at the issuer or the challenge for a passkey. Whoever has its
+ * secret can take it, once.
  */
 import type { RandomPool } from "../../ids.ts";
 import { makeSecret } from "../secret.ts";
 
-/** How long it may take. */
+/** How long state is kept, ms. */
 export const WAITING_MS = 10 * 60_000;
-/** The most that wait. Beyond them the oldest is forgotten. */
+/** The most that is kept. The oldest is forgotten first. */
 const MAX_WAITING = 10_000;
 
 export class Waiting<T> {
@@ -19,7 +19,7 @@ export class Waiting<T> {
     private readonly clock: () => number,
   ) {}
 
-  /** Keeps something. Returns its secret, 32 random bytes in base64url. */
+  /** Keeps `what`. Returns its secret, 32 random bytes in base64url. */
   keep(what: T): string {
     const now = this.clock();
     for (const [secret, { untilMs }] of this.#waiting) {
@@ -31,7 +31,7 @@ export class Waiting<T> {
     return text;
   }
 
-  /** Returns what has this secret, and forgets it. Null when there is nothing, or it took too long. */
+  /** Returns and forgets what is kept under this secret; null when there is nothing, or it has expired. */
   take(secret: string | null): T | null {
     const found = secret === null ? undefined : this.#waiting.get(secret);
     if (found === undefined) return null;

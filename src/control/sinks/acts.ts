@@ -17,32 +17,31 @@ import { findSink, listSinks, type SinkKey, type SinkRecord } from "./sinks.ts";
 
 /** The most sinks of a workspace. */
 const MAX_SINKS = 20;
-/** How long an old key signs beside the new one. */
+/** How long an old key still signs after a rotation, ms. */
 const ROTATION_MS = 24 * 60 * 60_000;
 
 export interface SinkActParts extends ActParts {
   random: RandomPool;
   key: SinkKey;
-  /** Where sinks may deliver to. */
+  /** The receivers that the settings allow. */
   places: SinkPlaces;
 }
 
-/** Who acts, and on which workspace. */
+/** The actor and the workspace of an act. */
 interface SinkActor {
   actor: string;
   workspaceId: string;
 }
 
-/** What was done. `keys`: what the receiver needs to check signatures, shown only now. */
+/** The result of an act. `keys`: the keys with which the receiver checks signatures, which are shown only now. */
 export interface SinkDone {
   sink: SinkRecord;
   keys?: ReturnType<typeof shownKeys>;
 }
 
-/** What a change asks for. */
 type SinkAsked = Partial<SinkSettings & SinkCredentials>;
 
-/** Creates a sink. @throws {Problem} when it may not be as it is wished */
+/** Creates a sink. @throws {Problem} when its settings are not valid or not allowed */
 export async function createSink(parts: SinkActParts, { actor, workspaceId }: SinkActor, wish: SinkWish) {
   const { control, clock, ids, random, key } = parts;
   const { clientKey, token, ...others } = wish;
@@ -72,7 +71,7 @@ export async function createSink(parts: SinkActParts, { actor, workspaceId }: Si
   });
 }
 
-/** Changes a sink. Nothing is recorded when it is so already. @throws {Problem} `sink_not_found`, … */
+/** Changes a sink. Records nothing when nothing changes. @throws {Problem} `sink_not_found`, … */
 export async function changeSink(parts: SinkActParts, by: SinkActor, id: string, asked: SinkAsked) {
   const { control, key } = parts;
   return await act(parts, by.workspaceId, () => {
@@ -84,7 +83,7 @@ export async function changeSink(parts: SinkActParts, by: SinkActor, id: string,
       token: token === undefined ? secrets.token : token,
     };
     const set = defined(wanted);
-    // What is no longer allowed can still be switched off.
+    // A sink whose receiver is no longer allowed can still be switched off.
     const begins = set.url !== undefined || set.enabled === true;
     refuseBadSettings({ ...sink, ...set, ...credentials }, begins ? parts.places : null);
     refuseSharedFile(parts, id, { ...sink, ...set });
@@ -105,7 +104,7 @@ export async function changeSink(parts: SinkActParts, by: SinkActor, id: string,
   });
 }
 
-/** Gives a webhook new signing keys. The old ones sign, too, for a day. @throws {Problem} */
+/** Gives a webhook new signing keys. The old keys also sign for a day. @throws {Problem} */
 export async function rotateSink(parts: SinkActParts, by: SinkActor, id: string) {
   const { control, clock, key, random } = parts;
   return await act(parts, by.workspaceId, () => {
@@ -131,7 +130,7 @@ export async function rotateSink(parts: SinkActParts, by: SinkActor, id: string)
   });
 }
 
-/** Removes a sink. Nothing more is delivered. @throws {Problem} `sink_not_found` */
+/** Removes a sink, and ends its deliveries. @throws {Problem} `sink_not_found` */
 export async function removeSink(parts: SinkActParts, by: SinkActor, id: string) {
   return await act(parts, by.workspaceId, () => {
     const sink = requireSink(parts, by, id);
@@ -140,7 +139,7 @@ export async function removeSink(parts: SinkActParts, by: SinkActor, id: string)
   });
 }
 
-/** Records that somebody tests a sink. @throws {Problem} `sink_not_found` */
+/** Records a test of a sink. @throws {Problem} `sink_not_found` */
 export async function recordTest(parts: SinkActParts, by: SinkActor, id: string) {
   return await act(parts, by.workspaceId, () => {
     const sink = requireSink(parts, by, id);
@@ -168,7 +167,7 @@ const done = (sink: SinkRecord, signing: readonly SigningKey[] = []): SinkDone =
 
 type SinkEvent = "sink.create" | "sink.change" | "sink.rotate" | "sink.remove" | "sink.test";
 
-/** The log of the installation tells of every sink, too, as soon as there is one. */
+/** Returns the decision on an act, whose event is also recorded in the log of the installation, if that log exists. */
 function decision(
   { control }: ActParts,
   operation: SinkEvent,
@@ -184,7 +183,7 @@ function decision(
   return { event, trace, changes, result };
 }
 
-/** Returns those of these settings that an event states. An address may hold a secret behind its host. */
+/** Returns the settings that an event states. Of an address, only the host: the rest may contain a secret. */
 function settingDetails(sink: SinkRecord, names: readonly string[]): JsonObject {
   const all: Readonly<Record<string, JsonObject>> = {
     url: { receiver: placeOf(sink.type, sink.url)?.name ?? null },
@@ -196,7 +195,7 @@ function settingDetails(sink: SinkRecord, names: readonly string[]): JsonObject 
   return Object.assign({}, ...names.map((name) => all[name] ?? {})) as JsonObject;
 }
 
-/** Stands for the settings that no event shows, so that a verifier finds a change of them. */
+/** Returns a digest of the settings that no event shows, so that a verifier detects a change of them. */
 const settingsDigest = ({ ca, clientCertificate: client_certificate, secrets, url }: SinkRecord): string =>
   columnsDigest({ ca, client_certificate, secrets, url });
 
@@ -218,7 +217,7 @@ function usable<T>(work: () => T): T {
   }
 }
 
-/** @throws {Problem} when a sink cannot be like this, or the settings do not allow it; `places` null: they do not matter */
+/** @throws {Problem} when a sink's settings are not valid, or `places` does not allow the receiver; null allows all */
 function refuseBadSettings(
   sink: Pick<SinkWish, "type"> & SinkSettings & SinkCredentials,
   places: SinkPlaces | null,
@@ -230,7 +229,7 @@ function refuseBadSettings(
   refuseBadCertificates(sink);
 }
 
-/** Reports whether the settings allow a sink's receiver, as far as that can be told without resolving its name. */
+/** Reports whether the settings allow a sink's receiver, as far as can be decided without resolving its name. */
 export function isAllowed({ type, url }: Pick<SinkWish, "type" | "url">, places: SinkPlaces): boolean {
   const place = placeOf(type, url);
   if (place === null) return false;
@@ -245,7 +244,7 @@ function refuseForbidden(sink: Pick<SinkWish, "type" | "url">, places: SinkPlace
   throw new Problem("forbidden", sink.type === "file" ? NO_FILES : NOT_ALLOWED, { param: "url" });
 }
 
-/** @throws {Problem} when another sink writes the file: their lines would be mixed */
+/** @throws {Problem} when another sink writes the same file, since their lines would be mixed */
 function refuseSharedFile(
   { control }: ActParts,
   id: string | null,
@@ -253,12 +252,12 @@ function refuseSharedFile(
 ): void {
   if (type !== "file") return;
   const others = listSinks(control.connection).filter((other) => other.type === "file" && other.id !== id);
-  // On some systems, names that differ in case are one file.
+  // On some systems, names that differ only in case are the same file.
   const isTaken = others.some((other) => other.url.toLowerCase() === url.toLowerCase());
   if (isTaken) throw invalid("Another sink writes this file. Name another one.", "url");
 }
 
-/** What a header can hold. */
+/** The characters that a token may have in a header. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
 const NOT_ALLOWED =
@@ -267,7 +266,7 @@ const NOT_ALLOWED =
 const NO_FILES =
   "The server's setting sink_directory names no directory, so sinks write no files. Ask the operator to set it.";
 
-/** @throws {Problem} when a text is not what it should be, or the certificate and its key do not belong together */
+/** @throws {Problem} when a certificate or key is not valid, or the key is not the certificate's */
 function refuseBadCertificates({ ca, clientCertificate, clientKey }: SinkSettings & SinkCredentials): void {
   if (ca !== null && certificateIn(ca) === null) throw invalid('"ca" must be certificates in PEM.', "ca");
   if ((clientCertificate === null) !== (clientKey === null)) {

@@ -1,10 +1,10 @@
-/** A sink as the API and the command line show it, and as it is delivered to. */
+/** Converts sinks for the API, the command line and the thread that delivers. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { SinkConfig } from "../../sinks/config.ts";
 import type { SinkState } from "../../sinks/delivery.ts";
 import type { SinkKey, SinkRecord } from "./sinks.ts";
 
-/** Returns what is known of a sink without the daemon that delivers to it. */
+/** Returns the stored state of a sink, for a process that does not deliver to it. */
 export const stateOf = ({ id, position, deliveredAt, lastError }: SinkRecord): SinkState => ({
   id,
   position,
@@ -41,7 +41,7 @@ export function shownSink(sink: SinkRecord, state: SinkState) {
   };
 }
 
-/** Returns a sink with its secrets, as the thread that delivers is told of it. @throws {KeyUnusable} */
+/** Returns a sink with its secrets, for the thread that delivers. @throws {KeyUnusable} */
 export function sinkConfig(sink: SinkRecord, key: SinkKey): SinkConfig {
   const { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate } = sink;
   const settings = { id, workspaceId, type, url, format, filter, includeDetails, start, ca, clientCertificate };

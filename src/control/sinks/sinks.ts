@@ -11,7 +11,7 @@ export interface SinkRecord extends SinkSettings, SinkProgress {
   workspaceId: string;
   type: SinkType;
   start: SinkStart;
-  /** Encrypted. */
+  /** The secrets as encrypted JSON. */
   secrets: string;
   createdAt: number;
   createdBy: string;
@@ -45,7 +45,7 @@ export const SINKS = new Table<SinkRecord>("sinks", {
   ...PROGRESS,
 });
 
-/** What an act changes of a sink. */
+/** A change of a sink by an act. */
 type SinkChange = Partial<SinkSettings & Pick<SinkRecord, "secrets">>;
 
 const OF_ID = "id = ?";
@@ -59,7 +59,7 @@ export function listSinks(connection: Connection, workspaceId?: string): SinkRec
 export const findSink = (connection: Connection, id: string): SinkRecord | undefined =>
   SINKS.find(connection, `WHERE ${OF_ID}`, [id]);
 
-/** Changes a sink. Reports whether it is there. */
+/** Changes a sink. Reports whether it exists. */
 export const changeSink = (connection: Connection, { id, set }: { id: string; set: SinkChange }): boolean =>
   SINKS.update(connection, changedColumns(set), OF_ID, [id]);
 
@@ -76,7 +76,7 @@ export function changedColumns(set: SinkChange): Record<string, SqlValue> {
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined) as [string, SqlValue][]);
 }
 
-/** Stores how far a sink has come. A sink that is gone is no error: it was removed meanwhile. */
+/** Stores the progress of a sink. Does nothing if the sink was removed meanwhile. */
 export function storeProgress(connection: Connection, id: string, progress: SinkProgress): void {
   const { position, deliveredAt: delivered_at, lastError } = progress;
   const last_error = lastError === null ? null : JSON.stringify(lastError satisfies SinkError);
@@ -93,7 +93,7 @@ export class SinkKey {
 
   /**
    * Encrypts the secrets of a sink. The first call creates the key's file.
-   * @throws {KeyUnusable} when the key is lost that other sinks need
+   * @throws {KeyUnusable} when the file is missing although secrets of other sinks exist
    */
   encrypt(connection: Connection, id: string, secrets: SinkSecrets): string {
     if (!this.#key.exists && SINKS.find(connection, "LIMIT 1", []) === undefined) this.#key.create();
