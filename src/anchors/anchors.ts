@@ -44,7 +44,7 @@ export class Anchors implements AsyncDisposable {
     this.#queues = this.#queuesTo(sinks);
   }
 
-  /** Delivers to other sinks from now on. Deliveries that wait are dropped: a newer seal follows each of them. */
+  /** Replaces the sinks. Waiting deliveries are dropped, since newer seals will follow. */
   async replaceSinks(sinks: readonly AnchorSink[]): Promise<void> {
     const old = this.#queues;
     this.#queues = this.#queuesTo(sinks);
@@ -59,7 +59,7 @@ export class Anchors implements AsyncDisposable {
     return sinks.map((sink) => new AnchorQueue(sink, { ...this.events, onDelivered }, clock));
   }
 
-  /** Returns what each sink has of a workspace. */
+  /** Returns the state of a workspace's anchors at each sink. */
   async of(workspaceId: string): Promise<AnchorState[]> {
     if (this.#queues.length === 0) return [];
     const receipts = await this.#receipts.of(workspaceId);
@@ -71,7 +71,7 @@ export class Anchors implements AsyncDisposable {
     }));
   }
 
-  /** How far each sink is behind. */
+  /** The backlog of each sink. */
   get lags(): AnchorLag[] {
     return this.#queues.map(({ lag }) => lag);
   }

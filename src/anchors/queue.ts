@@ -10,12 +10,12 @@ import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 const MAX_WAITING = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 5 * 60_000;
-/** How long one delivery may take. */
+/** How long one delivery may take, ms. */
 const DELIVERY_MS = 30_000;
-/** How long the remaining deliveries may take at shutdown. */
+/** How long the remaining deliveries may take at shutdown, ms. */
 const LAST_DELIVERIES_MS = 2_000;
 
-/** How far a sink is behind. */
+/** The backlog of a sink, and its deliveries. */
 export interface AnchorLag {
   sink: string;
   waiting: number;
@@ -55,7 +55,7 @@ export interface AnchorEvents {
 }
 
 export class AnchorQueue implements AsyncDisposable {
-  /** By workspace, in the order of arrival. */
+  /** The waiting seals by workspace, in the order of arrival. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #abort = new AbortController();
   #running: Promise<void> | null = null;
@@ -104,7 +104,9 @@ export class AnchorQueue implements AsyncDisposable {
     });
   }
 
-  /** Tries to deliver the waiting seals a last time. Undelivered ones are in the seal files, and covered by later seals. */
+  /**
+   * Tries to deliver the waiting seals a last time. Undelivered ones are in the seal files, and covered by later seals.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     this.#wake();
@@ -168,7 +170,7 @@ export class AnchorQueue implements AsyncDisposable {
   }
 }
 
-/** Returns only the kind of an error: its message may repeat an address that holds a secret. */
+/** Returns only the kind of an error, since its message may repeat an address that contains a secret. */
 function reasonOf(error: unknown): string {
   const { name, code } = error as { name?: unknown; code?: unknown };
   return [name, code].filter((part) => typeof part === "string").join(" ") || "it failed";

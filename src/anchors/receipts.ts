@@ -1,7 +1,7 @@
 /**
- * Stores which seal of a workspace each sink accepted last: one small file per workspace, so that it is known after a
- * restart. A receipt is not evidence: the proof of an anchor is at the sink. When a file is lost or truncated, nothing is
- * known until the next delivery.
+ * Stores which seal of a workspace each sink accepted last, in one small file per workspace, so that it is known after
+ * a restart. A receipt is not evidence: the proof of an anchor is at the sink. When a file is lost or truncated,
+ * nothing is known until the next delivery.
  */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

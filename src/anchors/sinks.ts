@@ -1,6 +1,6 @@
 /**
- * Sinks for seals: places that somebody who controls this machine cannot rewrite. Here are a program and a web hook; the
- * third kind is a witness.
+ * Sinks for seals: places that somebody who controls this machine cannot rewrite. This file has the program and the web
+ * hook; the third kind is a witness (witness.ts).
  */
 import { basename } from "node:path";
 import { parseOrigin } from "../log/seal.ts";
@@ -16,12 +16,12 @@ export interface AnchoredSeal {
 
 export type AnchorKind = "command" | "webhook" | "witness";
 
-/** A place that takes seals. */
+/** A place that accepts seals. */
 export interface AnchorSink {
   readonly kind: AnchorKind;
   /** The name that users of a workspace see: a host or the name of a witness; null for a program. */
   readonly place: string | null;
-  /** The name in the log and the metrics. It holds no secret, such as the path or query of an address. */
+  /** The name in the log and the metrics. It contains no secret, such as the path or query of an address. */
   readonly name: string;
   /** Delivers a seal. @throws {AnchorFailed} when the delivery failed; it is retried */
   deliver(seal: AnchoredSeal, signal: AbortSignal): Promise<void>;
@@ -48,7 +48,7 @@ export function commandSink(program: string): AnchorSink {
           stdin: new TextEncoder().encode(note),
           stdout: "ignore",
           stderr: "ignore",
-          // The daemon's own environment is not passed on: it may hold the signing key.
+          // The daemon's own environment is not passed on, since it may contain the signing key.
           env: {
             PATH: "/usr/local/bin:/usr/bin:/bin",
             GOVERND_WORKSPACE_ID: workspaceId,

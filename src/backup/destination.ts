@@ -11,7 +11,7 @@ import { syncPath } from "../store/sync.ts";
 import { MANIFEST_FILE, readManifestIfGood } from "./manifest.ts";
 
 const LOCK_FILE = ".backup.lock";
-/** `2026-01-02T030405.678Z`: sorts by time, and is a valid name on every file system. */
+/** `2026-01-02T030405.678Z`. Such names sort by time, and are valid on every file system. */
 const NAME = /^(\d{4}-\d\d-\d\d)T(\d\d)(\d\d)(\d\d\.\d{3}Z)$/;
 /** The names of backups that are being made or removed. */
 const UNFINISHED = /^\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.(?:partial|removed)$/;
@@ -96,7 +96,7 @@ export class Destination implements Disposable {
 
   /**
    * Removes old backups and returns their names. Keeps the newest `count` backups, and the newest `count` that lack no
-   * workspace: while a damaged workspace is left out, older backups hold its last good copy.
+   * workspace, since older backups have the last good copy of a workspace that is now left out as damaged.
    */
   keepNewest(count: number): string[] {
     const all = this.list();
@@ -141,7 +141,7 @@ export function noRoom(path: string, detail: string): Failure {
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 ** 2).toLocaleString("en")} MiB`;
 
-/** Refuses a destination inside the data directory: the backup would be lost together with it. */
+/** Refuses a destination inside the data directory, with which the backup would be lost. */
 function refuseWithin(destination: string, dataDir: string): void {
   const root = realpathSync(dataDir);
   let place = destination;

@@ -1,6 +1,6 @@
 /**
- * The epoch that a restore begins in a workspace's log: the origin of its seals, and the seals over lost events that are
- * known, which the log then names.
+ * Plans the epoch that a restore begins in a workspace's log: the new origin of its seals, and the known seals over
+ * lost events, which the log then names.
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -16,14 +16,14 @@ import { treeRoot } from "../state/tree.ts";
 import type { Reader } from "../store/transaction.ts";
 import { readSeals } from "../verify/trust.ts";
 
-/** Where seals may be that outlived the lost data directory: files of seals, data directories, directories of files. */
+/** Seals that outlived the lost data directory, from seal files, data directories and directories of seal files. */
 export class KeptSeals {
-  /** Files that end inside a seal, which is not used: a crash cut it off, or somebody did. */
+  /** Files that end inside a seal, which was not used: a crash or a person has truncated them. */
   readonly cutOff = new Set<string>();
   readonly #directories: string[] = [];
   readonly #seals: Seal[] = [];
 
-  /** @throws {Failure} `usage` when a path is not there, or a file holds no seals */
+  /** @throws {Failure} `usage` when a path does not exist, or a file has no seals */
   constructor(paths: readonly string[]) {
     for (const path of paths) {
       const stat = statSync(path, { throwIfNoEntry: false });
@@ -51,7 +51,7 @@ const LAST_SECOND = 9_999_999_999;
 
 /**
  * Returns a number for an epoch: the time in seconds since the Unix epoch, followed by five random digits. So a backup
- * that is restored twice gets two origins, even by machines that know nothing of each other.
+ * that is restored twice gets two origins, even on independent machines.
  */
 export function epochNumber(nowMs: number, random: RandomPool): number {
   const digits = new DataView(random.take(4).buffer).getUint32(0) % RANDOM_NUMBERS;
@@ -65,7 +65,7 @@ interface EpochPlan {
 }
 
 /**
- * Plans the epoch of a restored workspace. Its number is `number`, or a greater one when the log or a known seal names an
+ * Plans the epoch of a restored workspace. Its number is `number`, or a greater one if the log or a known seal has an
  * epoch that is not less.
  * @param number from {@link epochNumber}
  * @param sealFile the workspace's own file of seals, as restored
@@ -84,7 +84,7 @@ export async function planEpoch(
   const given = kept.of(base, workspaceId);
   const own = [
     ...(newest === null ? [] : [parseSeal(newest.note)]),
-    // The seal that was being written is in the database, too.
+    // An incomplete seal at the file's end is ignored, since the database has it, too.
     ...(existsSync(sealFile) ? readSeals("the backup's", sealFile, () => {}) : []),
   ];
   const keys = (await sealingKeys(reader)).map(({ verifierKey: text }) => parseVerifierKey(text).publicKey);
@@ -116,7 +116,7 @@ export async function planEpoch(
   };
 }
 
-/** Returns the largest seal that is of this log or lost: a seal of another history would contradict the log. */
+/** Returns the largest seal that covers lost events or matches this log. A seal of another history is skipped. */
 async function lastSeal(reader: Reader, headSeq: number, seals: readonly Seal[]): Promise<Seal | undefined> {
   for (const seal of seals.toSorted(bySize).reverse()) {
     if (seal.size > headSeq + 1 || sameHash(seal.root, await treeRoot(reader, seal.size))) return seal;

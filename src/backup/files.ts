@@ -10,7 +10,7 @@ import type { ManifestFile } from "./manifest.ts";
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** Length and SHA-256 of a file. */
+/** The length of a file, bytes, and its SHA-256. */
 export interface Digest {
   size: number;
   sha256: string;
@@ -87,8 +87,8 @@ export function copyKeyFiles(source: DataDirectory, target: DataDirectory): Mani
 }
 
 /**
- * Reports whether the sealing keys are still those that were copied. If the key were rotated meanwhile, the backup
- * could hold workspaces that name another key than the one in the backup.
+ * Reports whether the sealing keys are still those that were copied. After a rotation, the backup could have workspaces
+ * that name another key than the one in the backup.
  */
 export function areKeysAsCopied(source: DataDirectory, copied: readonly ManifestFile[]): boolean {
   const before = copied.filter(({ path }) => path.startsWith("keys/"));

@@ -16,7 +16,7 @@ export const BACKUP_FORMAT = "governd.backup/1";
 export const MANIFEST_FILE = "manifest.json";
 export const CONTROL_PATH = "control.db";
 
-/** The paths that a backup may hold, relative and with `/`. A manifest must not point anywhere else. */
+/** The paths of files in a backup, relative and with `/`. A manifest must not have any other path. */
 const FILE_PATH =
   /^(?:control\.db|workspaces\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.db|seals\/ws_[0-7][0-9a-hjkmnp-tv-z]{25}\.log|(?:keys|tls)\/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})$/;
 
@@ -44,7 +44,9 @@ const ManifestWorkspace = Type.Object({
 const Manifest = Type.Object({
   format: Type.Literal(BACKUP_FORMAT),
   governd: Type.String(),
-  /** When copying started and ended. The control database is from the start, each workspace from a moment in between. */
+  /**
+   * When copying started and ended. The control database is from the start, each workspace from a moment in between.
+   */
   created_at: Moment,
   completed_at: Moment,
   schema: Type.Object({ control: Count, workspace: Count }),
@@ -56,7 +58,7 @@ const Manifest = Type.Object({
   files: Type.Array(ManifestFile),
 });
 
-/** Keeps a byte order mark, with which a text is no JSON. */
+/** A decoder that keeps a byte order mark, which is not valid in JSON. */
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 const Made = Type.Pick(Manifest, ["format", "created_at"]);
@@ -101,8 +103,8 @@ export function readManifestIfGood(directory: string): Manifest | null {
 }
 
 /**
- * Returns when a backup began to be made, RFC 3339, whatever else its manifest says.
- * @throws {Failure} `backup_unusable` when the manifest does not say it
+ * Returns when a backup was begun, RFC 3339, even if the rest of its manifest is not valid.
+ * @throws {Failure} `backup_unusable` when the manifest does not state it
  */
 export function readBackupTime(directory: string): string {
   const manifest = readLoosely(directory);
@@ -110,13 +112,13 @@ export function readBackupTime(directory: string): string {
   throw new Failure("backup_unusable", `${join(directory, MANIFEST_FILE)} does not say when the backup was made`);
 }
 
-/** Returns the workspaces that a backup says it lacks; none for what is no backup. */
+/** Returns the workspaces that a backup lacks according to its manifest; none if it is not a backup. */
 export function workspacesLeftOut(directory: string): string[] {
   const manifest = readLoosely(directory);
   return Value.Check(LeftOut, manifest) ? manifest.left_out.map(({ workspace_id: id }) => id) : [];
 }
 
-/** Returns the manifest as it is; null when there is none, or it is not JSON. */
+/** Returns the manifest without checking its form; null when there is none, or it is not JSON. */
 const readLoosely = (directory: string): unknown =>
   orNullOn(Error, () => parseStrictJson(UTF_8.decode(readFileSync(join(directory, MANIFEST_FILE)))));
 

@@ -1,6 +1,6 @@
 /**
- * The last backup. Files that did not change since are linked instead of copied. Their bytes are compared with the
- * manifest first, so that a file that decayed on disk is not used again.
+ * The last backup. Files that have not changed since are linked instead of copied. Their bytes are compared with the
+ * manifest first, so that a file that was corrupted on disk is not used again.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export class PreviousBackup {
     return manifest && new PreviousBackup(root, manifest);
   }
 
-  /** Returns what its manifest says about a workspace. */
+  /** Returns a workspace's entry in its manifest. */
   workspace(workspaceId: string): ManifestWorkspace | undefined {
     return this.#workspaces.get(workspaceId);
   }

@@ -1,7 +1,7 @@
 /**
- * Brings the restored control database to what the restored logs state. A backup copies the control database first, so
- * acts that were recorded until the logs were copied may be missing in it: without them a revoked key or a removed
- * member would come back. The rows are those that the verifier expects (`src/verify/control/expected.ts`).
+ * Corrects the restored control database by the restored logs. A backup copies the control database first, so it may
+ * lack acts that were recorded until the logs were copied, and a revoked key or a removed member would come back. The
+ * correct rows are those that the verifier expects (`src/verify/control/expected.ts`).
  */
 import { ROLES } from "../control/accounts/members.ts";
 import type { ControlTable, Stated } from "../log/control-effects.ts";
@@ -12,7 +12,7 @@ import type { ControlEvent, ControlLog } from "../verify/control/events.ts";
 import { type ExpectedRow, expectedRows, type RowState } from "../verify/control/expected.ts";
 import { differences, finish, type PendingAct, type StoredRow, storedRows } from "../verify/control/stored.ts";
 
-/** A row that was not as the log of its workspace states. */
+/** A row that differed from what the log of its workspace states. */
 export interface ReappliedRow {
   workspace_id: string;
   table: ControlTable;
@@ -24,7 +24,7 @@ export interface ReappliedRow {
   event: Pick<ControlEvent, "seq" | "operation" | "timestamp">;
 }
 
-/** A row to be brought to a state. `columns` are those that differ, null for a row that is missing or must be removed. */
+/** A row to be corrected. `columns` are the different columns; null for a row that is missing or must be removed. */
 interface PlannedRow {
   row: ExpectedRow;
   state: RowState;
@@ -33,13 +33,15 @@ interface PlannedRow {
 
 export interface ReapplyPlan {
   rows: PlannedRow[];
-  /** For each workspace, the rows that cannot be made: no event holds an account, or the digest of an old key. */
+  /**
+   * By workspace, the rows that cannot be made, since no event has the data of an account, or the digest of an old key.
+   */
   leftOut: Map<string, RestoredControl["rowsLeftOut"]>;
 }
 
 /**
  * Compares the control database, with these pending acts finished, with what the logs state. Changes nothing.
- * @param copiedAt when the backup began to be made, RFC 3339
+ * @param copiedAt when the backup was begun, RFC 3339
  */
 export function planReapplying(
   connection: Connection,
@@ -71,7 +73,7 @@ export function planReapplying(
   return plan;
 }
 
-/** Reports whether the log holds all that a row needs to be as it states. Of some columns it has only a digest. */
+/** Reports whether the log has all data to correct a row. It has only digests of some columns. */
 function canBring(
   row: ExpectedRow,
   state: RowState,
@@ -81,14 +83,14 @@ function canBring(
   return columns === null ? canMake(row, state, accounts) : !columns.some((column) => column.endsWith("_digest"));
 }
 
-/** Reports whether the log holds all that a new row needs. */
+/** Reports whether the log has all data for a new row. */
 function canMake({ table, id }: ExpectedRow, state: RowState, accounts: ReadonlySet<string>): boolean {
   const { made } = TABLES[table];
   if (made === "account") return accounts.has(id);
   return made === "always" || (made === "digest" && typeof state?.digest === "string");
 }
 
-/** Carries out the plan. Runs inside a transaction. Returns the rows that were not as their logs state. */
+/** Carries out the plan; to be called inside a transaction. Returns the corrected rows. */
 export function reapply(connection: Connection, { rows }: ReapplyPlan): ReappliedRow[] {
   return rows.map(({ row, state, columns }) => {
     store(connection, row, state, columns);
@@ -107,8 +109,8 @@ export function reapply(connection: Connection, { rows }: ReapplyPlan): Reapplie
 }
 
 /**
- * Returns the state that a row must have. A log of an older version may allow several: then the stored one is kept if
- * the backup had seen the row's last event, and otherwise the row gets the one with the fewest rights.
+ * Returns the state that a row must have. A log of an older version may allow several states: the stored one is then
+ * kept if the backup was begun after the row's last event, and otherwise the row gets the state with the fewest rights.
  */
 function stateOf({ states, events, table }: ExpectedRow, current: StoredRow | undefined, copiedAt: string): RowState {
   const agreeing = states.find((state) => differences(state, current)?.length === 0);
@@ -127,13 +129,13 @@ function rightsOf(state: RowState): number {
 }
 
 interface TableFacts {
-  /** The columns of its key. */
+  /** The columns of the primary key. */
   key: readonly string[];
-  /** Whether rows of it are ever removed. */
+  /** Whether rows are ever removed. */
   isRemoved: boolean;
-  /** When a missing row can be made again: always, if its account is there, if the log has its digest, or never. */
+  /** When a missing row can be made again: always, if its account exists, if the log has its digest, or never. */
   made: "always" | "account" | "digest" | "never";
-  /** The column that says when a row was made. The events that found a workspace do not state it. */
+  /** The column with the time when a row was made, which the first events of a workspace do not state. */
   since?: string;
 }
 

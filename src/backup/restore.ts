@@ -1,6 +1,6 @@
 /**
- * Restores a backup into an empty data directory. The directory holds a marker file until everything in it is verified,
- * so that nothing uses an incomplete one. A failed restore removes what it created.
+ * Restores a backup into an empty data directory. The directory has a marker file until everything in it is verified,
+ * so that nothing uses an incomplete directory. A failed restore removes what it created.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -45,11 +45,11 @@ export interface RestoreWish {
   dataDir: string;
   /** The key that encrypts the databases in the backup. The restored databases keep it. */
   encryptionKey?: EncryptionKey | null;
-  /** The setting `seal_key`: where the signing key is when the backup does not hold it. */
+  /** The setting `seal_key`: the signing key's place when the backup does not have the key. */
   sealKey: string | null;
   /** Whether to restore a backup that lacks workspaces. */
   partial: boolean;
-  /** Where seals of the lost data directory are: that directory, or files of seals that were kept elsewhere. */
+  /** Sources of the lost directory's seals: that directory itself, or seal files that were kept elsewhere. */
   seals?: readonly string[];
   clock: Clock;
   random?: RandomPool;
@@ -68,15 +68,18 @@ export interface Restored {
   unsealed: { workspace_id: string; reason: string }[];
   ended_sessions: number;
   ended_links: number;
-  /** Files of `seals` that end inside a seal. It was not used. */
+  /** Files of `seals` that end inside a seal, which was not used. */
   seals_cut_off: string[];
-  /** How many accounts there are, and how many of them have a second factor. Both factors are those of the backup's time. */
+  /**
+   * How many accounts there are, and how many of them have a second factor. Both factors are those of the backup's
+   * time.
+   */
   accounts: number;
   accounts_with_second_factor: number;
   account_ids: { id: string; second_factor: boolean }[];
-  /** Rows of the control database that were not as the logs state, and are now. */
+  /** Rows of the control database that differed from what the logs state, and were corrected. */
   reapplied: ReappliedRow[];
-  /** Rows that the logs state and that could not be made. */
+  /** Rows that the logs state, but that could not be made. */
   rows_left_out: { workspace_id: string; table: string; id: string }[];
 }
 
@@ -85,11 +88,14 @@ interface BegunEpoch {
   workspace_id: string;
   /** The verifier key that seals from now on. Its name is the new origin. */
   verifier_key: string;
-  /** The last position that is known to be lost, or null. */
+  /** The last position that is known to be lost; null for none. */
   lost_through: number | null;
 }
 
-/** Restores a backup. @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind */
+/**
+ * Restores a backup.
+ * @throws {Failure} when the backup is unusable or cannot be restored there; nothing is left behind
+ */
 export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
   const backup = resolve(wish.backup);
   const read = readBackup(backup, wish.partial);
@@ -157,14 +163,14 @@ async function restoreInto(
     await onDone(file.size);
   }
   const logs = await verifyAll(target, backup, manifest, onDone);
-  // Of a node, they were copies of what a server had.
+  // Files of a node on a libSQL server are copies. They are now the databases.
   for (const path of [target.control, ...manifest.workspaces.map((one) => workspaceFile(target, one.workspace_id))]) {
     using database = openConnection(path, { encryptionKey: target.encryptionKey });
     if (placeOf(database) !== AT_HOME) settleAtHome(database);
   }
   const revokedAt = clock();
   const { plan, installation } = await planControl(target, logs, manifest.created_at);
-  // Without the log of the installation, no other one knows all workspaces.
+  // Only the log of the installation knows all workspaces.
   const tellers = new Set(plan.leftOut.has(installation) ? [installation] : plan.leftOut.keys());
   const backupOf = { backup_created_at: manifest.created_at, backup_digest: digest };
   const key = sealKeySource(target, wish.sealKey);
@@ -216,7 +222,7 @@ function copyBack(backup: string, target: DataDirectory, file: ManifestFile): vo
   throw new Failure("backup_unusable", damaged("differs from what was backed up"));
 }
 
-/** Returns what the logs state of the control database. @throws {Failure} `backup_unusable` or `newer_database` */
+/** Returns what the logs state about the control database. @throws {Failure} `backup_unusable` or `newer_database` */
 async function verifyAll(
   target: DataDirectory,
   backup: string,

@@ -1,4 +1,4 @@
-/** The control database of a restored directory: what the logs change in it, before and after the new epochs begin. */
+/** Corrects the control database of a restored directory by the logs, before and after the new epochs begin. */
 import { listAccounts } from "../control/accounts/accounts.ts";
 import { revokeUnusedLinks } from "../control/accounts/links.ts";
 import { deleteAllSessions } from "../control/accounts/sessions.ts";
@@ -12,8 +12,8 @@ import { type PendingAct, pendingActs } from "../verify/control/stored.ts";
 import { planReapplying, type ReapplyPlan, reapply } from "./reapply.ts";
 
 /**
- * Migrates the control database and plans what the logs change in it. That comes before the new epochs, whose events
- * state the plan, and the acts that were pending when it was copied are settled behind them.
+ * Migrates the control database, and plans its corrections by the logs. To be called before the new epochs begin, since
+ * their events state the plan. Acts that were pending when the database was copied are settled after that.
  */
 export async function planControl(target: DataDirectory, logs: readonly ControlLog[], copiedAt: string) {
   using control = ControlDatabase.open(target);

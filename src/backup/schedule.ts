@@ -6,9 +6,9 @@ import type { Clock } from "../ids.ts";
 import { LONGEST_TIMER_MS } from "../timer.ts";
 import { newestTime } from "./destination.ts";
 
-/** The first backup waits, so that it does not slow down the start. */
+/** The first backup waits this long, ms, so that it does not slow down the start. */
 const FIRST_AFTER_MS = 60_000;
-/** The longest wait before a failed backup is retried. */
+/** The longest wait before a failed backup is retried, ms. */
 const RETRY_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a scheduled backup. */

@@ -1,4 +1,6 @@
-/** Verifies copies of databases: the control database, and the complete log of a workspace. Nobody may write to them. */
+/**
+ * Verifies copies of databases: the control database, and the complete log of a workspace. Nobody may write to them.
+ */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { CONTROL_MIGRATIONS, newerDatabase } from "../control/database.ts";
@@ -16,7 +18,7 @@ import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 
 /**
- * Verifies the copy of the control database in `directory` and returns what it holds.
+ * Verifies the copy of the control database in `directory` and returns its content.
  * @param name its name in error messages
  * @throws {Failure} `backup_unusable`, `newer_database`
  */

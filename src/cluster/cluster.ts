@@ -1,6 +1,6 @@
 /**
- * One of several nodes on a libSQL server: it sends requests to the node that serves their workspace, answers those of
- * other nodes, and keeps its copy of the control database no older than a second.
+ * One of several nodes on a libSQL server. It forwards requests to the node that serves their workspace, answers
+ * forwarded requests of other nodes, and keeps its copy of the control database no older than a second.
  */
 import type { ControlDatabase } from "../control/database.ts";
 import { CACHE_MS, type SharedControl } from "../control/shared.ts";
@@ -20,33 +20,33 @@ import {
 import type { NodeIdentity } from "./identity.ts";
 import { Places } from "./places.ts";
 
-/** How often it is read again, ms. */
+/** How often the copy of the control database is refreshed, ms. */
 const POLL_MS = 400;
 
 interface ClusterParts {
   control: ControlDatabase;
   shared: SharedControl;
   identity: NodeIdentity;
-  /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
+  /** Returns the workspace of a request's credentials; null when they are not valid, or not for a single workspace. */
   workspaceOf(request: Request): Promise<string | null>;
-  /** Requests that are passed on to other nodes at the same time, at most. */
+  /** The most requests that are forwarded to other nodes at the same time. */
   mostForwarded: number;
   monotonicMs(): number;
   timer: Timer;
   onError(error: unknown): void;
 }
 
-/** The shortest time between two reads for unknown credentials, ms: a client that invents them must not cost much. */
+/** The shortest time between two refreshes for unknown credentials, ms, so that invented credentials cost little. */
 const UNKNOWN_MS = 20;
 
 const CREDENTIALS = ["x-api-key", "authorization", "cookie"] as const;
 
-/** Requests that may be about a workspace. */
+/** The paths of requests that may concern a workspace. */
 const MAY_CONCERN_WORKSPACE = /^\/(v1|mcp|account)(\/|$)/;
 const OF_WORKSPACE = /^\/account\/workspaces\/(ws_[0-9a-z]{26})(\/|$)/;
 /**
- * All other requests about accounts. The node that serves the log of the installation answers them, so one node counts
- * attempts, and has the sign-ins that wait for an issuer or a passkey.
+ * The paths of all other requests about accounts. The node that serves the log of the installation answers them, so
+ * that one node counts attempts, and has the pending sign-ins by an issuer or a passkey.
  */
 const OF_ACCOUNTS = /^\/account(\/|$)/;
 
@@ -54,7 +54,7 @@ export class Cluster implements AsyncDisposable {
   readonly #places: Places;
   readonly #client: NodeClient;
   readonly #endPolling: () => void;
-  /** Until when the copy of the control database counts. */
+  /** Until when the copy of the control database may be used, ms of the monotonic clock. */
   #freshUntilMs: number;
   #refreshing: Promise<void> | null = null;
 
@@ -64,23 +64,26 @@ export class Cluster implements AsyncDisposable {
     this.#places = new Places({ leases: shared.leases, monotonicMs, timer, onError });
     this.#freshUntilMs = monotonicMs();
     shared.announce = () => this.#tellOthers();
-    // What fails is tried again by the next request.
+    // After a failure, the next request tries again.
     this.#endPolling = repeat(timer, POLL_MS, () => void this.#refresh().catch(() => {}));
   }
 
-  /** Is known to other nodes by another certificate from now on. */
+  /** Replaces the certificate with which this node authenticates itself to other nodes. */
   use(identity: NodeIdentity): void {
     this.#client.identity = identity;
   }
 
-  /** Has other nodes know this one by its address. @throws {ServerUnavailable} */
+  /** Announces this node's address to other nodes. @throws {ServerUnavailable} */
   async join(url: string): Promise<void> {
     const { leases } = this.parts.shared;
     leases.url = url;
     await leases.take(leases.ofNode);
   }
 
-  /** Returns those of the workspaces that this node serves; it takes those that none serves. @throws {ServerUnavailable} */
+  /**
+   * Returns the workspaces among these that this node serves. It takes those that no node serves.
+   * @throws {ServerUnavailable}
+   */
   async owned(workspaceIds: readonly string[]): Promise<Set<string>> {
     const own = new Set<string>();
     for (const id of workspaceIds) if ((await this.#places.of(id)).isHere) own.add(id);
@@ -88,9 +91,9 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Responds to a client's request by way of the node that serves its workspace. When that is this one, returns the
-   * request, or a copy of it whose body is still to be read.
-   * @throws {Problem} when no node can be asked, or has answered; {ServerUnavailable}
+   * Forwards a client's request to the node that serves its workspace, and returns the response. If that is this node,
+   * returns the request, or a copy with an unread body, instead.
+   * @throws {Problem} when no node can be reached, or none has answered; {ServerUnavailable}
    */
   async elsewhere(
     request: Request,
@@ -106,7 +109,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Responds to what another node asks of this one. Returns a client's request that it passed on.
+   * Responds to a request of another node. If it is a client's request that was forwarded, returns that request
+   * instead.
    * @throws {ServerUnavailable}
    */
   async answer(request: Request): Promise<Response | Request> {
@@ -124,7 +128,7 @@ export class Cluster implements AsyncDisposable {
     const { connection } = this.parts.control;
     const [, named] = OF_WORKSPACE.exec(pathname) ?? [];
     if (named !== undefined) return findWorkspace(connection, named) === undefined ? null : named;
-    // Before its first event there is no account, and nothing to sign in to.
+    // Before the first event of the installation's log there is no account.
     return OF_ACCOUNTS.test(pathname) ? (findInstallation(connection)?.id ?? null) : this.parts.workspaceOf(request);
   }
 
@@ -136,7 +140,7 @@ export class Cluster implements AsyncDisposable {
   ): Promise<Response | Request> {
     const first = this.#places.of(workspaceId);
     let place = first instanceof Promise ? await first : first;
-    // Who takes no requests has no more to do than a few commits.
+    // A process that takes no requests makes only a few commits, so this node serves the request itself.
     if (place.isHere || place.url === null) return request;
     const body = await bodyOf(request);
     setPatience(true);
@@ -154,7 +158,7 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** The same for credentials that may be so new that only the server knows them. */
+  /** As `#workspaceOf`, for credentials that may be so new that only the server knows them. */
   async #newWorkspaceOf(request: Request, pathname: string): Promise<string | null> {
     const { monotonicMs } = this.parts;
     const refreshedMs = this.#freshUntilMs - CACHE_MS;
@@ -182,7 +186,7 @@ export class Cluster implements AsyncDisposable {
     this.#freshUntilMs = askedMs + CACHE_MS;
   }
 
-  /** Resolves when all other nodes know of a change of the control database, or do not rely any more on what was before. */
+  /** Resolves when all other nodes know of a change of the control database, or do not use older state any more. */
   async #tellOthers(): Promise<void> {
     const { monotonicMs, shared } = this.parts;
     const until = monotonicMs() + CACHE_MS;

@@ -1,28 +1,31 @@
-/** Passing a request on to the node that serves its workspace, over mutual TLS. */
+/** Forwards requests to the node that serves their workspace, over mutual TLS. */
 import { systemCode } from "../failure.ts";
 import { Problem } from "../problem.ts";
 import { OUTCOME_UNKNOWN } from "../workspace/storage-failure.ts";
 import type { NodeIdentity } from "./identity.ts";
 
-/** In a forwarded request: the address of the client. */
+/** The header of a forwarded request with the address of the client. */
 export const CLIENT_HEADER = "x-governd-client";
 /**
- * In a forwarded request: the client's method. It is always passed on as a POST, since the runtime sends requests of other
- * methods a second time, without notice, when a connection that was used before ends.
+ * The header of a forwarded request with the client's method. Every request is forwarded as a POST, since the runtime
+ * silently sends requests of other methods a second time when a reused connection ends.
  */
 const METHOD_HEADER = "x-governd-method";
-/** Asks a node to take over what was changed in the control database. */
+/** Asks a node to refresh its copy of the control database. */
 export const REFRESH_PATH = "/node/refresh";
 /** Asks a node whether it is alive. */
 export const ALIVE_PATH = "/node/alive";
 
-/** A body up to this length is read first, bytes: it can be sent again when no connection came about. */
+/** A body up to this length, bytes, is read first, so that it can be sent again when the connection fails. */
 const SHORT_BODY = 64 * 1024;
-/** How long a node may be silent before it is asked whether it is alive, and how long it may take to say so, ms. */
+/** How long a node may be silent before it is asked whether it is alive, and how long that answer may take, ms. */
 const SILENCE_MS = 1_500;
 const ALIVE_MS = 1_000;
 
-/** Headers of one connection (RFC 9110 section 7.6.1), and those that the forwarding node states itself. */
+/**
+ * Headers that are not forwarded: those of one connection (RFC 9110 section 7.6.1), and those that the node sets
+ * itself.
+ */
 const HOP_HEADERS = [
   "connection",
   "keep-alive",
@@ -46,23 +49,26 @@ const TOO_MANY =
 export class NoNode extends Error {
   override readonly name = "NoNode";
 
-  /** @param isSent whether the node may have carried it out */
+  /** @param isSent whether the node may have carried out the request */
   constructor(readonly isSent: boolean) {
     super(isSent ? "the node gave no answer" : "the node cannot be reached");
   }
 }
 
 export class NodeClient {
-  /** Requests whose answers have not been passed on completely. */
+  /** The number of requests whose answers were not forwarded completely. */
   #underWay = 0;
 
-  /** @param most requests that are passed on at the same time, at most */
+  /** @param most the most requests that are forwarded at the same time */
   constructor(
     public identity: NodeIdentity,
     private readonly most: number,
   ) {}
 
-  /** Sends a request with this body to another node. @throws {NoNode}; {Problem} `unavailable` when too many are under way */
+  /**
+   * Sends a request with this body to another node.
+   * @throws {NoNode}; {Problem} `unavailable` when too many are running
+   */
   async forward(node: string, request: Request, body: ForwardedBody, client: string | null): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const headers = new Headers(request.headers);
@@ -79,7 +85,7 @@ export class NodeClient {
       });
       const answered = new Headers(sent.headers);
       for (const name of HOP_HEADERS) answered.delete(name);
-      // The runtime receives a body with a stated length at once, even if nobody reads it.
+      // The runtime reads a body with a content length at once, even if nobody consumes it.
       const isStream = sent.body !== null && !sent.headers.has("content-length");
       if (!isStream) ended();
       return new Response(isStream ? untilEnd(sent.body, ended) : sent.body, {
@@ -92,7 +98,7 @@ export class NodeClient {
     }
   }
 
-  /** Counts a request. Returns what ends it, however often it is called. */
+  /** Counts a request as running. Returns the function that ends it, which may be called more than once. */
   #begun(): () => void {
     let isUnderWay = true;
     this.#underWay++;
@@ -102,7 +108,7 @@ export class NodeClient {
     };
   }
 
-  /** Has another node take over what was changed in the control database. Returns whether it has. */
+  /** Asks another node to refresh its copy of the control database. Returns whether it has. */
   async refresh(node: string, patienceMs: number): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(Math.max(1, patienceMs));
@@ -112,7 +118,9 @@ export class NodeClient {
     }
   }
 
-  /** Fetches, and gives up when the node has gone silent altogether: an operation itself may take long. */
+  /**
+   * Fetches. Gives up only when the node does not even answer whether it is alive, since an operation may take long.
+   */
   async #unlessSilent(
     node: string,
     { url, init, aborted }: { url: string; init: RequestInit; aborted: AbortSignal },
@@ -144,12 +152,12 @@ export class NodeClient {
 
   #fetch(url: string, init: RequestInit): Promise<Response> {
     const { cert, key, clientCa: ca } = this.identity;
-    // What the node compressed is passed on as it is.
+    // A compressed body is forwarded as it is.
     return fetch(url, { ...init, decompress: false, tls: { cert, key, ca } });
   }
 }
 
-/** Returns the same bytes. `ended` is called when they have been read, or nobody reads on. */
+/** Returns the same bytes. Calls `ended` when they were read completely, or the reader has cancelled. */
 function untilEnd(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   ended: () => void,
@@ -173,7 +181,7 @@ function untilEnd(
   });
 }
 
-/** Returns the request that was forwarded as the client sent it. */
+/** Returns a forwarded request as the client sent it. */
 export function asSent(request: Request): Request {
   const method = request.headers.get(METHOD_HEADER) ?? "POST";
   if (method === "POST") return request;
@@ -184,7 +192,7 @@ export function asSent(request: Request): Request {
 
 const codeOf = (error: unknown): string => systemCode(error) ?? (error as Error).name;
 
-/** The body of a request to be forwarded. A long one is passed on as it comes, so that it can be sent only once. */
+/** The body of a request to be forwarded. A long body is streamed, so it can be sent only once. */
 type ForwardedBody = ArrayBuffer | ReadableStream<Uint8Array> | null;
 
 export async function bodyOf(request: Request): Promise<ForwardedBody> {
@@ -193,6 +201,6 @@ export async function bodyOf(request: Request): Promise<ForwardedBody> {
   return length <= SHORT_BODY ? await request.arrayBuffer() : request.body;
 }
 
-/** What the client of a request is told that could not be passed on. */
+/** Returns the problem for the client of a request that could not be forwarded. */
 export const notForwarded = (isSent: boolean): Problem =>
   isSent ? new Problem("outcome_unknown", OUTCOME_UNKNOWN) : new Problem("unavailable", UNREACHABLE);

@@ -1,6 +1,7 @@
 /**
- * How nodes authenticate each other: by certificates of an authority that is derived from the seal key, which all nodes
- * have. So nothing else must be distributed, and a process without that key can neither ask a node nor pose as one.
+ * Authenticates nodes to each other: by certificates of an authority that is derived from the seal key, which all nodes
+ * have. So nothing else must be distributed, and a process without that key can neither send requests to a node nor act
+ * as one.
  */
 import { createECDH, createPrivateKey, hkdfSync } from "node:crypto";
 import type { SealKey } from "../datadir/seal-key.ts";
@@ -8,24 +9,26 @@ import { parseCertificate, type ServerCertificate } from "../tls/certificate.ts"
 import { authorityWith, issueServerCertificate } from "../tls/issue.ts";
 
 const AUTHORITY_NAME = "governd nodes";
-/** What the key is derived for (RFC 5869, `info`). */
+/** The purpose of the derived key (RFC 5869, `info`). */
 const PURPOSE = "governd node authority 1";
 /** The order of the group P-256 (SEC 2, section 2.4.2). */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
-/** More than the order has, so that each number below it is about as likely (FIPS 186-5, appendix A.2.1). */
+/**
+ * More bytes than the order has, so that all numbers below it are almost equally likely (FIPS 186-5, appendix A.2.1).
+ */
 const DERIVED_BYTES = 48;
 
-/** A certificate by which a node answers and asks others, and the authority of theirs. */
+/** A node's certificate, as a server and as a client, and the authority of all nodes. */
 export type NodeIdentity = ServerCertificate & { clientCa: string };
 
-/** Returns the identity of a node that is reached under these names. */
+/** Returns an identity for a node with these names. */
 export async function nodeIdentity(seal: SealKey, names: readonly string[], now: number): Promise<NodeIdentity> {
   const authority = await authorityWith(authorityKey(seal), AUTHORITY_NAME, now);
   const { cert, key } = await issueServerCertificate(authority, names, now, { asClient: true });
   return { cert, key, clientCa: authority.cert, expiresAt: Date.parse(parseCertificate(cert, PURPOSE).validTo) };
 }
 
-/** The private key of the authority, PKCS #8 in PEM. */
+/** Returns the private key of the authority, PKCS #8 in PEM. */
 function authorityKey({ privateKey }: SealKey): string {
   const { d: seed } = privateKey.export({ format: "jwk" });
   const derived = hkdfSync("sha256", Buffer.from(seed as string, "base64url"), "", PURPOSE, DERIVED_BYTES);

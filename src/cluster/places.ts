@@ -1,23 +1,26 @@
 /**
- * Which node serves which workspace, as far as this one knows: its own leases, which it renews, and those of others. What
- * is wrong here costs a detour or a refused commit, never an answer that the log does not hold.
+ * Which node serves which workspace, as far as this node knows: its own leases, which it renews, and those of others. A
+ * wrong entry costs a detour or a refused commit, but never leads to an answer that is not in the log.
  */
 import { LEASE_MS, type Leases } from "../engine/leases.ts";
 import { repeat, type Timer } from "../timer.ts";
 
 /** How often own leases are renewed, ms. */
 const RENEW_MS = 3_000;
-/** A workspace that nobody asked for so long may be served by another node, ms. */
+/** The lease of a workspace without requests for this long is not renewed, ms. */
 const IDLE_MS = 60_000;
 
-/** Where a workspace is served: null for here, otherwise the address of a node; it may be one that takes no requests. */
+/**
+ * Where a workspace is served: by this node, or at another node's address, which is null if that node takes no
+ * requests.
+ */
 type Place = { isHere: true } | { isHere: false; url: string | null };
 
 const HERE: Place = { isHere: true };
 
 interface Known {
   place: Place;
-  /** Until when this can be relied on, ms of the monotonic clock. */
+  /** Until when the place is valid, ms of the monotonic clock. */
   untilMs: number;
   usedMs: number;
 }
@@ -31,7 +34,7 @@ interface PlacesParts {
 
 export class Places implements AsyncDisposable {
   readonly #known = new Map<string, Known>();
-  /** Workspaces whose lease is being asked for. */
+  /** Requests for leases that are running, by workspace. */
   readonly #asked = new Map<string, Promise<Place>>();
   readonly #endRenewal: () => void;
 
@@ -39,7 +42,7 @@ export class Places implements AsyncDisposable {
     this.#endRenewal = repeat(parts.timer, RENEW_MS, () => void this.#renew().catch(parts.onError));
   }
 
-  /** Returns where a workspace is served, and takes it if nobody serves it. @throws {ServerUnavailable} */
+  /** Returns where a workspace is served. Takes the workspace if no node serves it. @throws {ServerUnavailable} */
   of(workspaceId: string): Place | Promise<Place> {
     const known = this.#known.get(workspaceId);
     const now = this.parts.monotonicMs();
@@ -48,7 +51,7 @@ export class Places implements AsyncDisposable {
     return known.place;
   }
 
-  /** Forgets where a workspace is served: the node there did not answer. */
+  /** Forgets where a workspace is served; to be called when the other node did not answer. */
   forget(workspaceId: string): void {
     if (this.#known.get(workspaceId)?.place.isHere === false) this.#known.delete(workspaceId);
   }
@@ -62,7 +65,7 @@ export class Places implements AsyncDisposable {
 
   async #take(workspaceId: string): Promise<Place> {
     const { leases, monotonicMs } = this.parts;
-    // From before it was asked for, so that it does not seem to last longer than it does.
+    // The lease counts from before the request, so that it does not seem to last longer than it does.
     const askedMs = monotonicMs();
     const lease = await leases.take(workspaceId);
     const place: Place = lease.isOwn ? HERE : { isHere: false, url: lease.url };

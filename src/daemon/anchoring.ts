@@ -20,7 +20,7 @@ export async function proveConsistency(workspaces: WorkspaceClient, workspaceId:
   return proof.map((hash) => Buffer.from(hash, "hex"));
 }
 
-/** Returns a client of the workspaces that also answers where their seals were anchored. */
+/** Returns a client of the workspaces that also answers requests about anchors. */
 export function withAnchors(workspaces: WorkspaceClient, anchors: Anchors): WorkspaceClient {
   return {
     perform: (request) =>

@@ -17,17 +17,17 @@ import type { CertificateSource } from "../tls/source.ts";
 import type { Logger } from "./logger.ts";
 import type { Applies } from "./reload.ts";
 
-/** How often to check for a new certificate. SIGHUP makes the daemon check at once. */
+/** How often to check for a new certificate, ms. SIGHUP makes the daemon check at once. */
 const CHECK_INTERVAL_MS = 60_000;
 const WARN_INTERVAL_MS = 24 * 60 * 60 * 1_000;
 
-/** The settings of the source; others need a new start. */
+/** The settings of the source that can change without a restart. */
 const SOURCE_SETTINGS = ["tls_cert", "tls_key", "client_ca"] as const satisfies readonly SettingName[];
 
 interface CertificateWatchOptions<C extends ServerCertificate> {
   clock: Clock;
   logger: Logger;
-  /** Returns the source that settings name. */
+  /** Returns the source that the settings define; null for none. */
   sourceOf(settings: Settings): CertificateSource<C> | null;
   /** Makes the server use another certificate. */
   use(certificate: C): Promise<void>;
@@ -59,7 +59,7 @@ export class CertificateWatch<C extends ServerCertificate = ServerCertificate> i
     return certificateStatus(this.current, this.options.clock());
   }
 
-  /** Checks now, where the settings say that certificates come from. */
+  /** Checks now, with the source of the settings. */
   apply({ settings, changed }: Reread): Promise<void> {
     if (SOURCE_SETTINGS.some((name) => changed.has(name))) this.source = this.options.sourceOf(settings) ?? this.source;
     return this.check();
@@ -93,7 +93,7 @@ export class CertificateWatch<C extends ServerCertificate = ServerCertificate> i
     }
   }
 
-  /** Warns once a day for as long as a certificate expires soon or has expired. */
+  /** Warns once a day while a certificate expires soon or has expired. */
   #warn(): void {
     const { clock, logger } = this.options;
     const now = clock();

@@ -1,6 +1,6 @@
 /**
- * Compaction in the daemon: it carries out what `governd compact` asks for, and runs this command itself as a separate
- * process on the schedule that `compact_every` sets.
+ * Compaction in the daemon: it carries out requests of `governd compact`, and runs this command as a separate process
+ * on the schedule of `compact_every`.
  */
 import { answerRequest, dropRequest, readRequest } from "../datadir/compact-request.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
@@ -10,9 +10,9 @@ import { repeat, systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
 import { type OwnSettings, runOwnCommand, wordsOf } from "./own-command.ts";
 
-/** How often the daemon looks for a request, ms. */
+/** How often the daemon checks for a request, ms. */
 const LOOK_EVERY_MS = 200;
-/** On schedule, a file is compacted when this part of it is free: a little is soon used again. */
+/** The free part at which a scheduled run compacts a file. Less free space is soon used again. */
 const SCHEDULED_FROM_PERCENT = 10;
 
 /** Carries out the requests of `governd compact`, one at a time. */

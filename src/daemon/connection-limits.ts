@@ -1,4 +1,4 @@
-/** How many connections a server accepts, and what the log says when there are more. */
+/** Limits how many connections a server accepts, and logs when there are more. */
 
 import { systemReason } from "../failure.ts";
 import {
@@ -14,7 +14,9 @@ import { limitUnreleased } from "../store/closing.ts";
 import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
 import type { Logger } from "./logger.ts";
 
-/** Returns the limits of a server, where connections can be counted. `all` may be infinite; 0 for `ofAddress` is none. */
+/**
+ * Returns the limits of a server, if connections can be counted. `all` may be infinite; 0 for `ofAddress` is no limit.
+ */
 export function connectionLimits(
   { all, ofAddress }: { all: number; ofAddress: number },
   reserve: DescriptorReserve,
@@ -52,7 +54,7 @@ function addressLimit(most: number, logger: Logger): AddressLimitOptions {
   };
 }
 
-/** Plans what may be open, and logs it when the system allows too little. */
+/** Plans the use of file descriptors, and logs when the system allows too few. */
 export function descriptorPlan({ threads, max_connections }: Settings, logger: Logger): DescriptorPlan {
   const allowed = allowedDescriptors();
   const plan = planDescriptors(allowed, { threads, maxConnections: max_connections });

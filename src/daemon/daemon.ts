@@ -27,15 +27,15 @@ import { Schedules } from "./schedules.ts";
 import { openService } from "./service.ts";
 import { type Watched, watchedNothing } from "./upkeep.ts";
 
-/** How long running requests may take at shutdown. The rest of the ten seconds is for closing. */
+/** How long running requests may take at shutdown, ms. The rest of the ten seconds is for closing. */
 const DRAIN_MS = 5_000;
 
 /** A running daemon. Disposing of it stops it gracefully. */
 export interface Daemon extends AsyncDisposable {
-  /** The address that it listens on. */
+  /** The address of the API. */
   url: string;
   dataDir: string;
-  /** The file of the certificate authority that clients must trust, when it is the daemon's own. */
+  /** The file of the daemon's own certificate authority, which clients must trust; null when it does not use one. */
   authorityFile: string | null;
   /** Whether there is no workspace yet. */
   empty: boolean;
@@ -43,7 +43,7 @@ export interface Daemon extends AsyncDisposable {
   signUpUrl: string | null;
   /** The address of metrics and probes; null without the setting. */
   metricsUrl: string | null;
-  /** Takes over settings that were read again, as far as that needs no new start, and reloads the certificate. */
+  /** Applies changed settings that do not need a restart, and reloads the certificate. */
   reload(found: Settings): Promise<void>;
   /** The certificates in use, the server's own first; none without TLS. */
   certificates(): CertificateStatus[];

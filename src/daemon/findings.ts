@@ -1,4 +1,4 @@
-/** Counts what the policies found over time, for the dashboard. It is recorded like every look at a workspace's trail. */
+/** Counts findings over time for the dashboard. A count is recorded like any view of a workspace's trail. */
 import type { AccountDeps } from "../http/account/action.ts";
 import type { Clock } from "../ids.ts";
 import type { JsonObject } from "../json.ts";

@@ -1,14 +1,14 @@
 /** Asks the daemon at an address whether it is healthy, and explains why it is not. */
 import { systemCode, systemReason } from "../failure.ts";
 
-/** How long the daemon may take for both responses together. */
+/** How long the daemon may take for both responses together, ms. */
 const PATIENCE_MS = 5_000;
 /** How much of a response is read. Problem documents are shorter. */
 const RESPONSE_MAX_CHARACTERS = 2_000;
 
 /** The daemon to ask, and how to authenticate it. */
 export interface Probe {
-  /** Without a slash at its end. */
+  /** The address, without a slash at its end. */
   url: string;
   tls: { ca?: string[]; serverName?: string; rejectUnauthorized?: boolean; cert?: string; key?: string };
 }
@@ -19,11 +19,11 @@ interface Health {
   alive: boolean;
   /** Whether `/readyz` responded with 200. */
   ready: boolean;
-  /** Why it is not healthy, in a sentence; null when it is. */
+  /** Why the daemon is not healthy, in a sentence; null when it is. */
   reason: string | null;
 }
 
-/** Asks `/healthz`, then `/readyz`. Problems on the way are part of the result, not errors. */
+/** Requests `/healthz`, then `/readyz`. Failures are part of the result, and not thrown. */
 export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): Promise<Health> {
   const signal = AbortSignal.timeout(patienceMs);
   const ask = async (path: string): Promise<string | null> => {

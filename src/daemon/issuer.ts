@@ -1,4 +1,4 @@
-/** The issuers that the settings name: the one that people sign in by, and those of workloads. */
+/** The issuers in the settings: the one of people, and those of workloads. */
 import type { Waiting } from "../control/accounts/waiting.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { Workloads } from "../control/workloads.ts";
@@ -13,8 +13,8 @@ import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
 
 /**
- * Returns what signing in by the issuer needs; null without an issuer. `flows` outlive the settings: what was begun before
- * they were read again can still be finished.
+ * Returns the dependencies of signing in by the issuer; null without an issuer. `flows` outlive the settings, so that a
+ * sign-in that began before they changed can still be finished.
  * @throws {Failure} `invalid_settings` when a file of the settings cannot be used
  */
 export function signInIssuer(
@@ -65,7 +65,7 @@ interface WorkloadParts {
 }
 
 /**
- * Returns what knows the tokens of workloads.
+ * Returns the verifier of workloads' tokens.
  * @throws {Failure} `invalid_settings` when the authorities of an issuer cannot be read
  */
 export function workloadsOf({ settings, control, clock, logger }: WorkloadParts): Workloads {

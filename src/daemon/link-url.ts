@@ -1,4 +1,4 @@
-/** URLs of the daemon for people: one-time links, and the address that is reachable. */
+/** URLs of the daemon for people: one-time links, and reachable addresses. */
 import type { LinkKind } from "../control/accounts/links.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { type Address, formatAddress } from "../settings/values.ts";
@@ -18,7 +18,7 @@ export function publicBase({ hostnames, tls }: Settings, listen: Address): strin
   return `https://${formatAddress(name === undefined ? reachable(listen) : { host: name, port: listen.port })}`;
 }
 
-/** Returns an address that clients can connect to: `localhost` for "all addresses of this machine". */
+/** Returns an address to which clients can connect: `localhost` if the daemon listens on all addresses. */
 export function reachable({ host, port }: Address): Address {
   return { host: host === "0.0.0.0" || host === "::" ? "localhost" : host, port };
 }

@@ -1,6 +1,6 @@
 /**
- * An open port of the API or of the metrics. Explains why a port cannot be opened, has another server take it over, and
- * closes it gracefully.
+ * An open port of the API or of the metrics. It explains why a port cannot be opened, hands the port over to another
+ * server, and closes it gracefully.
  */
 import { Failure, systemCode } from "../failure.ts";
 import { type Address, formatAddress } from "../settings/values.ts";
@@ -13,19 +13,19 @@ interface HttpServer {
   stop(now?: boolean): Promise<void>;
 }
 
-/** A server that another one can take over from. */
+/** A server that can hand its port over to another one. */
 interface LeavingServer extends HttpServer {
-  /** Accepts no more connections. Resolves when it serves only requests that it already has. */
+  /** Stops accepting connections. Resolves when only requests that it already has are running. */
   leave(): Promise<void>;
 }
 
 export class Listener<Server extends HttpServer> {
   readonly address: Address;
-  /** The one that accepts connections, and those before it that may still have requests. */
+  /** Earlier servers, which may still have requests, and last the server that accepts connections. */
   readonly #servers: Server[];
 
   /**
-   * Opens the port. `serve` throws the system's error when that is not possible. `flag` is the flag that sets the
+   * Opens the port. `serve` throws the system's error when it cannot be opened. `flag` is the flag that sets the
    * address.
    * @throws {Failure} `port_in_use` or `address_unavailable`
    */
@@ -38,14 +38,14 @@ export class Listener<Server extends HttpServer> {
     this.address = { host: address.host, port: (this.#servers[0] as Server).port };
   }
 
-  /** Has another server accept the connections, which `serve` opens on the same port. No connection is refused. */
+  /** Replaces the accepting server by one that `serve` opens on the same port. No connection is refused meanwhile. */
   async replace<Next extends LeavingServer>(this: Listener<Next>, serve: (address: Address) => Next): Promise<void> {
     const leaving = this.#servers.at(-1);
     this.#servers.push(serve(this.address));
     await leaving?.leave();
   }
 
-  /** Stops accepting connections, and waits at most this long for running requests. */
+  /** Stops accepting connections, and waits at most `patienceMs` for running requests. */
   async close(patienceMs: number): Promise<void> {
     await atMost(patienceMs, Promise.all(this.#servers.map((server) => server.stop())));
     await Promise.all(this.#servers.map((server) => server.stop(true)));

@@ -1,4 +1,4 @@
-/** Empties the write-ahead logs that commands ask for. */
+/** Empties write-ahead logs at the request of commands. */
 
 import { takeRequest } from "../datadir/empty-logs.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
@@ -7,10 +7,10 @@ import type { WorkspacePool } from "../threads/pool.ts";
 import { repeat, systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
 
-/** How often the daemon looks for a request, ms. */
+/** How often the daemon checks for a request, ms. */
 const LOOK_EVERY_MS = 200;
 
-/** Passes the requests on to the threads that own the workspaces, until the returned function is called. */
+/** Forwards requests to the threads that own the workspaces, until the returned function is called. */
 export function serveLogRequests(
   directory: DataDirectory,
   pool: Pick<WorkspacePool, "emptyLogs">,

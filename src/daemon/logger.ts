@@ -14,15 +14,15 @@ type LogFields = Readonly<Record<string, string | number | boolean | null | unde
 const FLUSH_INTERVAL_MS = 100;
 /** Pending text beyond this is dropped. */
 const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024;
-/** How long writing the last lines may delay the end of the process. */
+/** How long writing the last lines may delay the end of the process, ms. */
 const LAST_FLUSH_MS = 300;
 
-/** Where a log is written to. `write` resolves when the sink can take more. */
+/** The destination of a log. `write` resolves when it can accept more. */
 export interface LogSink {
   write(text: string): Promise<void>;
 }
 
-/** What is logged, and how. */
+/** The level and the format of a log. */
 interface LogStyle {
   level: LogLevel;
   format: "text" | "json";
@@ -34,7 +34,7 @@ interface LoggerOptions extends LogStyle {
 }
 
 /**
- * A log. Messages are fixed texts. Fields hold what varies, and never a secret or a stored value.
+ * A log. Messages are fixed texts; fields have the variable parts, and never a secret or a stored value.
  *
  * Lines are buffered and written a few times a second, since one write per request would cost more than the request.
  * When the reader is too slow, lines are dropped and counted, so that the buffer stays bounded.
@@ -59,7 +59,7 @@ export class Logger implements AsyncDisposable {
     this.#pino = pino(
       {
         level,
-        // No process id and no host name: log collectors know them.
+        // No process id and no host name, since log collectors add them.
         base: null,
         messageKey: "message",
         timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
@@ -69,13 +69,13 @@ export class Logger implements AsyncDisposable {
     );
   }
 
-  /** Logs in another way from now on. */
+  /** Changes the level and the format. */
   restyle({ level, format }: LogStyle): void {
     this.#pino.level = level;
     this.#format = format;
   }
 
-  /** Reports whether events of this level are written. Call it before composing expensive fields. */
+  /** Reports whether events of this level are written; to be checked before composing expensive fields. */
   writes(level: LogLevel): boolean {
     return this.#pino.isLevelEnabled(level);
   }
@@ -131,7 +131,7 @@ function textFields(fields: LogFields): string {
   return text;
 }
 
-/** Returns how the settings say to log: the format `auto` is text on a terminal and JSON otherwise. */
+/** Returns the log's style from the settings. The format `auto` is text on a terminal and JSON otherwise. */
 export function logStyle(
   { log_level, log_format }: Pick<Settings, "log_level" | "log_format">,
   terminal: boolean,
@@ -140,22 +140,22 @@ export function logStyle(
   return { level: log_level, format: log_format === "auto" ? format : log_format };
 }
 
-/** The status of a request that exceeds the workspace's quota. The daemon itself has no problem then. */
+/** The status of a request that exceeds the workspace's quota, which is not an error of the daemon. */
 const WORKSPACE_FULL = 507;
 
 /**
- * Returns the log level of a request. The audit trail holds what was done, so by default the log shows only what was
- * refused or failed.
+ * Returns the log level of a request. The audit trail has the operations, so by default the log shows only refused and
+ * failed requests.
  */
 export function levelOfStatus(status: number): LogLevel {
   if (status >= 500 && status !== WORKSPACE_FULL) return "error";
   return status >= 400 ? "info" : "debug";
 }
 
-/** How often the same warning is logged at most, ms. */
+/** The shortest time between two logs of the same warning, ms. */
 const SAME_WARNING_MS = 60_000;
 
-/** Returns what logs warnings, each at most once a minute. */
+/** Returns a function that logs warnings, each at most once a minute. */
 export function warnSparingly(logger: Logger, monotonicMs: () => number): (warning: string) => void {
   const loggedMs = new Map<string, number>();
   return (warning) => {

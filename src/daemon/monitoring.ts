@@ -1,4 +1,4 @@
-/** What the daemon shows to monitoring systems: the listener for metrics and probes. Imported only when it is set. */
+/** The listener for metrics and probes. This file is imported only when the listener is set. */
 import type { Anchors } from "../anchors/anchors.ts";
 import type { ControlDatabase } from "../control/database.ts";
 import { countWorkspaces } from "../control/workspaces.ts";
@@ -18,16 +18,16 @@ export interface Monitored {
   pool: WorkspacePool;
   anchors: Anchors;
   sinks: Sinks;
-  /** Null without metrics. Then requests are not counted. */
+  /** Null without metrics, in which case requests are not counted. */
   requests: RequestMeter | null;
   tally: Tally;
   readiness: ReadinessProbe;
 }
 
-/** How long a running scrape may delay the shutdown. */
+/** How long a running scrape may delay the shutdown, ms. */
 const LAST_SCRAPE_MS = 500;
 
-/** What the metrics show besides the service. */
+/** The sources of metrics besides the service. */
 interface MonitoringParts extends Pick<MetricsSources, "directory" | "certificates" | "backups" | "clock"> {
   control: ControlDatabase;
   logger: Logger;

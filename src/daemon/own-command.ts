@@ -1,25 +1,25 @@
-/** Runs a command of this program in a process of its own, which does not delay requests. */
+/** Runs a command of this program in its own process, which does not delay requests. */
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../failure.ts";
 import { type Settings, variableOf } from "../settings/definitions.ts";
 import { SERVER_SETTINGS } from "../settings/server-options.ts";
 
-/** A lower priority than that of the daemon, since requests come first. */
+/** The nice value of the process: a lower priority than the daemon's, since requests come first. */
 const PRIORITY = 10;
 /** The command that runs this program: the binary itself, or the runtime with the source. */
 const PROGRAM = import.meta.path.endsWith(".ts")
   ? [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))]
   : [process.execPath];
 
-/** The settings that say what a command works on. */
+/** The settings that name the data of a command. */
 export type OwnSettings = Pick<Settings, "data_dir" | "encryption_key_file"> &
   Partial<Pick<Settings, (typeof SERVER_SETTINGS)[number]>>;
 
-/** What a command printed with `--json`, or why it printed nothing. */
+/** What a command printed with `--json`, or why it failed. */
 type CommandOutcome = { kind: "done"; out: string } | { kind: "failed"; reason: string };
 
-/** Returns the words of a command on the daemon's data directory that prints JSON. */
+/** Returns the arguments of a command that works on the daemon's data directory and prints JSON. */
 export function wordsOf(
   command: readonly string[],
   { data_dir: dataDir, encryption_key_file: keyFile }: Pick<OwnSettings, "data_dir" | "encryption_key_file">,
@@ -29,7 +29,9 @@ export function wordsOf(
   return words;
 }
 
-/** Returns the settings of the libSQL server as variables of the environment: everybody can read the words of a process. */
+/**
+ * Returns the settings of the libSQL server as environment variables, since everybody can read a process's arguments.
+ */
 function serverOf(settings: OwnSettings): Record<string, string> {
   if (settings.engine !== "libsql-server") return {};
   const values = SERVER_SETTINGS.map((name) => [variableOf(name), String(settings[name] ?? "")]);
@@ -37,8 +39,8 @@ function serverOf(settings: OwnSettings): Record<string, string> {
 }
 
 /**
- * Runs a command on the data directory of `settings`. Its words hold everything else that it needs: no other setting of the
- * daemon affects it.
+ * Runs a command on the data directory of `settings`. No other setting of the daemon affects the command, except by its
+ * arguments.
  */
 export async function runOwnCommand(
   words: readonly string[],

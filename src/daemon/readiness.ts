@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { showTime } from "../ids.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
 
-/** How long a result is reused, so that frequent probes do not write more files. */
+/** How long a result is reused, ms, so that frequent probes do not write more files. */
 const FRESH_MS = 1_000;
 
 interface ReadinessParts {
@@ -13,7 +13,7 @@ interface ReadinessParts {
   threadsRunning(): boolean;
   /** Whether `control.db` was removed, replaced or overwritten. */
   controlReplaced(): boolean;
-  /** False while the disk refuses what workspaces write. */
+  /** False while the disk refuses writes of workspaces. */
   takesWrites(): boolean;
   down: WorkspacePool["down"];
   monotonicMs(): number;
@@ -26,13 +26,13 @@ export class ReadinessProbe {
 
   constructor(private readonly parts: ReadinessParts) {}
 
-  /** The public result. Workspaces that are down do not make the daemon unready. */
+  /** Returns the public result. Workspaces that are down do not make the daemon unready. */
   async brief(): Promise<{ ready: boolean; workspacesDown: number }> {
     const { ready } = await this.#probe();
     return { ready, workspacesDown: this.parts.down.size };
   }
 
-  /** The result for the operator: each check, and the names of the workspaces that are down. */
+  /** Returns the result for the operator: each check, and the ids of the workspaces that are down. */
   async detailed(): Promise<{ ready: boolean; body: string }> {
     const { ready, storageWritable, threadsRunning, controlReplaced } = await this.#probe();
     const body = {

@@ -1,27 +1,27 @@
-/** Has a running daemon use settings that were read again. */
+/** Applies changed settings to a running daemon. */
 import { messageOf } from "../failure.ts";
 import { SerialQueue } from "../serial-queue.ts";
 import type { SettingName, Settings } from "../settings/definitions.ts";
 import { type Reread, reread } from "../settings/reread.ts";
 import type { Logger } from "./logger.ts";
 
-/** A part of the daemon that takes over settings while it runs. */
+/** A part of the daemon that can apply settings while it runs. */
 export interface Applies {
   apply(reread: Reread): Promise<void>;
 }
 
 export class Reload {
-  /** Signals may come faster than settings are applied. */
+  /** Reloads run one after another, since signals may come faster than settings are applied. */
   readonly #queue = new SerialQueue();
 
-  /** `parts` take over settings in this order, also when nothing changed: files that settings name may have. */
+  /** `parts` apply settings in this order, even when nothing changed, since the files that settings name may have. */
   constructor(
     private inForce: Settings,
     private readonly parts: readonly Applies[],
     private readonly logger: Pick<Logger, "info" | "warn" | "error">,
   ) {}
 
-  /** Uses what was found now, and logs what changes at once and what waits for the next start. */
+  /** Applies the settings that were read, and logs which apply at once and which need a restart. */
   run(found: Settings): Promise<void> {
     return this.#queue.run(async () => {
       const next = reread(this.inForce, found);
@@ -46,7 +46,7 @@ export class Replaceable<T extends AsyncDisposable> implements Applies, AsyncDis
     private part: T | null,
   ) {}
 
-  /** `make` returns null when the settings ask for no such part. */
+  /** Makes the part. @param make returns null when the settings do not define one */
   static async of<T extends AsyncDisposable>(
     names: readonly SettingName[],
     settings: Settings,

@@ -1,4 +1,4 @@
-/** What the daemon does by itself from time to time, as the settings say: backups, compaction, new sealing keys. */
+/** The daemon's scheduled work: backups, compaction and new sealing keys, as the settings say. */
 import type { BackupSchedule } from "../backup/schedule.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { isInterrupted } from "../datadir/seal-key.ts";
@@ -16,7 +16,7 @@ export class Schedules implements Applies, AsyncDisposable {
   ) {}
 
   static async of(settings: Settings, directory: DataDirectory, clock: Clock, logger: Logger): Promise<Schedules> {
-    // Parts are imported only when they are needed.
+    // Parts are imported only when the settings need them.
     const backups = await Replaceable.of(["backup_dir", "backup_every", "backup_keep"], settings, async (now) =>
       now.backup_dir === null ? null : (await import("./scheduled-backups.ts")).scheduledBackups(now, clock, logger),
     );

@@ -11,9 +11,9 @@ import { systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
 import { runOwnCommand, wordsOf } from "./own-command.ts";
 
-/** The longest time between two looks at the age, and between two attempts. */
+/** The longest time between two checks of the age, and between two attempts, ms. */
 const CHECK_EVERY_MS = 60 * 60 * 1000;
-/** The time after which a failed attempt is repeated; it doubles with each failure. */
+/** The time after which a failed attempt is repeated, ms. It doubles with each failure. */
 const FIRST_RETRY_MS = 2_000;
 
 export class SealKeyRotation implements AsyncDisposable {
@@ -40,11 +40,11 @@ export class SealKeyRotation implements AsyncDisposable {
     });
   }
 
-  /** The time that the key has left, ms; Infinity without a limit. A file from the future is as old as a new one. */
+  /** Returns the time that the key has left, ms; Infinity without a limit. A file from the future counts as new. */
   #leftMs(): number {
     const { seal_key_lifetime: lifetimeMs } = this.settings;
     if (lifetimeMs === null) return Number.POSITIVE_INFINITY;
-    // The times of files are the system's, whatever clock the daemon has.
+    // The times of files are by the system clock, which may differ from the daemon's clock.
     const nowMs = systemClock();
     const madeMs = statSync(this.directory.sealKey, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
     return lifetimeMs - Math.max(0, nowMs - madeMs);

@@ -52,7 +52,6 @@ import { Sinks } from "./sinks.ts";
 import { Sweeper } from "./sweeper.ts";
 import { upkeepFrom, type Watched } from "./upkeep.ts";
 
-/** What a service needs. */
 interface ServiceParts {
   settings: Settings;
   directory: DataDirectory;
@@ -67,23 +66,25 @@ interface ServiceParts {
 /** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
 interface Service extends Applies, AsyncDisposable {
   /**
-   * Opens a port; a null certificate means plain HTTP. `shared`: a server before this one has the port and will leave it.
-   * @throws the system's error when that is not possible
+   * Opens a port; a null certificate means plain HTTP. `shared`: another server still has the port, and will leave it.
+   * @throws the system's error when the port cannot be opened
    */
   serve(
     address: Address,
     certificate: ServerCertificate | null,
     options?: { shared?: boolean; before?: Before | undefined },
   ): RunningServer;
-  /** Opens a port for other nodes. They pass on the requests of clients, whose addresses they state. */
+  /** Opens a port for other nodes, which forward requests of clients and state the clients' addresses. */
   serveNodes(address: Address, identity: NodeIdentity, options: { shared: boolean; before: Before }): RunningServer;
-  /** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
+  /** Returns the workspace of a request's credentials; null when they are not valid, or not for a single workspace. */
   identify(request: Request): Promise<string | null>;
-  /** Settings of requests and connections apply to the servers that {@link serve} opens afterwards. */
+  /**
+   * Applies changed settings. Those of requests and connections apply only to servers that {@link serve} opens later.
+   */
   apply: Applies["apply"];
   monitored: Monitored;
   ownership: Ownership;
-  /** Ends the responses that would never end by themselves. */
+  /** Ends responses that do not end by themselves. */
   endLive(): void;
 }
 
@@ -221,7 +222,7 @@ function workspaceOptions(directory: DataDirectory, settings: Settings): Changea
   return { quota, answerBytes, sealing: sealingOptions(directory, settings) };
 }
 
-/** What the routes of accounts need, whatever the settings are. */
+/** The dependencies of the account routes, regardless of the settings. */
 type ServiceAccounts = AccountDeps & { flows: Waiting<WaitingFlow> };
 
 function appDeps(
@@ -273,7 +274,7 @@ function appDeps(
   };
 }
 
-/** Reports whether other machines connect to an address themselves. Behind a proxy, all connections are the proxy's. */
+/** Reports whether other machines connect to an address directly. Behind a proxy, all connections are the proxy's. */
 const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
 
 function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts & { failures: FailedSignIns } {
@@ -314,7 +315,7 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
   };
 }
 
-/** Encrypts what an earlier version stored in plain text. */
+/** Encrypts the secrets that an earlier version stored unencrypted. */
 async function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Logger): Promise<void> {
   try {
     const secrets = await encryptStoredSecrets(control, factorKey);

@@ -1,7 +1,7 @@
 /**
- * Sinks in the daemon: the requests about them, and what the thread that delivers is told and tells. How far each has
- * come is written to the control database about every second, all of them in one transaction: after a crash, what was
- * delivered since then is delivered again.
+ * Sinks in the daemon: requests about sinks, and the messages to and from the thread that delivers. The positions of
+ * all sinks are written to the control database about every second, in one transaction; after a crash, events that were
+ * delivered since then are delivered again.
  */
 import type { ActParts } from "../control/acts.ts";
 import {
@@ -40,7 +40,7 @@ import {
 import type { Logger } from "./logger.ts";
 import type { Ownership } from "./nodes/ownership.ts";
 
-/** How often positions are written, and changes by other processes are looked for, ms. */
+/** How often positions are written and changes by other processes are checked for, ms. */
 const TICK_MS = 1_000;
 
 interface SinksParts {
@@ -49,7 +49,7 @@ interface SinksParts {
   directory: DataDirectory;
   pool: WorkspacePool;
   logger: Logger;
-  /** Of two nodes, one delivers the events of a workspace. */
+  /** Only one node delivers the events of a workspace. */
   ownership: Ownership;
   places: SinkPlaces;
 }
@@ -58,7 +58,7 @@ export class Sinks implements AsyncDisposable {
   readonly #parts: SinksParts;
   readonly #key: SinkKey;
   readonly #timer: NodeJS.Timeout;
-  /** Started with the first sink. */
+  /** The thread that delivers; null before the first sink. */
   #thread: SinkThread | null = null;
   #places: SinkPlaces;
   #runs: readonly SinkRun[] = [];
@@ -79,13 +79,13 @@ export class Sinks implements AsyncDisposable {
     this.#timer.unref();
   }
 
-  /** Allows other receivers from now on. */
+  /** Changes the allowed receivers. */
   allow(places: SinkPlaces): void {
     this.#places = places;
     this.#thread?.follow();
   }
 
-  /** How far each sink has come. */
+  /** The state of each sink. */
   get lags(): SinkLag[] {
     return listSinks(this.#parts.acts.control.connection).map((sink) => ({
       ...(this.#states.get(sink.id) ?? stateOf(sink)),
@@ -169,7 +169,7 @@ export class Sinks implements AsyncDisposable {
     return shownSink(sink, this.#states.get(sink.id) ?? stateOf(sink));
   }
 
-  /** Has what the control database holds now delivered. */
+  /** Updates the deliveries to the sinks in the control database. */
   #follow(): void {
     const sinks = listSinks(this.#parts.acts.control.connection);
     const ids = new Set(sinks.map(({ id }) => id));
@@ -191,7 +191,7 @@ export class Sinks implements AsyncDisposable {
     return this.#thread;
   }
 
-  /** A sink whose secrets cannot be read is left out, and fails. */
+  /** Returns the delivery of a sink. A sink whose secrets cannot be read is marked as failing, and left out. */
   #runOf(sink: SinkRecord): SinkRun[] {
     try {
       return [{ config: this.#configOf(sink), state: stateOf(sink) }];
@@ -217,7 +217,7 @@ export class Sinks implements AsyncDisposable {
     else logger.info("a sink is delivered to again", { sink: state.id, position: state.position });
   }
 
-  /** Switches a sink off whose receiver said that it is gone (410). */
+  /** Switches a sink off whose receiver responded that it is gone (410). */
   async #switchOff(id: string): Promise<void> {
     const sink = findSink(this.#parts.acts.control.connection, id);
     if (sink === undefined) return;
@@ -235,7 +235,7 @@ export class Sinks implements AsyncDisposable {
       await this.#write();
       await this.#followOwnership();
       if (control.generation.current === this.#generation) return;
-      // Read before the database: a change in between then shows as another generation.
+      // The generation is read before the database, so that a change in between shows as another generation.
       this.#generation = control.generation.current;
       this.#follow();
     } catch (error) {
@@ -243,7 +243,7 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
-  /** Delivers what this node serves now, from where the node before it came to. */
+  /** Updates the deliveries to the workspaces that this node serves now, from the positions of the previous nodes. */
   async #followOwnership(): Promise<void> {
     const { ownership, acts, pool } = this.#parts;
     if (ownership.owned === null) return;
@@ -254,7 +254,7 @@ export class Sinks implements AsyncDisposable {
     if (begun.length === 0 && owned.size === before.size) return;
     this.#owned = owned;
     for (const { id, workspaceId } of sinks) if (!owned.has(workspaceId)) this.#states.delete(id);
-    // Opens their working copies, which the delivery reads.
+    // A sweep opens the working copies, which the delivery reads.
     pool.sweep(begun);
     this.#follow();
   }

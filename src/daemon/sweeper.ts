@@ -2,11 +2,11 @@
 import type { WorkspacePool } from "../threads/pool.ts";
 import type { Ownership } from "./nodes/ownership.ts";
 
-/** Time between two sweeps of all workspaces. Expired entries are hidden at once and removed by a sweep. */
+/** The time between two sweeps of all workspaces, ms. Expired entries are hidden at once, and removed by a sweep. */
 const SWEEP_INTERVAL_MS = 10 * 60 * 1_000;
-/** The first sweep waits, so that it does not slow down the start. */
+/** The first sweep waits this long, ms, so that it does not slow down the start. */
 const FIRST_SWEEP_MS = 5_000;
-/** Workspaces per batch, and the pause after a batch, so that thousands of them cause little load. */
+/** The workspaces of a batch, and the pause after a batch, ms, so that thousands of workspaces cause little load. */
 const WORKSPACES_AT_ONCE = 20;
 const PAUSE_MS = 250;
 
@@ -36,7 +36,7 @@ export class Sweeper implements Disposable {
   #sweep(workspaceIds: string[]): void {
     const { owned } = this.ownership;
     if (owned === null) this.pool.sweep(workspaceIds);
-    // While the server cannot be asked, nothing can be removed either.
+    // Without the server, nothing could be removed either.
     else
       owned(workspaceIds).then(
         (own) => this.pool.sweep([...own]),

@@ -1,4 +1,4 @@
-/** What of the installation needs somebody's care: the disk, the certificates and the backups. */
+/** The parts of the installation that need maintenance: the disk, the certificates and the backups. */
 import { statfs } from "node:fs/promises";
 import type { BackupStatus } from "../backup/schedule.ts";
 import type { AccountDeps } from "../http/account/action.ts";
@@ -6,17 +6,17 @@ import { showTime, showTimeOrNull } from "../ids.ts";
 import { type DiskSpace, freeBytes } from "../store/disk-space.ts";
 import type { CertificateStatus } from "../tls/certificate.ts";
 
-/** What only the whole daemon knows. The daemon fills it in once these parts run. */
+/** State that only the whole daemon knows. The daemon sets it once these parts run. */
 export interface Watched {
   certificates(): readonly CertificateStatus[];
   /** Null without a schedule. */
   backups(): { readonly status: Readonly<BackupStatus> } | null;
 }
 
-/** What there is before anything runs. */
+/** The state before anything runs. */
 export const watchedNothing = (): Watched => ({ certificates: () => [], backups: () => null });
 
-/** Returns what tells the state of the installation whose data are in a directory. */
+/** Returns a function that returns the state of the installation in a data directory. */
 export const upkeepFrom =
   (root: string, space: DiskSpace, watched: Watched): AccountDeps["upkeep"] =>
   async () => {

@@ -1,4 +1,4 @@
-/** The signing key of a process: read when it is first needed, and again when a log names another key. */
+/** The signing key of a process. It is read when first needed, and again when a log names another key. */
 
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -17,8 +17,9 @@ export class SealKeyring {
   }
 
   /**
-   * Returns the key pair of a public key; null when it is not at hand. It is the present one, which is read again when it
-   * is another: it may be new. While a rotation runs, and after one that was interrupted, it may be the next or the old one.
+   * Returns the key pair of a public key; null when there is none. If the cached key is another one, the key is read
+   * again, since it may be new. During a rotation, or after an interrupted one, the next or the old key may match
+   * instead.
    */
   find(publicKey: Uint8Array): SealKey | null {
     if (sameHash(this.current().publicBytes, publicKey)) return this.current();

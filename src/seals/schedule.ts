@@ -1,4 +1,4 @@
-/** Schedules when workspaces are sealed: each some time after its first unsealed event. */
+/** Schedules the sealing of workspaces, each some time after its first unsealed event. */
 import { systemTimer, type Timer } from "../timer.ts";
 
 /** When a workspace is due to be sealed, and when that was decided, ms since the epoch. */
@@ -7,18 +7,18 @@ interface Appointment {
   dueAtMs: number;
 }
 
-/** How long until then, ms. A clock that was set back since must not put it off. */
+/** Returns the time until a workspace is due, ms. A clock that was set back must not delay it. */
 const waitOf = ({ notedAtMs, dueAtMs }: Appointment, nowMs: number): number =>
   nowMs < notedAtMs ? 0 : Math.max(0, dueAtMs - nowMs);
 
 export class SealSchedule {
-  /** By workspace. */
+  /** The scheduled workspaces. */
   readonly #due = new Map<string, Appointment>();
-  /** Since when each workspace has unsealed events, the longest first. Kept while a workspace is being sealed. */
+  /** Since when each workspace has unsealed events, the oldest first. Kept while a workspace is being sealed. */
   readonly #since = new Map<string, number>();
   #cancelTimer: (() => void) | null = null;
 
-  /** `onDue` is called when a workspace is due. It must call {@link takeDue}. */
+  /** @param onDue called when a workspace is due; it must call {@link takeDue} */
   constructor(
     /** The time from the first unsealed event of a workspace to its seal, ms. */
     public intervalMs: number,

@@ -15,7 +15,7 @@ import { NoteError } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
 import { withFile, writeAll } from "../store/sync.ts";
 
-/** How much of the file's end is read to find its last seal: first, and when that holds no complete one. */
+/** How much of the file's end is read to find its last seal, bytes: at first, and if that has no complete seal. */
 const TAIL_BYTES = 16 * 1024;
 const LONG_TAIL_BYTES = 1024 * 1024;
 
@@ -25,11 +25,11 @@ export interface FiledSeal {
   note: string;
 }
 
-/** A record: the lines of a note's text, an empty line, lines of signatures, an empty line. */
+/** A record: the lines of a note's text, an empty line, lines of signatures, and an empty line. */
 const RECORD = /((?:(?!— )[^\n]+\n)+\n(?:— [^\n]+\n)+)\n/y;
 
 /**
- * Takes a seal file's text apart: the seals in order, and what follows the last record that is whole.
+ * Parses a seal file. Returns the seals in order, and the text after the last complete record.
  * @throws {NoteError} when a record is not a seal
  */
 export function parseSealFile(text: string): { seals: FiledSeal[]; rest: string } {
@@ -43,7 +43,7 @@ export function parseSealFile(text: string): { seals: FiledSeal[]; rest: string 
 }
 
 /**
- * Reads the seals of a seal file piece by piece. Returns the bytes that follow the last whole record.
+ * Reads the seals of a seal file piece by piece. Returns the bytes after the last complete record.
  * @throws {NoteError} when a record is not a seal
  */
 export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<FiledSeal, Buffer> {
@@ -61,7 +61,7 @@ export async function* readSealFile(pieces: AsyncIterable<Uint8Array>): AsyncGen
   return bytes;
 }
 
-/** Returns the last seal of the file, or null. @throws {NoteError} when it is not a seal file */
+/** Returns the last seal of a file; null when it has none. @throws {NoteError} when it is not a seal file */
 export function lastFiledSeal(path: string): FiledSeal | null {
   const tail = readTail(path);
   const parts = tail.toString("utf8", 0, wholeRecords(tail)).split("\n\n");
@@ -70,10 +70,10 @@ export function lastFiledSeal(path: string): FiledSeal | null {
   return { seal: parseSeal(note), note };
 }
 
-/** Reports whether the file holds a seal, with whatever signatures. */
+/** Reports whether a file has a seal, regardless of its signatures. */
 export const holdsSeal = (path: string, { note }: Seal): boolean => readFileSync(path).includes(`${note.text}\n`);
 
-/** Appends seals to the file, durably. Removes an incomplete record of an interrupted write first. */
+/** Appends seals to a file, durably. Removes an incomplete record of an interrupted write first. */
 export function appendSeals(path: string, notes: readonly string[]): void {
   const append = (file: number) => {
     const { size } = fstatSync(file);
@@ -88,8 +88,8 @@ export function appendSeals(path: string, notes: readonly string[]): void {
 }
 
 /**
- * The length of what ends with the last whole record, in bytes: a crash may cut the file inside a character. When only
- * the file's end was read it may begin inside a record, so records are told apart from the end: the signatures of a
+ * Returns where the last complete record ends, in bytes, since a crash may truncate the file inside a character.
+ * `bytes` may be only the file's end, and begin inside a record, so records are found from the end: the signatures of a
  * note begin with a dash.
  */
 function wholeRecords(bytes: Buffer): number {
@@ -109,12 +109,12 @@ function readTail(path: string): Buffer {
   }
 }
 
-/** Returns the end of a file from the start of a record. */
+/** Returns the end of a file, beginning at a record. */
 function readAt(file: number, size: number): Buffer {
   for (const length of [TAIL_BYTES, LONG_TAIL_BYTES]) {
     const bytes = readBytes(file, Math.max(0, size - length), size);
     if (size <= length) return bytes;
-    // The beginning may be inside a record: the first whole one follows the end of that.
+    // The bytes may begin inside a record, after which the first complete record begins.
     const signatures = bytes.indexOf("\n\n— ");
     const next = signatures < 0 ? -1 : bytes.indexOf("\n\n", signatures + 2);
     if (next >= 0 && bytes.indexOf("\n\n— ", next + 2) >= 0) return bytes.subarray(next + 2);

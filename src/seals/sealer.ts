@@ -3,7 +3,7 @@
  * workspace's seal file once the transaction is on disk.
  *
  * It never signs two different logs. Before it makes a seal, it compares the newest seal with the present tree. So a
- * log that was changed or truncated behind a seal is not sealed again.
+ * log whose sealed part was changed or truncated is not sealed again.
  */
 import type { KeyObject } from "node:crypto";
 import { sameHash } from "../log/merkle.ts";
@@ -23,7 +23,7 @@ import type { Reader, Transaction } from "../store/transaction.ts";
 import type { SealKeyring } from "./keyring.ts";
 import { appendSeals, lastFiledSeal } from "./seal-file.ts";
 
-/** Why a workspace is not sealed, for the operator's log. The message holds no data. */
+/** Why a workspace is not sealed, for the daemon's log. The message contains no data. */
 export class SealRefused extends Error {
   override readonly name = "SealRefused";
 }
@@ -46,8 +46,8 @@ export class WorkspaceSealer {
   constructor(private readonly options: SealerOptions) {}
 
   /**
-   * Loads the state of the workspace. Call it first. Adds seals that a crash kept out of the seal file. A file that is
-   * not a seal file is left unchanged, and sealing refuses it.
+   * Loads the state of the workspace; to be called first. Adds seals to the seal file that are missing after a crash. A
+   * file that is not a seal file is left unchanged, and sealing refuses it.
    */
   async load(reader: Reader): Promise<void> {
     const newest = await newestSeal(reader);
@@ -89,7 +89,7 @@ export class WorkspaceSealer {
     }
   }
 
-  /** Call this when the transaction is on disk. @throws the system's error when the seal file cannot be written */
+  /** To be called when the transaction is on disk. @throws the system's error when the seal file cannot be written */
   committed(): void {
     if (this.#made.length === 0) return;
     const made = this.#made;
@@ -100,7 +100,7 @@ export class WorkspaceSealer {
     this.#file();
   }
 
-  /** Call this when the transaction was rolled back. */
+  /** To be called when the transaction was rolled back. */
   abandoned(): void {
     this.#made = [];
   }

@@ -1,14 +1,15 @@
 /**
- * Where connections to receivers may go: to what the setting `sink_allow` names. Each entry is a host (`siem.example.org`),
- * a host with a port, or an address or network. Addresses are checked after each resolution of a name, so a name cannot
- * lead to another machine later. What belongs to this machine or its link has to be named as an address or network.
+ * The receivers to which connections are allowed, by the setting `sink_allow`. Each entry is a host
+ * (`siem.example.org`), a host with a port, or an address or network. Addresses are checked after each resolution of a
+ * name, so a name cannot lead to another machine later. Addresses of this machine or its link are allowed only by an
+ * entry with an address or network.
  */
 import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import { isNetwork, Networks } from "../networks.ts";
 import { SinkFailed } from "./config.ts";
 
-/** Addresses that a name never allows: of this machine, of its link, of nobody, and of groups. */
+/** Addresses that a name never allows: of this machine, link-local, unspecified, and multicast. */
 const OWN = new Networks([
   "0.0.0.0/8",
   "127.0.0.0/8",
@@ -47,7 +48,7 @@ export class AllowedPlaces {
     this.#names = new Set(entries.filter((entry) => !isNetwork(entry)).map((entry) => entry.toLowerCase()));
   }
 
-  /** Reports whether a sink may have this receiver, as far as that can be told without resolving its name. */
+  /** Reports whether a sink may have this receiver, as far as can be decided without resolving its name. */
   mayReach(host: string, port: number): boolean {
     return isIP(host) === 0 ? this.#isNamed(host, port) || this.#hasNetworks : this.#allows(host, host, port);
   }
@@ -63,7 +64,7 @@ export class AllowedPlaces {
     throw new SinkFailed("the setting sink_allow does not allow connections to the receiver's address");
   }
 
-  /** Returns what a socket calls to resolve the name of its peer. */
+  /** Returns the function with which a socket resolves the name of its peer. */
   lookupFor(port: number): LookupFunction {
     return (host, options, callback) => {
       this.addressesOf(host, port).then(
@@ -97,7 +98,7 @@ export class AllowedPlaces {
   }
 }
 
-/** An address with a port, as an entry has it. */
+/** Returns an address with a port in the form of an entry. */
 const endpointName = (host: string, port: number): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`.toLowerCase();
 

@@ -1,4 +1,4 @@
-/** Reads the next events for a sink. It only reads, so a writer never waits for it. */
+/** Reads the next events for a sink. Writers never wait for a reader. */
 import { presentEvent } from "../log/present.ts";
 import type { SinkFilter, SinkStart } from "../sink.ts";
 import { headOf, scanEvents, seqOfSinkCreation } from "../state/events.ts";
@@ -12,28 +12,28 @@ import { eventLine, type Line, type PositionRecord, recordLine } from "./lines.t
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 
-/** What a receiver is sent at once, in order. */
+/** What is sent to a receiver at once, in order. */
 export interface Message {
-  /** The same when it is sent again. */
+  /** Constant when the message is sent again. */
   id: string;
   /** Events and gaps. */
   lines: readonly Line[];
-  /** How far it reaches; null for a test. */
+  /** The record of its end; null for a test. */
   position: Line | null;
 }
 
-/** The next events of a log. The lines are empty when the filter leaves all of them out. */
+/** The next events of a log. The lines are empty when the filter excludes all of them. */
 export interface Batch extends Message {
-  /** The first and the last position that it covers. */
+  /** The first and the last position that the batch covers. */
   from: number;
   to: number;
-  /** The position of the last event that the sink wants; -1 when the filter leaves all of them out. */
+  /** The position of the last event that matches the filter; -1 when none does. */
   lastWanted: number;
-  /** The last position of the newest gap that a receiver was told of; -1 before the first. */
+  /** The last position of the newest gap that was reported to the receiver; -1 before the first. */
   gapEnd: number;
 }
 
-/** What there is to deliver behind a position. */
+/** The result of reading after a position. */
 interface Found {
   /** Null when there is nothing new. */
   batch: Batch | null;
@@ -45,22 +45,22 @@ interface Found {
 export async function firstPosition(reader: Reader, id: string, start: SinkStart): Promise<number> {
   if (typeof start === "number") return start;
   if (start === "beginning") return 0;
-  // A prune may have removed the event of the creation, and all before it.
+  // A prune may have removed the event of the creation, and all events before it.
   return ((await seqOfSinkCreation(reader, id)) ?? -1) + 1;
 }
 
-/** Returns the number of events behind a sink that is not being delivered to at the moment. */
+/** Returns the number of undelivered events of a sink to which nothing is delivered at present. */
 export async function eventsBehind(reader: Reader, sink: Pick<SinkConfig, "id" | "start">, position: number | null) {
   const next = position === null ? await firstPosition(reader, sink.id, sink.start) : position + 1;
   return Math.max((await headOf(reader)) + 1 - next, 0);
 }
 
-/** Positions that are looked at, at most, for events to be sent again. */
+/** The most positions that are searched for events to be sent again. */
 const MAX_LOOKED_BACK = 10_000;
 
 /**
- * Returns the position of the first of the last `count` events before `end` that a sink wants, but no position before
- * `first`, and none that is very far back.
+ * Returns the position of the first of the last `count` events before `end` that match a sink's filter, but not before
+ * `first`, and not more than {@link MAX_LOOKED_BACK} positions back.
  */
 export async function positionBack(reader: Reader, { filter }: SinkConfig, count: number, first: number, end: number) {
   const least = Math.max(first, end - MAX_LOOKED_BACK);
@@ -78,8 +78,8 @@ export async function positionBack(reader: Reader, { filter }: SinkConfig, count
 }
 
 /**
- * Reads what follows from the position `next` on. What a pruning removed is one gap up to the end of the pruning, unless
- * it was told before: `toldGapEnd` is the last position of the newest gap that was.
+ * Reads events from the position `next` on. Pruned events are reported as one gap up to the end of the pruning, unless
+ * it was reported before: `toldGapEnd` is the last position of the newest reported gap.
  */
 export async function readBatch(
   reader: Reader,
@@ -91,7 +91,7 @@ export async function readBatch(
   if (head < next) return { batch: null, head };
   const { format, includeDetails, workspaceId } = sink;
   const stored = await scanEvents(reader, null, { from: next, limit: MAX_EVENTS });
-  // Read after the events: a seal that covers more than the batch is no contradiction.
+  // The seal is read after the events. It may cover more than the batch.
   const sealSize = (await newestSeal(reader))?.size ?? null;
   const lines: Line[] = [];
   let bytes = 0;
@@ -121,7 +121,7 @@ export async function readBatch(
   return { batch: { id: `${sink.id}_${next}_${to}`, from: next, to, lines, position, lastWanted, gapEnd }, head };
 }
 
-/** Returns what shows that a sink works. */
+/** Returns the message that tests a sink. */
 export function testMessage({ id, format, workspaceId }: SinkConfig, nowMs: number): Message {
   const line = recordLine({ type: "test", sink_id: id }, format, workspaceId, nowMs);
   return { id: `${id}_test_${nowMs}`, lines: [line], position: null };
@@ -135,6 +135,6 @@ function isWanted(
   return agents === undefined || (event.agent_id !== null && agents.includes(event.agent_id));
 }
 
-/** Returns the lines of a message, that of its position last. */
+/** Returns the lines of a message, the record of its position last. */
 export const linesOf = ({ lines, position }: Message): readonly Line[] =>
   position === null ? lines : [...lines, position];

@@ -1,4 +1,4 @@
-/** What the thread that delivers is told of a sink. Plain data, since it crosses a thread boundary. */
+/** The configuration of a sink for the thread that delivers. Plain data, since it crosses a thread boundary. */
 import type { SinkCredentials, SinkSettings, SinkStart, SinkType } from "../sink.ts";
 import type { SigningKey } from "./signature.ts";
 
@@ -8,7 +8,7 @@ export interface SinkSecrets extends SinkCredentials {
   signing: readonly SigningKey[];
 }
 
-/** A sink as it is delivered to. */
+/** A sink with its settings and secrets. */
 export interface SinkConfig extends Omit<SinkSettings, "enabled">, SinkSecrets {
   id: string;
   workspaceId: string;
@@ -16,15 +16,15 @@ export interface SinkConfig extends Omit<SinkSettings, "enabled">, SinkSecrets {
   start: SinkStart;
 }
 
-/** What the receiver refused or why it could not be reached. The message holds no secret. */
+/** A delivery failed. The message says why, without any secret. */
 export class SinkFailed extends Error {
   override readonly name = "SinkFailed";
 
   constructor(
     message: string,
-    /** How long the receiver asks to wait, ms; null when it does not say. */
+    /** How long the receiver asks to wait, ms; null when it does not ask. */
     readonly retryAfterMs: number | null = null,
-    /** The receiver wants no more deliveries. */
+    /** Whether the receiver wants no more deliveries. */
     readonly isGone = false,
   ) {
     super(message);

@@ -1,7 +1,7 @@
 /**
- * The deliveries of one sink: batch by batch in the order of the log, each until the receiver has taken it. Nothing is
- * dropped. The position moves only behind what was taken, so after a crash some events are sent a second time, and none
- * is left out.
+ * The deliveries of one sink: batch by batch in the order of the log. Each batch is sent until the receiver has
+ * accepted it. The position moves only after that, so after a crash some events are sent a second time, but none is
+ * left out.
  */
 import type { Clock } from "../ids.ts";
 import type { SinkProgress } from "../sink.ts";
@@ -10,36 +10,37 @@ import { type Batch, firstPosition, positionBack, readBatch } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Receiver } from "./receiver.ts";
 
-/** How often it looks for new events, ms. */
+/** How often to check for new events, ms. */
 const LOOK_EVERY_MS = 200;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 5 * 60_000;
-/** A pause is up to this part longer, so that the sinks of many daemons do not come back at the same moment. */
+/** A pause is randomly longer by up to this part, so that the sinks of many daemons do not retry at the same moment. */
 const JITTER = 0.25;
-/** How often the same events are sent again because their connections end. A receiver may close all that is idle. */
+/**
+ * How often the same events are sent again after their connections ended, since a receiver may close idle connections.
+ */
 const MAX_REPETITIONS = 5;
-/** How long one delivery may take. */
+/** How long one delivery may take, ms. */
 const DELIVERY_MS = 30_000;
 
-/** What is known of a sink while the daemon runs. */
+/** The state of a sink while the daemon runs. */
 export interface SinkState extends SinkProgress {
   id: string;
-  /** Events behind the position; null until the log was looked at. */
+  /** The number of events after the position; null before the log was read. */
   lag: number | null;
   isFailing: boolean;
-  /** Attempts since the start of the daemon. */
+  /** The numbers of successful and failed attempts since the start of the daemon. */
   delivered: number;
   failed: number;
 }
 
-/** What a delivery needs. */
 interface DeliveryDeps {
   /** Reads the sink's workspace. */
   read<T>(work: (reader: Reader) => Promise<T>): Promise<T>;
   receiver: Receiver;
   /** Called with every change. */
   report(state: SinkState): void;
-  /** The receiver wants no more: called once, and nothing is sent any more. */
+  /** Called once when the receiver wants no more deliveries. Nothing is sent after that. */
   onGone(): void;
   clock: Clock;
   /** A number from 0 to 1. */
@@ -52,13 +53,13 @@ export class Delivery implements AsyncDisposable {
   readonly #abort = new AbortController();
   readonly #running: Promise<void>;
   #state: SinkState;
-  /** What the receiver has not taken yet. The same bytes are sent again, except over a new connection. */
+  /** The batch that the receiver has not accepted yet. The same bytes are sent again, except over a new connection. */
   #batch: Batch | null = null;
-  /** Where the next batch begins while a connection is open: before the position when events are sent again. */
+  /** Where the next batch begins while a connection is open. It is before the position when events are sent again. */
   #next: number | null = null;
-  /** A connection ended that may not have delivered what it took. */
+  /** Whether a connection has ended that may not have delivered what it accepted. */
   #mustRepeat = false;
-  /** Whether the batch holds nothing but what was sent before, and how often in a row such a one was sent. */
+  /** Whether the batch has only events that were sent before, and how many such batches were sent in a row. */
   #isRepetition = false;
   #repetitions = 0;
   #toldGapEnd = -1;
@@ -77,7 +78,7 @@ export class Delivery implements AsyncDisposable {
     return this.#state;
   }
 
-  /** Ends the deliveries. What was not acknowledged is sent again by the next delivery. */
+  /** Ends the deliveries. The next delivery sends unacknowledged events again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort();
     await this.#running;
@@ -147,7 +148,7 @@ export class Delivery implements AsyncDisposable {
     const { position: before, lag, isFailing } = this.#state;
     const position = Math.max(before ?? -1, batch.to);
     const left = (lag ?? 0) - (position - Math.max(before ?? -1, batch.from - 1));
-    // A batch that the filter empties shows nothing about what the receiver did not accept before.
+    // A batch without lines was not sent, so it says nothing about what the receiver has rejected before.
     if (isFailing && batch.lines.length === 0) lastError = null;
     this.#set({ position, lag: Math.max(left, 0), isFailing: false, lastError });
   }
@@ -155,7 +156,7 @@ export class Delivery implements AsyncDisposable {
   #failed(error: unknown): "gone" | "again" {
     const message = error instanceof SinkFailed ? error.message : UNREADABLE;
     this.#failures += 1;
-    // Over a new connection more is sent again than this.
+    // Over a new connection, more than this batch is sent again.
     if (this.deps.receiver.connection !== undefined) this.#batch = null;
     this.#set({ isFailing: true, lastError: { at: this.deps.clock(), message }, failed: this.#state.failed + 1 });
     if (!(error instanceof SinkFailed) || !error.isGone) return "again";

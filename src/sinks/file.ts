@@ -1,6 +1,6 @@
 /**
- * Events in a file of the directory that the setting `sink_directory` names: a line for each. The file is opened for each
- * delivery, so a rotation that renames it has to tell nobody, and it is on the disk before the position moves.
+ * Appends events to a file in the directory of the setting `sink_directory`, one line for each. The file is opened for
+ * each delivery, so it can be rotated by renaming, and synced before the position moves.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
@@ -9,19 +9,19 @@ import { systemReason } from "../failure.ts";
 import { linesOf, type Message } from "./batch.ts";
 import { SinkFailed } from "./config.ts";
 
-/** A path in the directory: names of letters, digits and `_.-` that do not begin with a dot. */
+/** A path in the directory. Its names consist of letters, digits and `_.-`, and do not begin with a dot. */
 const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}){0,7}$/;
 
 export const isSinkPath = (path: string): boolean => PATH.test(path);
 
-/** Neither a link nor a pipe that nobody reads is opened. */
+/** Flags with which neither a link nor a pipe without a reader is opened. */
 const FLAGS =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const MODE = 0o640;
 
 /**
- * Appends a message to a file. It resolves when the file is on the disk.
- * @throws {SinkFailed} when it cannot be written, or is not in the directory
+ * Appends a message to a file. Resolves when it is on disk.
+ * @throws {SinkFailed} when the file cannot be written, or is not in the directory
  */
 export async function appendTo(directory: string | null, path: string, message: Message): Promise<void> {
   if (directory === null) throw new SinkFailed("the setting sink_directory names no directory");
@@ -31,12 +31,12 @@ export async function appendTo(directory: string | null, path: string, message: 
   try {
     const root = await realpath(directory);
     const place = join(root, path);
-    // Looked at before, too: opening would create a file where a link leads.
+    // Checked before opening, which would create a file where a link leads.
     await refuseLinks(dirname(place));
     const file = await open(place, FLAGS, MODE);
     try {
       const { size } = await ownFile(file, place);
-      // A crash left a part of a line, which must not run into the next one.
+      // A crash may have left a partial line, which must not be joined with the next one.
       const start = size > 0 && !(await endsWithLine(file, size)) ? "\n" : "";
       await file.appendFile(`${start}${text}`);
       await file.sync();
@@ -54,7 +54,10 @@ async function refuseLinks(path: string): Promise<void> {
   if ((await realpath(path)) !== path) throw new SinkFailed("the file is not in sink_directory: its path has a link");
 }
 
-/** Returns what is known of an open file. @throws {SinkFailed} when it is not the one at the path, or no plain file */
+/**
+ * Returns the status of an open file.
+ * @throws {SinkFailed} when it is not the file at the path, or not a regular file
+ */
 async function ownFile(file: FileHandle, path: string): Promise<Stats> {
   const opened = await file.stat();
   if (!opened.isFile()) throw new SinkFailed("the path names something that is not a file");
@@ -70,7 +73,7 @@ async function endsWithLine(file: FileHandle, size: number): Promise<boolean> {
   return last.toString() === "\n";
 }
 
-/** Has the name of a new file survive a crash. */
+/** Makes the name of a new file durable. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY);
   try {

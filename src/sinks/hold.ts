@@ -1,26 +1,26 @@
-/** What a prune leaves in the log because a sink has not delivered it yet. */
+/** Finds the events that a prune must keep because a sink has not delivered them yet. */
 import type { SinkProgress, SinkStart } from "../sink.ts";
 import { windowLimits } from "../state/events.ts";
 import type { Reader } from "../store/transaction.ts";
 import { firstPosition } from "./batch.ts";
 
-/** A sink, as far as it matters here. */
+/** The members of a sink that are needed here. */
 interface Waiting extends Pick<SinkProgress, "position"> {
   id: string;
   start: SinkStart;
 }
 
-/** The events that wait for sinks. */
+/** The events that are kept for sinks. */
 export interface Hold {
   /** The first position that is kept. */
   from: number;
-  /** The sinks that have not delivered it. */
+  /** The sinks that have not delivered the event at this position. */
   sinks: readonly string[];
 }
 
 /**
- * Returns what a prune has to keep for sinks: events from the first one on that a sink has not delivered, except those
- * before `sinceMs`, which are no longer kept for it. Null when nothing is kept.
+ * Returns the events that a prune must keep for sinks: from the first event that a sink has not delivered, but not
+ * events before `sinceMs`. Null when no event is kept.
  */
 export async function holdOf(reader: Reader, sinks: readonly Waiting[], sinceMs: number): Promise<Hold | null> {
   const { first: recent } = await windowLimits(reader, null, { startMs: sinceMs }, { after: -1, fromSeq: 0 });
@@ -35,6 +35,6 @@ export async function holdOf(reader: Reader, sinks: readonly Waiting[], sinceMs:
   return nexts.length === 0 ? null : { from, sinks: nexts.filter(({ next }) => next === from).map(({ id }) => id) };
 }
 
-/** Says why a prune ends where it does. */
+/** Returns the explanation why a prune ends where it does. */
 export const holdWords = ({ from, sinks }: Hold, days: number): string =>
   `Events from ${from} on are kept for ${days} days (sink_hold_days) for sinks that have not delivered them: ${sinks.join(", ")}.`;

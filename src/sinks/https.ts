@@ -1,4 +1,4 @@
-/** One request to a receiver over HTTPS. Redirects are not followed: they would lead past the allowed places. */
+/** Sends a request to a receiver over HTTPS. Redirects are not followed, since they could bypass the allowed places. */
 import { type RequestOptions, request } from "node:https";
 import { hostOf } from "./allowed.ts";
 import { SinkFailed } from "./config.ts";
@@ -7,7 +7,7 @@ import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 
 /** The most bytes of an answer that are read. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** The longest that a receiver can ask to wait, ms. */
+/** The longest time that a receiver can ask to wait, ms. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
 export const HTTPS_PORT = 443;
 
@@ -25,7 +25,7 @@ export async function post(
   const url = new URL(receiver.url);
   const host = hostOf(url);
   const port = Number(url.port || HTTPS_PORT);
-  // A socket resolves no address, so one in the URL is checked here.
+  // A socket does not look up an IP address, so an address in the URL is checked here.
   await allowed.addressesOf(host, port);
   const { status, retryAfter, text } = await exchange(
     {
@@ -78,7 +78,7 @@ function exchange(options: RequestOptions, body: Uint8Array): Promise<Answered> 
   return promise;
 }
 
-/** Returns what a `Retry-After` asks for: seconds or a date (RFC 9110 section 10.2.3). */
+/** Returns the wait of a `Retry-After`, ms: seconds or a date (RFC 9110 section 10.2.3); null for none. */
 function waitOf(retryAfter: string | undefined, nowMs: number): number | null {
   if (retryAfter === undefined) return null;
   const ms = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : Date.parse(retryAfter) - nowMs;

@@ -1,21 +1,21 @@
-/** Events in the form of a sink, one JSON text each, and the records beside them: positions and gaps. */
+/** Formats events for a sink, one JSON text each, and the records of positions and gaps. */
 import { cloudEvent, ocsfEvent } from "../log/export-views.ts";
 import type { PresentedEvent } from "../log/present.ts";
 import type { SinkFormat } from "../sink.ts";
 
-/** How far a batch reaches, so that the receiver can notice a gap or a fork by itself. */
+/** The end of a batch, with which the receiver can detect a gap or a fork. */
 export interface PositionRecord {
   type: "position";
-  /** The last event that the batch covers. */
+  /** The position of the last event that the batch covers. */
   position: number;
-  /** Its hash. */
+  /** The hash of that event. */
   hash: string;
-  /** Events that the newest seal covers; null before the first. */
+  /** The number of events that the newest seal covers; null before the first seal. */
   seal_size: number | null;
 }
 
 /**
- * Positions, inclusive, in which a prune removed events before they were delivered. Those that it kept follow as events.
+ * Positions, inclusive, of which a prune removed events before they were delivered. Events that it kept follow.
  */
 interface GapRecord {
   type: "gap";
@@ -23,7 +23,7 @@ interface GapRecord {
   to: number;
 }
 
-/** Shows that a sink works. */
+/** The record of a test. */
 interface TestRecord {
   type: "test";
   sink_id: string;
@@ -31,19 +31,19 @@ interface TestRecord {
 
 type SinkRecord = PositionRecord | GapRecord | TestRecord;
 
-/** One thing to deliver. */
+/** An event or a record to deliver. */
 export interface Line {
-  /** The same each time that it is delivered, so that the receiver can recognise it. */
+  /** Constant, so that the receiver can recognise a repetition. */
   id: string;
-  /** Ms since the Unix epoch. */
+  /** The time of the event, ms since the Unix epoch. */
   atMs: number;
   /** The operation of an event, or the type of a record. */
   name: string;
-  /** Whether it tells of something that was refused. */
+  /** Whether the event is about a refused operation. */
   isRefusal: boolean;
   /** The trace of the request that an event records (`traceparent`); null without one. */
   trace: string | null;
-  /** JSON. */
+  /** The text, JSON. */
   text: string;
 }
 
@@ -69,7 +69,10 @@ function viewOf(event: PresentedEvent, shown: Partial<PresentedEvent>, format: S
   }
 }
 
-/** Returns a record in the form of a sink. OCSF has no class for it, so it is written there as among plain events. */
+/**
+ * Returns a record in the form of a sink. OCSF has no class for records, so they have the form of plain events there,
+ * too.
+ */
 export function recordLine(record: SinkRecord, format: SinkFormat, workspaceId: string, atMs: number): Line {
   const { type, ...data } = record;
   const id = `${workspaceId}-${type}-${"to" in record ? record.to : "position" in record ? record.position : atMs}`;

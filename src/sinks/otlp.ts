@@ -1,7 +1,7 @@
-/** Logs of OpenTelemetry as HTTP takes them in JSON (OTLP 1, `ExportLogsServiceRequest`). */
+/** OpenTelemetry logs over HTTP in JSON (OTLP 1, `ExportLogsServiceRequest`). */
 import type { Line } from "./lines.ts";
 
-/** Severities (`SEVERITY_NUMBER_…`): of what was refused, and of everything else. */
+/** Severities (`SEVERITY_NUMBER_…`) of refused operations, and of all others. */
 const WARN = { severityNumber: 13, severityText: "WARN" };
 const INFO = { severityNumber: 9, severityText: "INFO" };
 
@@ -25,7 +25,10 @@ export function logRequest(workspaceId: string, lines: readonly Line[], nowMs: n
   return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ scope: { name: "governd" }, logRecords }] }] });
 }
 
-/** Returns what a collector did not accept of a request and never will, or null. Its own words may repeat an event. */
+/**
+ * Returns how much of a request a collector has rejected for good; null for nothing. Its message may repeat an event,
+ * so it is left out.
+ */
 export function rejectedBy(answer: string): string | null {
   const rejected = Number(partialSuccessIn(answer)?.rejectedLogRecords ?? 0);
   return rejected > 0 ? `the collector did not accept ${rejected} records of the last delivery` : null;
@@ -41,7 +44,7 @@ function partialSuccessIn(answer: string): { rejectedLogRecords?: number | strin
 
 const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
 
-/** 64-bit numbers are texts in JSON. */
+/** Returns a time in nanoseconds. In OTLP's JSON, 64-bit numbers are texts. */
 const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
 
 function spanOf(trace: string | null): { traceId?: string; spanId?: string; flags?: number } {

@@ -5,18 +5,18 @@ import { isSinkPath } from "./file.ts";
 import { HTTPS_PORT } from "./https.ts";
 import { SYSLOG_PORT } from "./syslog.ts";
 
-/** Where a receiver is. */
+/** The address of a receiver. */
 interface Place {
-  /** For people: the host with the port, or the path of a file. The rest of an address may hold a secret. */
+  /** For people: the host with the port, or the path of a file. The rest of a URL may contain a secret. */
   name: string;
-  /** Where connections go; null for a file. */
+  /** The endpoint of connections; null for a file. */
   endpoint: { host: string; port: number } | null;
 }
 
-/** Returns where the receiver of a sink is; null when the address does not have the form of the type. */
+/** Returns the place of a sink's receiver; null when the URL does not have the form of the type. */
 export const placeOf = (type: SinkType, url: string): Place | null => FORMS[type].place(url);
 
-/** Returns the form that an address has, for the person who sent another one. */
+/** Returns the expected form of a URL, for an error message. */
 export const expectedUrl = (type: SinkType): string => FORMS[type].expected;
 
 interface Form {

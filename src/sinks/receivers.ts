@@ -13,7 +13,7 @@ import { SyslogReceiver } from "./syslog.ts";
 /** Returns the receiver of a sink. */
 export const receiverOf = (sink: SinkConfig, deps: ReceiverDeps): Receiver => RECEIVERS[sink.type](sink, deps);
 
-/** Of a receiver that keeps nothing open between messages. */
+/** Returns a receiver that keeps nothing open between messages. */
 const stateless = (send: Receiver["send"]): Receiver => ({ send, [Symbol.dispose]() {} });
 
 const RECEIVERS: Record<SinkType, (sink: SinkConfig, deps: ReceiverDeps) => Receiver> = {
@@ -47,7 +47,7 @@ const RECEIVERS: Record<SinkType, (sink: SinkConfig, deps: ReceiverDeps) => Rece
     }),
 };
 
-/** Returns events as the HTTP Event Collector of Splunk takes them: one JSON object after another. */
+/** Returns events in the form of Splunk's HTTP Event Collector: one JSON object after another. */
 function hecEvents({ workspaceId, format }: SinkConfig, lines: readonly Line[]): string {
   const about = `"source":"${workspaceId}","sourcetype":"governd:${format}"`;
   return lines.map(({ atMs, text }) => `{"time":${(atMs / 1_000).toFixed(3)},${about},"event":${text}}`).join("\n");

@@ -1,6 +1,6 @@
 /**
- * Signatures of webhooks (Standard Webhooks): HMAC-SHA-256 (`v1`), which the receiver checks with the secret, and Ed25519
- * (`v1a`), which it checks with a public key. During a rotation the old keys sign, too.
+ * Signs webhooks (Standard Webhooks) with HMAC-SHA-256 (`v1`), which the receiver checks with the secret, and Ed25519
+ * (`v1a`), which it checks with a public key. During a rotation the old keys also sign.
  */
 import { createHmac, createPrivateKey, generateKeyPairSync, sign } from "node:crypto";
 
@@ -10,12 +10,12 @@ export const SECRET_BYTES = 32;
 
 /** The keys that sign the deliveries of one sink. */
 export interface SigningKey {
-  /** Of the HMAC, base64. */
+  /** The key of the HMAC, base64. */
   secret: string;
   /** The Ed25519 key, base64url as in a JWK. */
   privateKey: string;
   publicKey: string;
-  /** When it signs no more, ms since the Unix epoch; null for the newest. */
+  /** When the key stops signing, ms since the Unix epoch; null for the newest key. */
   until: number | null;
 }
 
@@ -30,13 +30,13 @@ export function newSigningKey(random: Uint8Array): SigningKey {
   };
 }
 
-/** What the receiver is given to check signatures. */
+/** Returns the keys with which the receiver checks signatures. */
 export const shownKeys = ({ secret, publicKey }: SigningKey) => ({
   secret: `${SECRET_PREFIX}${secret}`,
   public_key: `${PUBLIC_KEY_PREFIX}${Buffer.from(publicKey, "base64url").toString("base64")}`,
 });
 
-/** Returns the keys after a rotation: the new one, and those that still sign, until `until` at most. */
+/** Returns the keys after a rotation: the new one, and the old ones, which sign until `until` at most. */
 export const rotated = (keys: readonly SigningKey[], next: SigningKey, until: number, now: number): SigningKey[] => [
   next,
   ...inForce(keys, now).map((key) => ({ ...key, until: Math.min(key.until ?? until, until) })),

@@ -1,6 +1,6 @@
 /**
- * Syslog over TLS: messages of RFC 5424 with their lengths in octets before them (RFC 5425 section 4.3). Nothing in this
- * protocol says that a receiver has stored a message, so what is known is only what the connection took.
+ * Syslog over TLS: messages of RFC 5424, each after its length in octets (RFC 5425 section 4.3). The protocol has no
+ * acknowledgements, so only what the connection accepted is known.
  */
 import { isIP } from "node:net";
 import { hostname } from "node:os";
@@ -16,13 +16,13 @@ import { reasonOf, tlsOptions } from "./tls.ts";
 /** The port of syslog over TLS (RFC 5425 section 4.1). */
 export const SYSLOG_PORT = 6514;
 
-/** Events that are sent again over each new connection. */
+/** The number of events that are sent again over each new connection. */
 const REPEATS = 100;
-/** What a connection took in this time before it ended may not have been read, ms. */
+/** Messages that a connection accepted within this time before it ended may not have been read, ms. */
 const UNREAD_MS = 60_000;
-/** How long a new connection is left alone before anything is sent, ms. */
+/** How long to wait on a new connection before anything is sent, ms. */
 const LISTEN_MS = 250;
-/** A connection that is open for this long works, ms. */
+/** A connection counts as working when it was open for this long, ms. */
 const PROVED_MS = 10_000;
 
 /** The facility "log audit", and severities (RFC 5424 section 6.2.1). */
@@ -37,7 +37,7 @@ export class SyslogReceiver implements Receiver, ReceiverConnection {
   readonly repeats = REPEATS;
   readonly #host = headerField(hostname(), MAX_HOSTNAME);
   #socket: TLSSocket | null = null;
-  /** When the connection was opened, and when it last took something, ms since the Unix epoch. */
+  /** When the connection was opened, and when it last accepted something, ms since the Unix epoch. */
   #openedAt = 0;
   #tookAt = Number.NEGATIVE_INFINITY;
   #lost = false;
@@ -84,12 +84,12 @@ export class SyslogReceiver implements Receiver, ReceiverConnection {
     const url = new URL(this.sink.url);
     const host = hostOf(url);
     const port = Number(url.port || SYSLOG_PORT);
-    // A socket resolves no address, so one in the URL is checked here.
+    // A socket does not look up an IP address, so an address in the URL is checked here.
     await allowed.addressesOf(host, port);
     const named = isIP(host) === 0 ? { servername: host } : {};
     const socket = connect({ host, port, lookup: allowed.lookupFor(port), ...named, ...tlsOptions(this.sink) });
     await settled(socket, signal, (done) => socket.once("secureConnect", done));
-    // A receiver that refuses the client's certificate says so only after this (TLS 1.3).
+    // In TLS 1.3, a receiver reports a refused client certificate only after the handshake.
     await settled(socket, signal, (done) => void setTimeout(done, LISTEN_MS));
     this.#socket = socket;
     this.#openedAt = clock();
@@ -99,7 +99,7 @@ export class SyslogReceiver implements Receiver, ReceiverConnection {
       this.#lost = clock() - this.#tookAt < UNREAD_MS;
       socket.destroy();
     };
-    // A receiver says nothing. What it sends is read, so that its end is noticed.
+    // A receiver sends nothing, but it must be read to notice the end of the connection.
     socket
       .on("data", () => {})
       .on("end", gone)
@@ -118,7 +118,7 @@ function failed(error: unknown): SinkFailed {
 }
 
 /**
- * Resolves when the connection has done what `begin` begins. After a failure it is closed.
+ * Resolves when `begin` calls `done`. Closes the connection when it fails before.
  * @throws {SinkFailed}
  */
 async function settled(socket: TLSSocket, signal: AbortSignal, begin: (done: () => void) => void): Promise<void> {
@@ -142,17 +142,17 @@ async function settled(socket: TLSSocket, signal: AbortSignal, begin: (done: () 
   }
 }
 
-/** Returns a line as a message of RFC 5424. It is ASCII, so no receiver can take it for another encoding. */
+/** Returns a line as a message of RFC 5424. It is ASCII, so no receiver can mistake its encoding. */
 function syslogMessage({ atMs, name, isRefusal, text }: Line, host: string, workspaceId: string): string {
   const priority = LOG_AUDIT * 8 + (isRefusal ? WARNING : INFORMATIONAL);
   const header = `<${priority}>1 ${showTime(atMs)} ${host} governd ${workspaceId} ${headerField(name, MAX_MSGID)} -`;
   return `${header} ${text.replace(/[^\x20-\x7e]/g, escaped)}`;
 }
 
-/** Returns a UTF-16 code unit as JSON can write it. */
+/** Returns a UTF-16 code unit as a JSON escape. */
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Returns a text as a field of the header can hold it: visible ASCII, or `-` for nothing. */
+/** Returns a text as a field of the header: only its visible ASCII, or `-` if nothing is left. */
 const headerField = (text: string, maxLength: number): string =>
   text.replace(/[^\x21-\x7e]/g, "").slice(0, maxLength) || "-";
 

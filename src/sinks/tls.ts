@@ -2,17 +2,17 @@
 import { systemCode } from "../failure.ts";
 import type { SinkConfig } from "./config.ts";
 
-/** Returns the options of a TLS connection: the receiver's authority, and what the daemon shows of itself. */
+/** Returns the options of a TLS connection: the receiver's authority, and the daemon's client certificate. */
 export const tlsOptions = ({ ca, clientCertificate: cert, clientKey: key }: Omit<Endpoint, "url">) => ({
   ...(ca === null ? {} : { ca }),
   ...(cert === null ? {} : { cert }),
   ...(key === null ? {} : { key }),
 });
 
-/** What a connection to a receiver needs. */
+/** The settings of a connection to a receiver. */
 export type Endpoint = Pick<SinkConfig, "url" | "ca" | "clientCertificate" | "clientKey">;
 
-/** Words for the errors that an operator can do something about. */
+/** Explanations of the errors that an operator can fix. */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nobody listens at the receiver's address",
   ConnectionRefused: "nobody listens at the receiver's address",
@@ -26,7 +26,9 @@ const REASONS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "the receiver's certificate has expired",
 };
 
-/** Returns why a connection failed. Of other errors only the code is told: their messages may repeat an address. */
+/**
+ * Returns why a connection failed. For other errors it is only the code, since their messages may repeat an address.
+ */
 export function reasonOf(error: unknown): string {
   const code = systemCode(error) ?? (error instanceof Error ? error.name : "unknown");
   const known = REASONS[code];

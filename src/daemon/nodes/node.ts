@@ -36,21 +36,21 @@ interface NodeParts {
   logger: Logger;
 }
 
-/** How long requests of other nodes may take at shutdown, ms. */
+/** How long running requests of other nodes may take at shutdown, ms. */
 const DRAIN_MS = 4_000;
 
-/** It takes over settings that were read again, and renews its certificate. */
+/** A node, which also applies changed settings and renews its certificate. */
 interface Node extends Applies, AsyncDisposable {
   /** Sends requests of clients to the nodes that serve their workspaces. */
   before: Before;
   starts: Starts;
 }
 
-/** Of the requests that the runtime sends at once, those that clients' may be: the rest is for the libSQL server. */
+/** The share of the runtime's concurrent outgoing requests for forwarding. The rest is for the libSQL server. */
 const FORWARDED = 0.75;
 
 /**
- * Opens the port for other nodes and joins them. Disposing of it gives up all leases and closes the port.
+ * Opens the port for other nodes and joins them. Disposing of the node gives up all leases and closes the port.
  * @throws {Failure} when the port cannot be opened; {ServerUnavailable}
  */
 export async function openNode({ settings, directory, control, service, clock, logger }: NodeParts): Promise<Node> {
@@ -109,13 +109,13 @@ export async function openNode({ settings, directory, control, service, clock, l
   };
 }
 
-/** The names and addresses by which other nodes reach this one. */
+/** Returns the names and addresses at which other nodes reach this one. */
 function namesOf({ node_url, node_listen }: Settings): string[] {
   const host = node_url === null ? node_listen.host : new URL(node_url).hostname;
   return [...new Set([host.replace(/^\[|\]$/g, ""), node_listen.host])];
 }
 
-/** Where the node's certificate comes from: it makes one, and another one before that ends. */
+/** Returns the source of the node's certificates, which makes a new one before the present one expires. */
 function identitySource(sealKey: SealKey, names: readonly string[], clock: Clock): CertificateSource<NodeIdentity> {
   let current: NodeIdentity | null = null;
   return {
@@ -129,7 +129,7 @@ function identitySource(sealKey: SealKey, names: readonly string[], clock: Clock
   };
 }
 
-/** Ends the leases of the daemon that ran before on this directory, which was killed if it left any, and notes this one's name. */
+/** Ends the leases that a previous daemon on this directory left if it was killed, and stores this daemon's name. */
 async function succeed({ node }: DataDirectory, leases: Leases): Promise<Starts> {
   const name = leases.node;
   const before = existsSync(node) ? readFileSync(node, "utf8").trim() : name;

@@ -1,11 +1,11 @@
-/** Which workspaces this node looks after without being asked: it sweeps them and delivers their events. */
+/** Which workspaces this node sweeps, and whose events it delivers. */
 export interface Ownership {
   /**
-   * Returns those of the workspaces that this node serves, which includes those that no node served. Null when there are
+   * Returns the workspaces among these that this node serves. It takes those that no node serves. Null when there are
    * no other nodes.
    */
   owned: ((workspaceIds: readonly string[]) => Promise<ReadonlySet<string>>) | null;
 }
 
-/** Of a node that has not joined the others yet. */
+/** The ownership of a node that has not joined the others yet. */
 export const nothingOwned: Ownership["owned"] = async () => new Set();

@@ -1,4 +1,4 @@
-/** Requests that nodes pass on to each other. */
+/** Serves requests that other nodes forward. */
 import { clientOfForwarded } from "../../cluster/cluster.ts";
 import type { NodeIdentity } from "../../cluster/identity.ts";
 import type { SessionKeeper } from "../../control/accounts/session-keeper.ts";
@@ -11,7 +11,7 @@ import { Problem } from "../../problem.ts";
 import type { Address } from "../../settings/values.ts";
 
 /**
- * Opens a port for other nodes. The node that a request came to has looked at its proxies, and names its client.
+ * Opens a port for other nodes. The forwarding node has determined the client's address, and states it.
  * @throws as {@link startServer}
  */
 export function serveNodes(
@@ -30,7 +30,7 @@ export function serveNodes(
   });
 }
 
-/** Returns the workspace that the credentials of a request are for; null when they are for none, or not valid. */
+/** Returns the workspace of a request's credentials; null when they are not valid, or not for a single workspace. */
 export async function identified(
   {
     authenticator,
