@@ -73,8 +73,10 @@ export const findingsOf = (decision: Decision): readonly Finding[] =>
 
 /** The most findings that an answer and an event name. */
 const MOST_REPORTED = 256;
-/** How often a text is screened again after replacements. */
+/** How often a text is screened again after replacements; one that is so large, less often, or it would take as often as long. */
 const MOST_ROUNDS = 8;
+const LARGE = 1 << 16;
+const MOST_ROUNDS_OF_LARGE = 3;
 
 /**
  * Decides about key, value and metadata of an entry at a time, ms since the Unix epoch. Without a time, exceptions that
@@ -114,7 +116,8 @@ function decided(
   const findings = reported(all);
   let clean = content;
   let left = found;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  const mostRounds = content.value.length < LARGE ? MOST_ROUNDS : MOST_ROUNDS_OF_LARGE;
+  for (let round = 0; round < mostRounds; round++) {
     const matches = matchesOf(left);
     const refusing = matches.filter(refuses);
     if (refusing.length > 0) return refuse(findings, refusing);

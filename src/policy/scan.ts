@@ -17,7 +17,7 @@ const MOST_BLOCKING = 64;
 /** The most findings in one text of any kind. A text with more of them is treated as one that costs too much. */
 export const MOST_HITS = 2048;
 /** What an anchor costs before its detector has done anything. */
-const ANCHOR_UNITS = 8;
+const ANCHOR_UNITS = 5;
 /** What a token with a digit costs. */
 const TOKEN_UNITS = 8;
 

@@ -137,7 +137,7 @@ function inRemark(form: LabelledForm, text: string, from: number, to: number): W
 }
 
 /** The cost of looking for a digit near a label, of searching after it, and before it. */
-const DIGIT_UNITS = 10;
+const DIGIT_UNITS = 14;
 const LABEL_UNITS = 180;
 const FRONT_UNITS = 120;
 /** The cost of reading a number. */

@@ -121,6 +121,8 @@ const isYear = (number: string): boolean => /^(?:19|20[0-4])\d{1,2}$/.test(numbe
 
 /** The number that a word announces; whether something ties it to the word. */
 function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
+  // A name in a program or in markup.
+  if ('>"_(./<[{)'.includes(text[end] ?? " ")) return null;
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + REACH) && !saysDigits(text, end, end + REACH_SPOKEN)) return null;
   spend(READING_UNITS);

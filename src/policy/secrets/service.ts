@@ -1,6 +1,6 @@
 /** Keys of services without a telling form: a random string after the service's name. */
 import { type Hit, hitOf, spend } from "../check.ts";
-import { isDigit, isLetter, isLower } from "../text/ascii.ts";
+import { isDigit, isLetter, isLower, matchEnd } from "../text/ascii.ts";
 import { isInIdentifier, isInResourceName } from "../text/identifier.ts";
 import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 
@@ -44,7 +44,9 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
   if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
   const reach = Math.min(text.length, end + REACH);
   spend(REACH_UNITS);
-  for (let at = end; at < reach; ) {
+  // In a path of the service no key is looked for.
+  const pathEnd = text[end] === "." ? matchEnd(HOST_AND_PATH, text, end) : -1;
+  for (let at = Math.max(end, pathEnd); at < reach; ) {
     const code = text.charCodeAt(at);
     if (!isLetter(code) && !isDigit(code)) {
       if (breaksOff(text, at, code)) return null;
@@ -66,6 +68,9 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
   }
   return null;
 }
+
+/** `github.com/…`: the name of a host and a path, without a question. */
+const HOST_AND_PATH = /\.(?:com|io|org|net|dev|co|ai|app)\/[\w./#-]{1,120}(?![\w./#?&=:%@+-])/y;
 
 /** A new line with something on it, a block, the end of a sentence: what follows is about something else. */
 function breaksOff(text: string, at: number, code: number): boolean {
