@@ -158,18 +158,22 @@ function entriesOf(directory: string): number {
 
 /** Counts the connections to a local port. */
 export const countConnections = (port: number): number =>
-  TABLES.reduce((sum, table) => sum + (readTable(table).match(rowOf(port))?.length ?? 0), 0);
+  TABLES.reduce((sum, table) => sum + rowsIn(readTable(table), port).size, 0);
 
 /** Returns the address of the peer of each connection to a local port. */
 const peersOf = (port: number): string[] => TABLES.flatMap((table) => peersIn(readTable(table), port));
 
 /** Returns the peers of the connections to a local port in the text of a table of the kernel. */
-export const peersIn = (table: string, port: number): string[] =>
-  [...table.matchAll(rowOf(port))].map(([, peer]) => addressOf(peer as string));
+export const peersIn = (table: string, port: number): string[] => [...rowsIn(table, port).values()].map(addressOf);
 
-function rowOf(port: number): RegExp {
+/**
+ * Returns the peer of each connection to a local port, by the part of its row that tells it from others. The kernel lists a
+ * connection twice when others come and go between two reads of the table.
+ */
+function rowsIn(table: string, port: number): Map<string, string> {
   const local = port.toString(16).toUpperCase().padStart(4, "0");
-  return new RegExp(`: [0-9A-F]+:${local} ([0-9A-F]+):[0-9A-F]{4} ${HELD} `, "g");
+  const rows = new RegExp(`: ([0-9A-F]+:${local} ([0-9A-F]+):[0-9A-F]{4}) ${HELD} `, "g");
+  return new Map(Array.from(table.matchAll(rows), ([, ends, peer]) => [ends as string, peer as string]));
 }
 
 /** Returns an address that the kernel shows as 32-bit words in the order of this machine's bytes, which is little-endian. */
