@@ -3,18 +3,34 @@
 /** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
+/** No more than this is counted between two looks: while a virtual machine stands still, nothing can happen. */
+const LONGEST_COUNTED_MS = 1_000;
 /** An assertion waits this share of the time waited so far: a look into a page costs what it waits for, processor time. */
 const PAUSE_SHARE = 1 / 10;
 const LONGEST_PAUSE_MS = 200;
+
+/** The time that was waited, looked at again and again. */
+class Waited {
+  ms = 0;
+  #lookedMs = performance.now();
+
+  /** Counts the time since the last look. Returns whether the patience is over. */
+  isTooLong(): boolean {
+    const nowMs = performance.now();
+    this.ms += Math.min(nowMs - this.#lookedMs, LONGEST_COUNTED_MS);
+    this.#lookedMs = nowMs;
+    return this.ms > PATIENCE_MS;
+  }
+}
 
 /**
  * Resolves when the condition holds.
  * @throws {Error} naming `what` when the condition stays false
  */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+  const waited = new Waited();
   while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`it did not come to that: ${what}`);
+    if (waited.isTooLong()) throw new Error(`it did not come to that: ${what}`);
     await Bun.sleep(LOOK_EVERY_MS);
   }
 }
@@ -25,15 +41,14 @@ export async function eventually(what: string, condition: () => boolean | Promis
  * @throws {Error} the assertion's own, when it does not come to hold
  */
 export async function soon(assertion: () => Promise<unknown>): Promise<void> {
-  const beganMs = performance.now();
+  const waited = new Waited();
   for (;;) {
     try {
       await assertion();
       return;
     } catch (error) {
-      const waitedMs = performance.now() - beganMs;
-      if (waitedMs > PATIENCE_MS) throw error;
-      await Bun.sleep(Math.min(LONGEST_PAUSE_MS, Math.max(LOOK_EVERY_MS, waitedMs * PAUSE_SHARE)));
+      if (waited.isTooLong()) throw error;
+      await Bun.sleep(Math.min(LONGEST_PAUSE_MS, Math.max(LOOK_EVERY_MS, waited.ms * PAUSE_SHARE)));
     }
   }
 }
