@@ -31,7 +31,7 @@ const TIED = new RegExp(
 );
 /** Up to four words. */
 const BESIDE = new RegExp(
-  String.raw`(?:['’-]\p{L}{1,5}|[\p{Script=Thai}]{1,24}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}])\p{L}{1,3}|nya)?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)|[ \t]و\p{L}|[ \t](?:kulcs|klucz|ключ)))`,
+  String.raw`(?:['’-]\p{L}{1,5}|[\p{Script=Thai}]{1,24}|(?<=[\p{Script=Arabic}\p{Script=Hebrew}])\p{L}{1,3}|nya)?(?:[ \t]{1,2}[\p{L}\p{M}'’-]{1,16}){0,4}(?:,?[ \t]{1,2}|(?:[ \t][\p{L}'’-]{1,16}){1,4},[ \t]|(?<=[\p{Script=Han}\p{Script=Hangul}]))${NUMBER}(?=[*#]?[ \t]?(?:[.,;:!?)"'”»。，、।؛\n-]|$|(?:${COPULA}|${anyOf(SECRET_WORDS.and)})(?![\p{L}\p{M}])|(?:이|예|야|임|입)|[ \t]و\p{L}|[ \t](?:kulcs|klucz|ключ)))`,
   "uy",
 );
 

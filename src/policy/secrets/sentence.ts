@@ -286,6 +286,9 @@ export const isClear = (token: string): boolean => looksOf(token) === CLEAR;
 
 const LONGEST_JOINT = 24;
 
+/** "Liman-Isiklari-2024 şifresiyle": the name itself says "with". */
+const WITH_IT = /^\p{L}{3,12}(?:[ıi]yla|[ıi]yle|yla|yle)(?!\p{L})/iu;
+
 function inFront(text: string, start: number, kind: "password" | "key"): Place | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!/\d/.test(text.slice(from, start))) return null;
@@ -297,6 +300,12 @@ function inFront(text: string, start: number, kind: "password" | "key"): Place |
   // "Hrom_75x as password": tied so closely, a word with a number will do.
   const isClose = start - token.end <= LONGEST_JOINT;
   const isOne = kind === "key" || looksChosen(written) || isClose;
+  if (
+    looksChosen(written) &&
+    /^["'”’]?\s$/.test(text.slice(token.end, start)) &&
+    WITH_IT.test(text.slice(start, start + LONGEST_JOINT))
+  )
+    return token;
   return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
     ? token
     : null;

@@ -101,7 +101,7 @@ export function infixAnchors(): Anchor[] {
       check: (text, start, end) => {
         const last = matchEnd(rest, text, end);
         const match = last < 0 ? null : front.exec(text.slice(Math.max(0, start - Number(longestBefore)), start));
-        if (match === null || looksInvented(text.slice(end, last).padEnd(SHORTEST_JUDGED, "7Qw9"))) return null;
+        if (match === null || looksInvented(text.slice(end, last).padEnd(SHORTEST_JUDGED, "7Qw9Zk3Rb5Xt"))) return null;
         return hitOf("provider_token", start - match[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last);
       },
     };
