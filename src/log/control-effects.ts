@@ -1,7 +1,7 @@
 /**
- * What events state of the control database: the rows that must be stored in the tables of {@link ControlTable}
- * after them. Which operation has which effect is in `operations.ts`. Events of older versions have fewer
- * details: a column that the details do not state is not stated here either.
+ * What events state about the control database: the rows that the tables of {@link ControlTable} must have after them.
+ * `operations.ts` has the effect of each operation. Events of older versions have fewer details; columns that the
+ * details do not state are left out.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { ControlEffect } from "../operation-facts.ts";
@@ -13,20 +13,20 @@ import { canonicalJson } from "./jcs.ts";
 /** The tables of the control database that events cover. */
 export type ControlTable = "workspaces" | "api_keys" | "members" | "links" | "sinks" | "passkeys";
 
-/** What a column must hold: a value (bytes as hex), or anything except NULL (`true`). */
+/** The required content of a column: a value (bytes as hex), or anything except NULL (`true`). */
 export type Stated = string | number | null | true;
 
-/** Columns by name. One that is absent is not stated. */
+/** Columns by name. An absent column is not stated. */
 export type StatedColumns = Readonly<Record<string, Stated>>;
 
-/** What happens to one row. A member's `id` is that of the account; the row is in the event's workspace. */
+/** A change of one row. A member's `id` is that of the account; the row is in the event's workspace. */
 export interface RowChange {
   table: ControlTable;
   id: string;
   /**
-   * `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. `name` changes
-   * nothing: it says that the row was added, which the log of its own workspace states. `clear` removes all rows whose
-   * `account_id` is this id.
+   * `set` changes columns of a row that exists; `put` also accepts a row whose creation no event recorded. `name`
+   * changes nothing: it says that the row was added, which the log of its own workspace states. `clear` removes all
+   * rows whose `account_id` is this id.
    */
   kind: "add" | "set" | "put" | "remove" | "name" | "clear";
   columns: StatedColumns;
@@ -125,7 +125,10 @@ const CHANGES: { [K in ControlEffect]: (details: JsonObject, event: AuditEventBo
     ended === true ? [change("passkeys", account, "clear", {})] : [],
 };
 
-/** What the log of the installation tells of a sink is stated by the log of its workspace. */
+/**
+ * Returns the change of a sink. Events about sinks in the log of the installation change nothing, since the workspace's
+ * log does.
+ */
 const ofSink = (details: JsonObject, kind: RowChange["kind"], columns: Record<string, Member>): RowChange[] =>
   "sink_workspace_id" in details ? [] : [change("sinks", details.sink_id, kind, columns)];
 
@@ -141,8 +144,8 @@ const sinkColumns = ({ format, filter, include_details: withDetails, enabled, se
 const flagOf = (flag: Member): Member => (typeof flag === "boolean" ? Number(flag) : flag);
 
 /**
- * The columns of a sink for which events state only this digest. `secrets` is encrypted, so it cannot be guessed from the
- * digest.
+ * The columns of a sink for which events state only this digest. `secrets` is encrypted, so it cannot be guessed from
+ * the digest.
  */
 export const SINK_DIGESTED = ["ca", "client_certificate", "secrets", "url"] as const;
 /** The columns of a passkey for which its event states only this digest. */
@@ -176,7 +179,7 @@ const listText = (list: Member): Member => (Array.isArray(list) ? JSON.stringify
 /** Returns a time, RFC 3339, as the control database stores it: milliseconds since the Unix epoch. */
 const timeOf = (time: Member): Member => (typeof time === "string" ? Date.parse(time) : time);
 
-/** Leaves out what the details do not state. Without an id, no row is stated. */
+/** Returns the change of a row, without columns that the details do not state; no change without an id. */
 function change(table: ControlTable, id: Member, kind: RowChange["kind"], columns: Record<string, Member>): RowChange {
   const stated = Object.entries(columns).filter(([, value]) => value !== undefined) as [string, Stated][];
   return { table, id: typeof id === "string" ? id : "", kind, columns: Object.fromEntries(stated) };

@@ -1,7 +1,7 @@
 /**
- * What the event of an export (`audit.export`, result `ok`) states in its details about the export, so that a seal over
- * the event binds what the export holds (docs/audit-format.md). The root of the tree before the event binds every event
- * of every agent, so the event need not list the last event of each agent, of which there may be very many.
+ * What the event of an export (`audit.export`, result `ok`) states about the export, so that a seal over the event
+ * binds the content of the export (docs/audit-format.md). The root of the tree before the event binds all events of all
+ * agents, so the event need not list the last event of each agent, of which there may be very many.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";

@@ -1,6 +1,6 @@
 /**
- * The schemas of an export's header and trailer (export-format.ts), and the types that follow from them. The threads of a
- * daemon import only the types.
+ * The schemas of an export's header and trailer (export-format.ts), and the types that follow from them. The threads of
+ * a daemon import only the types.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -19,7 +19,7 @@ const OlderRange = only({ before: Hashes, after: Hashes });
 const OlderPath = only({ path: Hashes });
 const RangeSchema = only({ before: Hashes, after: Hashes, binding: Hashes });
 const PathSchema = only({ path: Hashes, binding: Hashes });
-/** Its members are checked when it is read as an event. */
+/** An event. Its members are checked when it is parsed. */
 const EventObject = Type.Unsafe<JsonObject>(Type.Object({}));
 
 const COMMON = {
@@ -56,7 +56,7 @@ const HeaderSchema = only({
   proof: Type.Union([RangeSchema, PathSchema, Type.Null()]),
   keys: Type.Optional(KeyChainSchema),
   restores: Type.Optional(RestoresSchema),
-  // In json it is beside the header's members.
+  // In the json format, it is among the header's members.
   erasures: Type.Optional(ErasuresSchema),
 });
 
@@ -67,19 +67,21 @@ const TrailerSchema = only({
   erasures: Type.Optional(ErasuresSchema),
 });
 
-/** Every declared restore of the log, in an export that does not hold all events, with its inclusion proof in the seal. */
+/**
+ * All declared restores of the log, with inclusion proofs in the seal, in an export that does not contain all events.
+ */
 export type ExportRestores = Static<typeof RestoresSchema>;
 
 /** Erasures after the last exported event, which explain why details in the export are missing. */
 export type ExportErasures = Static<typeof ErasuresSchema>;
 
-/** What an export of the older format says about itself. */
+/** The header of an export of the older format. */
 export type OlderExportHeader = Static<typeof OlderHeaderSchema>;
 
-/** What an export of the present format says about itself. */
+/** The header of an export of the present format. */
 export type BoundExportHeader = Static<typeof HeaderSchema>;
 
-/** What an export says about itself; in `json` the members beside `events`. */
+/** The header of an export; in `json` the members other than `events`. */
 export type ExportHeader = OlderExportHeader | BoundExportHeader;
 
 /** The last line of an ndjson export. */
@@ -113,7 +115,7 @@ export function asTrailer(value: unknown): ExportTrailer {
   throw new ExportMalformed(`the export's trailer is not in order (${wrongMember(trailer.Errors(value))})`);
 }
 
-/** Names the first wrong member. The name of an unknown one, which others chose, is left out. */
+/** Returns a message about the first wrong member. The name of an unknown member is left out, since it is not ours. */
 function wrongMember(errors: ValueErrorIterator): string {
   const first = errors.First();
   if (first === undefined) return "unknown";

@@ -13,7 +13,7 @@ const OCSF_VERSION = "1.3.0";
 const OCSF_INFORMATIONAL = 1;
 const OCSF_UNKNOWN = 0;
 const OCSF_STATUS = { success: 1, failure: 2 } as const;
-/** `type_id` and `activity_id` of what OCSF has no number for. `type` and `event_code` say what it is. */
+/** `type_id` and `activity_id` for values without a number in OCSF. `type` and `event_code` have their names. */
 const OCSF_OTHER = 99;
 
 /** OCSF's numbers of categories, classes and activities, by their names in the list of operations. */
@@ -70,7 +70,7 @@ export function cloudEvent(event: PresentedEvent, data: Shown = event): object {
     type: `governd.audit.${event.operation}`,
     ...(event.agent_id === null ? {} : { subject: event.agent_id }),
     time: event.timestamp,
-    // The extension for distributed tracing; JSON leaves it out when it is undefined.
+    // The extension for distributed tracing. JSON omits it when it is undefined.
     traceparent: traceOf(event),
     datacontenttype: "application/json",
     data,
@@ -79,7 +79,7 @@ export function cloudEvent(event: PresentedEvent, data: Shown = event): object {
 
 export const cloudEventLine = line(cloudEvent);
 
-/** Returns an event as OCSF. The log does not hold where a request came from, so the source is unknown. */
+/** Returns an event as OCSF. The log does not have the origin of a request, so the source is unknown. */
 export function ocsfEvent(event: PresentedEvent, unmapped: Shown = event): object {
   // An operation that is not in the list is an API call of an unknown kind.
   const known = eventFacts(event.operation)?.ocsf;

@@ -1,9 +1,9 @@
 /**
- * Canonical JSON after RFC 8785 (JCS): one text for one value, so that a hash over it means the value.
+ * Canonical JSON after RFC 8785 (JCS): one text for each value, so that a hash of the text stands for the value.
  *
- * Strings and numbers are written as ECMAScript writes them (RFC 8785, 3.2.2), members are sorted by
- * the UTF-16 code units of their names (3.2.3), and nothing is between the tokens. What I-JSON
- * (RFC 7493) leaves out has no canonical form and is refused: lone surrogates, NaN and the infinities.
+ * Strings and numbers are written as in ECMAScript (RFC 8785, 3.2.2), members are sorted by the UTF-16 code units of
+ * their names (3.2.3), and there is no white space. Values that I-JSON (RFC 7493) excludes have no canonical form and
+ * are refused: lone surrogates, NaN and the infinities.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 

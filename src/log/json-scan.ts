@@ -1,4 +1,4 @@
-/** Scans JSON text for what `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form. */
+/** Scans JSON text for errors that `JSON.parse` does not report. canonical-scan.ts recognizes the canonical form. */
 import type { JsonValue } from "../json.ts";
 
 /** The text is not the expected JSON. The message never repeats the text. */
@@ -56,7 +56,7 @@ export function parseJson(text: string): JsonValue {
   }
 }
 
-/** Parses JSON in which no member is repeated. Parsers differ in which of two they take. @throws JsonTextError */
+/** Parses JSON without repeated members, of which parsers do not agree which to take. @throws JsonTextError */
 export function parseStrictJson(text: string): JsonValue {
   const value = parseJson(text);
   if (hasRepeatedMember(text, value)) throw new RepeatedMember();
@@ -80,7 +80,7 @@ export function hasRepeatedMember(text: string, value: JsonValue): boolean {
   return countColons(text) !== countMembers(value);
 }
 
-/** Counts without recursion: the nesting may be deeper than the stack. */
+/** Counts members, without recursion, since the nesting may be deeper than the stack. */
 function countMembers(value: JsonValue): number {
   const pending = [value];
   let members = 0;

@@ -1,7 +1,7 @@
 /**
- * How one sealing key leads to the next, away from the database. After a rotation, exports and receipts carry `keys`: each
- * key that the log has named, with the event that announces it under a seal by the key before it (docs/audit-format.md,
- * "Keys over time"). An auditor who trusts one of the keys can therefore trust all later ones.
+ * The chain of a log's sealing keys, verifiable without the database. After a rotation, exports and receipts contain
+ * `keys`: each key that the log has named, with the event that announces it under a seal by the previous key
+ * (docs/audit-format.md, "Keys over time"). So an auditor who trusts one of the keys can trust all later ones.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
@@ -25,7 +25,7 @@ export const KeyChainSchema = Type.Array(
   { minItems: 1 },
 );
 
-/** The keys of a log with what announces each, the first one first. */
+/** The keys of a log in order, with the announcement of each. */
 export type KeyChain = Static<typeof KeyChainSchema>;
 
 const chain = TypeCompiler.Compile(KeyChainSchema);
@@ -36,8 +36,8 @@ export class KeyChainError extends Error {
 }
 
 /**
- * Returns the keys of a log, 32 raw bytes each, after checking that each is announced under a seal by the one before it.
- * @throws KeyChainError when one is not
+ * Returns the keys of a log, 32 raw bytes each, after checking that each is announced under a seal by the previous one.
+ * @throws KeyChainError when a key is not
  */
 export function readKeyChain(workspaceId: string, announcements: JsonValue): Uint8Array[] {
   if (!chain.Check(announcements))
@@ -91,7 +91,7 @@ export function trustedKeys(given: readonly Uint8Array[], keys: readonly Uint8Ar
   return from < 0 ? given : [...given, ...keys.slice(from + 1)];
 }
 
-/** Whether a given key is the fingerprint of one of the log's keys: both have 32 bytes. */
+/** Whether a given key is in fact the fingerprint of one of the log's keys, which also has 32 bytes. */
 export function isFingerprint(given: readonly Uint8Array[], keys: readonly Uint8Array[]): boolean {
   const fingerprints = new Set(keys.map(sha256Hex));
   return given.some((one) => fingerprints.has(Buffer.from(one).toString("hex")));

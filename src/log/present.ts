@@ -156,7 +156,7 @@ function saltText(salt: JsonValue): string | null {
   return salt;
 }
 
-/** Returns the details of an event; null when they are erased, or one of them or the hash does not fit the event. */
+/** Returns the details of an event; null when they are erased, or do not match the commitment, or the hash is wrong. */
 export function genuineDetails(stored: ExportedEvent, event: AuditEventBody): JsonObject | null {
   const { canonical, details, salt, hash } = stored;
   if (details === null || salt === null || eventHash(canonical) !== hash) return null;

@@ -20,8 +20,8 @@ import { TILE_HEIGHT, type TileReader } from "./tiles.ts";
 export const MAX_PROOF_HASHES = 63;
 
 /**
- * Returns the leaves `start` to `end` (exclusive) under each sibling on the path from leaf `index` to the root, from the
- * leaf up (RFC 6962, 2.1.1).
+ * Returns the leaves `start` to `end` (exclusive) under each sibling on the path from leaf `index` to the root, from
+ * the leaf up (RFC 6962, 2.1.1).
  */
 export function pathSiblings(index: number, size: number): { start: number; end: number }[] {
   if (index < 0 || index >= size) throw new RangeError("the tree has no such leaf");
@@ -71,8 +71,8 @@ export function verifyInclusion(
 }
 
 /**
- * Returns the proof that the tree of `oldSize` leaves is the beginning of the tree of `newSize` (RFC 6962, 2.1.2). It is
- * empty when both sizes are the same or the old tree is empty.
+ * Returns the proof that the tree of `oldSize` leaves is the beginning of the tree of `newSize` (RFC 6962, 2.1.2). It
+ * is empty when both sizes are the same or the old tree is empty.
  */
 export async function consistencyProof(oldSize: number, newSize: number, reader: TileReader): Promise<Uint8Array[]> {
   if (oldSize < 0 || oldSize > newSize) throw new RangeError("the old tree is not the smaller one");
@@ -89,7 +89,7 @@ export async function consistencyProof(oldSize: number, newSize: number, reader:
       start = middle;
     }
   }
-  // The verifier knows the old tree, unless that is only the right part of a subtree.
+  // The verifier knows the root of this subtree if it is the whole old tree; otherwise the proof includes it.
   if (start > 0) path.push(await rootOf(start, end, reader));
   return path.reverse();
 }

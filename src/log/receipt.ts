@@ -1,7 +1,7 @@
 /**
  * Receipts: one text file that proves one event, checked with a public key alone (docs/audit-format.md). It is a C2SP
- * tlog-proof (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it (present.ts),
- * or the exact texts that are hashed.
+ * tlog-proof (https://c2sp.org/tlog-proof) whose extra data is a JSON object: the event as the API shows it
+ * (present.ts), or the exact texts that are hashed.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import { eventFacts } from "../operations.ts";
@@ -29,7 +29,7 @@ export interface Receipt {
   index: number;
   path: Uint8Array[];
   seal: Seal;
-  /** What leads from the log's first key to the one of the seal; null when it is not given. Not checked yet. */
+  /** The chain from the log's first key to the key of the seal, not checked yet; null when it is not given. */
   keys: JsonValue;
 }
 

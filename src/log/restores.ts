@@ -53,7 +53,10 @@ const only =
 const TREE_HEAD = { size: isCount, root: isHash };
 const isLostSeal = only({ origin: isText, ...TREE_HEAD });
 
-/** The form of the members. Without a schema, since a thread that verifies would take longer to load TypeBox than to start. */
+/**
+ * The form of the members. It is not a TypeBox schema, since loading TypeBox takes a verifying thread longer than
+ * starting.
+ */
 const NEW_EPOCH: { [Member in keyof NewEpoch]: Check } = {
   origin: isText,
   previous_origin: isText,
@@ -77,23 +80,23 @@ export interface DeclaredRestore {
   backupCreatedAt: string | null;
   /** SHA-256 of the backup's manifest. */
   backupDigest: string | null;
-  /** What it did to the control database. Null when it left it as the backup held it: older versions did. */
+  /** What it did to the control database; null in older versions, which left it as in the backup. */
   control: RestoredControl | null;
   /** Null in the older form; `malformed` when the members are not in order. */
   epoch: NewEpoch | "malformed" | null;
 }
 
-/** A restore brings the control database to what the log states, except for rows that need more than events hold. */
+/** How a restore corrected the control database by the log. Rows that need more data than events have are left out. */
 export interface RestoredControl {
-  /** When it revoked the links that nobody had used, milliseconds since the Unix epoch. */
+  /** When it revoked the unused links, ms since the Unix epoch. */
   linksRevokedAt: number;
   /** The rows of this workspace that it could not make. */
   rowsLeftOut: { table: string; id: string }[];
-  /** The workspaces that the backup lacked, if this log tells of them. */
+  /** The workspaces that the backup lacked, if this log states them. */
   workspacesLeftOut: readonly string[];
 }
 
-/** Returns the members of the event's details that state what a restore did to the control database. */
+/** Returns the members of the event's details about the control database. */
 export const restoredControlDetails = ({ linksRevokedAt, rowsLeftOut, workspacesLeftOut }: RestoredControl) => ({
   links_revoked_at: new Date(linksRevokedAt).toISOString(),
   rows_left_out: rowsLeftOut.map(({ table, id }) => ({ table, id })),
@@ -132,14 +135,17 @@ function restoredControl({
   return { linksRevokedAt: Date.parse(at), rowsLeftOut, workspacesLeftOut };
 }
 
-/** Returns what is wrong with a restore after the event `last`; null when nothing is or the details do not tell. */
+/** Returns what is wrong with a restore after the event `last`; null when nothing is, or the details are erased. */
 export function restoreProblem(restore: DeclaredRestore, last: { seq: number; hash: string } | null): string | null {
   if (last === null || restore.headSeq === null) return null;
   if (restore.headSeq === last.seq && restore.headHash === last.hash) return null;
   return "a restore names another event than the one before it as the last that was restored";
 }
 
-/** Returns what is wrong with the epoch that a restore begins, after the origin and the key in force, null if unknown. */
+/**
+ * Returns what is wrong with the epoch that a restore begins; null for nothing. The origin and key in force may be
+ * unknown.
+ */
 export function epochProblem(
   { seq, epoch }: DeclaredRestore,
   before: { origin: string | null; signingKey: string | null },

@@ -8,7 +8,7 @@
  */
 import { coveringSubtrees, foldSubtrees, HASH_BYTES, rootOfRow } from "./merkle.ts";
 
-/** Hashes in a full tile, and the height of the tree that they are the leaves of. */
+/** The number of hashes in a full tile, and the height of the tree of which they are the leaves. */
 export const TILE_WIDTH = 256;
 export const TILE_HEIGHT = 8;
 
@@ -32,8 +32,8 @@ export const partialWidth = (level: number, size: number): number =>
   Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
 
 /**
- * Adds leaves to a tree kept in tiles, and says which tiles to store. One is made for each batch from
- * what is stored, so nothing is lost when the transaction that stores the tiles fails.
+ * Adds leaves to a tree in tiles, and returns the tiles to store. A writer is made from the stored tiles for each
+ * batch, so nothing is lost when the transaction that stores the tiles fails.
  */
 export class TileWriter {
   #size: number;

@@ -1,16 +1,16 @@
 /**
- * One change of the evidence makes many checks fail: an event that was edited breaks its hash, the link of the next
- * one, a tile, every later seal and the rows that it wrote. Here what the checks found is put together to causes, each
- * with the number of its consequences.
+ * Groups the problems that checks found by their causes. One change of the evidence makes many checks fail: an edited
+ * event breaks its hash, the link of the next event, a tile, every later seal and the rows that it wrote.
  *
- * A problem is a **consequence** of another when the other explains it, and a **cause** when none does. What explains a
- * problem depends on what it is about ({@link RULES}), in the order of the ranks:
+ * A problem is a **consequence** of another one that explains it, and a **cause** when no other explains it. What
+ * explains a problem depends on its subject ({@link RULES}), in the order of the ranks:
  *
  * - An event or a link: a cause at one of the same positions. A link concerns the positions from the event before it in
  *   its chain up to its own, a gap those that are missing.
  * - The log as a whole (its end, its tree, seals over it): a changed, missing or repeated event before it, or another
  *   problem of the log as a whole.
- * - Details that no erasure names: a cause at the same event, an event after it (that may be the erasure), or the log as
+ * - Details that no erasure names: a cause at the same event, an event after it (that may be the erasure), or the log
+ * as
  *   a whole.
  * - A row: a cause at the position of an event that it names, or beyond the end of a log whose end is wrong, or the row
  *   of its agent.
@@ -32,20 +32,20 @@ export interface Cause {
   rows: Set<string>;
   /** The first keys of these rows. */
   keys: string[];
-  /** How many problems of each code follow from it. */
+  /** The number of consequences by code. */
   consequences: Map<ProblemCode, number>;
-  /** The positions, both ends included, of events whose problems follow from it: rows that name one of them do, too. */
+  /** The positions, inclusive, of events whose problems are consequences. Problems of rows that name them are, too. */
   places: [first: number, last: number][];
 }
 
-/** How many keys of wrong rows are named. */
+/** The most keys of wrong rows that are named. */
 const MAX_KEYS = 5;
 
-/** What a problem is about, in the order in which causes are looked for. */
+/** The subjects of problems, in the order in which causes are sought. */
 const RANKS = ["event", "link", "log", "blank", "tiles", "row", "seal", "schema", "whole"] as const;
 type Rank = (typeof RANKS)[number];
 
-/** Of the problems of the log as a whole, the first that is found is the cause of the others. */
+/** Problems of the log as a whole. The first of these that was found is the cause of the others. */
 const LOG_ORDER: readonly ProblemCode[] = [
   "head_mismatch",
   "rolled_back",
@@ -57,16 +57,19 @@ const LOG_ORDER: readonly ProblemCode[] = [
   "proof_invalid",
 ];
 
-/** Of the problems with one event, these are its causes before others. The last is the first. */
+/** Problems of one event that are preferred as its cause, the most preferred last. */
 const EVENT_ORDER: readonly ProblemCode[] = ["hash_mismatch", "event_malformed"];
 
-/** The order of tables that are compared with the log as a whole: what one is compared with comes before it. */
+/**
+ * Tables that are compared as a whole, in an order in which each comes after the tables on which its comparison
+ * depends.
+ */
 const TABLE_ORDER = ["configs", "checkpoints", "entries", "agents"];
 
-/** The order of problems of one rank. */
+/** Returns the order of a problem within its rank. */
 function kindOf({ code, row }: Problem): number {
   if (row === undefined || !row.whole) return LOG_ORDER.indexOf(code);
-  // What a checkpoint sees are entries.
+  // A checkpoint's count depends on entries.
   return TABLE_ORDER.indexOf(row.table) + (row.table === "checkpoints" && row.key !== null ? 1.5 : 0);
 }
 
@@ -78,7 +81,7 @@ function rankOf({ code, row }: Problem): Rank {
   return concern === "row" && row === undefined ? "event" : concern;
 }
 
-/** Problems with an event that leave its leaf of the tree, and so everything after it, as it was. */
+/** Problems of an event that do not change its leaf of the tree, and so nothing after it. */
 const BESIDE_THE_EVENT: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "details_mismatch",
   "details_malformed",
@@ -91,7 +94,7 @@ const ends = ({ seq, since }: Problem): number[] => [seq, since].filter((end) =>
 const from = (problem: Problem): number => Math.min(...ends(problem));
 const to = (problem: Problem): number => Math.max(...ends(problem));
 const isOfEvent = (cause: Problem): boolean => ["event", "link", "blank"].includes(rankOf(cause));
-/** Whether a cause changed leaves of the tree up to a position. */
+/** Whether a cause has changed leaves of the tree up to a position. */
 const changesLeaves = (cause: Problem, upTo: number | null): boolean =>
   isOfEvent(cause) && !BESIDE_THE_EVENT.has(cause.code) && (upTo === null || cause.seq === null || from(cause) <= upTo);
 const ofOneAgent = (a: Problem, b: Problem): boolean =>
@@ -101,7 +104,7 @@ const ofOneAgent = (a: Problem, b: Problem): boolean =>
 const isAboutAgentOf = (problem: Problem, cause: Problem): boolean =>
   ofOneAgent(problem, cause) || (cause.row?.table === "configs" && cause.agentId === null);
 
-/** A table whose rows as a whole are compared with those of another: the other's rows may be another agent's now. */
+/** Tables whose comparison as a whole depends on another table, whose rows may have been given to another agent. */
 const DEPENDS: Readonly<Record<string, string>> = { agents: "entries", entries: "checkpoints" };
 
 /** Whether a cause explains a problem. */
@@ -110,22 +113,22 @@ type Rule = (problem: Problem, cause: Problem, known: Pick<Cause, "consequences"
 const samePlace: Rule = (problem, cause) =>
   isOfEvent(cause) && from(problem) <= to(cause) && from(cause) <= to(problem);
 
-/** Whether the number of a row is wrong since an event was put in or taken out before it. */
+/** Whether the number of a row is wrong because an event was inserted or removed before it. */
 const isShift: Rule = (problem, cause, { consequences }) =>
   problem.code === "row_mismatch" &&
   [cause.code, ...consequences.keys()].some((code) => code.startsWith("seq_")) &&
   from(cause) <= to(problem);
 
-/** Whether the erasure that names an event without details may be missing since an event was changed or is of another log. */
+/** Whether a changed or foreign event may have been the erasure that names an event without details. */
 const mayHideErasure = (problem: Problem, cause: Problem): boolean =>
   to(cause) > to(problem) || cause.code === "wrong_agent" || cause.code === "wrong_workspace";
 
-/** Whether numbers do not fit since an event of another log is in the place of one of this log. */
+/** Whether numbers are wrong because an event of another log replaced one of this log. */
 const isReplaced: Rule = (problem, cause) => problem.code.startsWith("seq_") && cause.code === "wrong_workspace";
 
 /**
- * Whether a restore does not fit the key in force since an event before it was changed, which may have named that key, or
- * the details of one that named it.
+ * Whether a restore contradicts the key in force because an earlier event, or its details, was changed that may have
+ * named the key.
  */
 const mayNameKey: Rule = (problem, cause) =>
   problem.code === "restore_invalid" &&
@@ -136,7 +139,7 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   event: (problem, cause, known) =>
     [samePlace, isShift, isReplaced, mayNameKey].some((rule) => rule(problem, cause, known)),
   link: samePlace,
-  // The end of the log is also another one when it is the last event that was changed.
+  // The end of the log also differs when the last event was changed.
   log: (problem, cause) =>
     changesLeaves(cause, problem.code === "head_mismatch" ? null : problem.seq) || rankOf(cause) === "log",
   blank: (problem, cause, known) =>
@@ -158,7 +161,7 @@ const RULES: Readonly<Record<Rank, Rule>> = {
     changesLeaves(cause, problem.seq) ||
     cause.code === problem.code ||
     cause.row?.table === "seal_keys" ||
-    // Origins are known by the details of restores.
+    // Origins are stated in the details of restores.
     (problem.code === "seal_origin" && isOfEvent(cause) && from(cause) <= to(problem)),
   schema: (problem, cause) =>
     problem.row?.table === (isOfEvent(cause) ? "events" : cause.row?.table) && problem.row !== undefined,
@@ -171,14 +174,17 @@ const RULES: Readonly<Record<Rank, Rule>> = {
   },
 };
 
-/** Whether a problem is one more row of a cause. */
+/** Whether a problem is another row of a cause. */
 const isMore = (problem: Problem, cause: Problem): boolean =>
   problem.row !== undefined &&
   problem.row.table === cause.row?.table &&
   rankOf(problem) === rankOf(cause) &&
   rankOf(problem) !== "schema";
 
-/** A problem as a cause of its own. Every row of the control database is one: each is access that somebody was given. */
+/**
+ * Returns a problem as its own cause. Every wrong row of the control database is one, since each may give somebody
+ * access.
+ */
 export function alone(problem: Problem): Cause {
   const key = problem.row?.key ?? null;
   return {
@@ -190,7 +196,7 @@ export function alone(problem: Problem): Cause {
   };
 }
 
-/** Tells the rows of a table apart. */
+/** Returns a name that distinguishes the rows of a table. */
 const nameOf = ({ agentId, row }: Problem): string =>
   JSON.stringify([agentId, ...(row?.whole ? [] : [row?.key, row?.names?.[0]])]);
 

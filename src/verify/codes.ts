@@ -1,9 +1,8 @@
-/** Every code that a verification reports, with its words. */
+/** Every code that a verification reports, with its explanation. */
 
-/** The version of the form of `--json`, which each report names. */
+/** The version of the `--json` report, which each report states. */
 export const REPORT_SCHEMA = "governd.verify/1";
 
-/** What a code means for an auditor, and what the auditor should do. */
 type Words = readonly [means: string, advice: string];
 
 const COMPARE = "Compare the event with an export, a receipt or a backup that was made before the change.";
@@ -14,7 +13,7 @@ const ROW = "Do not rely on this row. The log says what it should be; a backup m
 const AGAIN = "Ask for the export again. If the new one differs in the events, keep both.";
 const ACCESS = "Ask who had access and since when, and look up what was done with it in the logs.";
 
-/** The codes of problems by the part of the evidence that they are about. They stay the same across releases. */
+/** The codes of problems, by the part of the evidence that they concern. They stay the same across releases. */
 const BY_CONCERN = {
   /** One event, by itself or in its place. */
   event: {
@@ -54,7 +53,7 @@ const BY_CONCERN = {
       "Look at both events: one of them, or what was between them, was changed. A seal tells which events are genuine.",
     ],
   },
-  /** The log as a whole: its end, its tree, what seals and an export's header say of it. */
+  /** The log as a whole: its end, its tree, and the statements of seals and an export's header about it. */
   log: {
     export_window: ["the events are not the ones that the export's header announces", AGAIN],
     export_count: ["the export does not hold as many events as it says", AGAIN],
@@ -143,7 +142,7 @@ const BY_CONCERN = {
   },
 } as const satisfies Record<string, Record<string, Words>>;
 
-/** Which part of the evidence a code is about. Consequences are told from causes by it (causes.ts). */
+/** The part of the evidence that a code concerns, by which causes.ts distinguishes causes and consequences. */
 type Concern = keyof typeof BY_CONCERN;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 /** A sign of tampering. */
@@ -161,7 +160,10 @@ export const PROBLEMS = Object.fromEntries(
   ),
 ) as Record<ProblemCode, CodeFacts & { concern: Concern }>;
 
-/** Why something cannot be established, and what to do. Reported among the problems, but no sign of tampering. */
+/**
+ * Why something cannot be established, and what to do. Obstacles are reported among the problems, but are not
+ * tampering.
+ */
 export const OBSTACLES = {
   evidence_unreadable: {
     means: "the file cannot be read, or not to its end",
@@ -210,6 +212,9 @@ export const OBSTACLES = {
 
 export type ObstacleCode = keyof typeof OBSTACLES;
 
-/** What a problem or an obstacle means, and what to do. Both have a code `key_missing`: the problem is about a row. */
+/**
+ * Returns the explanation of a problem or an obstacle. Both have a code `key_missing`, but only the problem has a
+ * table.
+ */
 export const wordsOf = ({ code, table }: { code: ProblemCode | ObstacleCode; table: string | null }): CodeFacts =>
   code in OBSTACLES && table === null ? OBSTACLES[code as ObstacleCode] : PROBLEMS[code as ProblemCode];

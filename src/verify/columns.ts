@@ -1,29 +1,28 @@
 /**
- * Reading a file that may have been tampered with. The driver aborts the whole process when a text column holds bytes
- * that are no UTF-8, and cuts a text at U+0000. So nothing of a stored text is read as text: its bytes are, and they
- * are decoded here, strictly.
+ * Reads columns of a file that may have been tampered with. The driver aborts the process when a text column has bytes
+ * that are not UTF-8, and truncates a text at U+0000. So stored texts are read as bytes, and decoded strictly here.
  */
 import { isUtf8 } from "node:buffer";
 import type { SqlValue } from "../store/values.ts";
 
-/** SQL: the bytes of a text column; null when it holds no text. */
+/** SQL: the bytes of a text column; NULL when it does not have text. */
 export const textBytes = (column: string): string =>
   `CASE typeof(${column}) WHEN 'text' THEN CAST(${column} AS BLOB) END`;
 
-/** SQL: an integer column; null when it holds no integer. */
+/** SQL: an integer column; NULL when it does not have an integer. */
 export const integer = (column: string): string => `CASE typeof(${column}) WHEN 'integer' THEN ${column} END`;
 
-/** SQL: true when an optional column holds something that is neither NULL nor of its type. */
+/** SQL: whether an optional column has a value that is neither NULL nor of its type. */
 export const isOfWrongType = (column: string, type: "text" | "integer"): string =>
   `(typeof(${column}) NOT IN ('null', '${type}'))`;
 
-/** The text that the bytes are; null for what is no UTF-8 and for null itself. */
+/** Decodes UTF-8; null when the bytes are not UTF-8, and for null. */
 export function decodeText(bytes: Buffer | null): string | null {
   if (bytes === null || !isUtf8(bytes)) return null;
   return bytes.toString("utf8");
 }
 
-/** The type of a column, with `?` behind the one of a column that may be NULL. */
+/** The type of a column, followed by `?` when it may be NULL. */
 type ColumnType = "text" | "integer" | "text?" | "integer?";
 type ColumnTypes = Readonly<Record<string, ColumnType>>;
 
@@ -39,11 +38,11 @@ export type RowOf<F> = F extends RowForm<infer C> ? TypedRow<C> : never;
 
 /** Reads rows whose columns should have these types. */
 export class RowForm<const C extends ColumnTypes> {
-  /** SQL: whether a column that may be NULL is of another type, and the columns. */
+  /** SQL: whether an optional column is of another type, and then the columns. */
   readonly sql: string;
   readonly #columns: { name: string; isText: boolean; optional: boolean }[];
 
-  /** @param table its name in the query */
+  /** @param table the name of the table in the query */
   constructor(table: string, columns: C) {
     this.#columns = Object.entries(columns).map(([name, type]) => {
       return { name, isText: type.startsWith("text"), optional: type.endsWith("?") };
@@ -54,7 +53,7 @@ export class RowForm<const C extends ColumnTypes> {
     this.sql = [types.join(" OR "), ...values].join(", ");
   }
 
-  /** Returns what can be read of a row, and the row itself; null when a column is not of its type. */
+  /** Returns the columns that can be read, and the whole row; null when a column is not of its type. */
   read([wrong, ...values]: readonly SqlValue[]): { row: TypedRow<C> | null; parts: Partial<TypedRow<C>> } {
     let typed = wrong === 0;
     const parts: Record<string, SqlValue> = {};

@@ -1,4 +1,4 @@
-/** Whether evidence holds all events of its scope. */
+/** Determines whether evidence contains all events of its scope. */
 import { readBinding } from "../log/export-binding.ts";
 import type { BoundExportHeader, ExportHeader } from "../log/export-schema.ts";
 import { storedFromPresented } from "../log/present.ts";
@@ -6,16 +6,16 @@ import type { VerificationReport } from "./events/contract.ts";
 import { isBound, isWhole, sealedSize } from "./events/export-claims.ts";
 import type { EventReference } from "./events/segment.ts";
 
-/** What is known of events that evidence may omit. */
+/** What is known about events that evidence may omit. */
 export type Completeness =
-  /** It holds every event of its scope through this seq, under a seal that was checked. */
+  /** The evidence has all events of its scope up to this seq, under a seal that was checked. */
   | { is: "complete"; through: number }
-  /** It holds a part, which is named; every event of that part is under a seal that was checked. */
+  /** The evidence has all events of the named part, under a seal that was checked. */
   | { is: "partial"; part: string }
   /** Events may be missing, at the end or at the beginning. */
   | { is: "unknown"; why: string };
 
-/** The last event under a seal that was checked with a given key, or by comparing it with a given seal. */
+/** Returns the last event under a seal that was checked with a given key, or that was given; null for none. */
 function provedThrough({ seals }: Pick<VerificationReport, "seals">): number | null {
   const given = [seals?.keyGiven ? seals.sealedThrough : null, seals?.anchoredThrough ?? null];
   const known = given.filter((through) => through !== null);
@@ -27,7 +27,7 @@ const unknown = (why: string): Completeness => ({ is: "unknown", why });
 export const TAMPERED = unknown("the evidence was changed");
 const UNPROVED = unknown("no seal that could be checked says where the log ends");
 
-/** Returns what an export that was read to its end, or as far as it goes, proves. */
+/** Returns what an export proves that was read to its end, or as far as possible. */
 export function exportCompleteness(
   header: ExportHeader | null,
   found: VerificationReport,
@@ -40,7 +40,7 @@ export function exportCompleteness(
   return isBound(header) ? boundCompleteness(header, found, through) : olderCompleteness(header, found, through);
 }
 
-/** What an export with a checked binding and seal proves. */
+/** Returns what an export with a checked binding and seal proves. */
 function boundCompleteness(header: BoundExportHeader, found: VerificationReport, through: number): Completeness {
   const { event, said } = readBinding(storedFromPresented(header.binding));
   const pruned = said.pruned_before ?? 0;
@@ -69,7 +69,7 @@ function olderCompleteness(header: ExportHeader, found: VerificationReport, thro
   return unknown(`nothing proves that the agent has no events after event ${last.seq}`);
 }
 
-/** Returns what a database, whose log was verified, proves. */
+/** Returns what a database with a verified log proves. */
 export function logCompleteness(found: VerificationReport & { prunedBefore?: number }): Completeness {
   if (found.problemCount > 0) return TAMPERED;
   const through = provedThrough(found);

@@ -1,6 +1,6 @@
 /**
- * Makes the receipt of one event from an export of its workspace, without the log: the export holds the leaves of the tree
- * and the subtrees around them, up to its own seal. So an event that was pruned still gets a receipt.
+ * Makes the receipt of one event from an export of its workspace, without the log: the export has the leaves of the
+ * tree and the subtrees around them, up to its own seal. So receipts can still be made for pruned events.
  */
 import { Failure } from "../failure.ts";
 import type { JsonObject } from "../json.ts";
@@ -17,16 +17,17 @@ import { boundOf, isBound } from "./events/export-claims.ts";
 import { type ExportTarget, unreadable } from "./events/export-lines.ts";
 import { ExportReader } from "./events/export-reader.ts";
 
-/** Which event a receipt is made of. */
+/** The event for a receipt. */
 export type WantedEvent = { id: string } | { seq: number };
 
 /**
- * Returns the receipt of an event that an export of the whole workspace holds, as a window or without one. The receipt
- * ends with the seal of the export.
+ * Returns the receipt of an event in an export of a whole workspace, with or without a window. The receipt ends with
+ * the seal of the export.
  *
  * @param open reads the export from its beginning; called twice
  * @param exact whether the receipt holds the exact texts that are hashed (receipt.ts)
- * @throws {Failure} `not_found` when the event is not in the export, `evidence_unreadable` when the export proves nothing
+ * @throws {Failure} `not_found` when the event is not in the export, `evidence_unreadable` when the export proves
+ * nothing
  */
 export async function receiptFromExport(
   open: () => AsyncIterable<Uint8Array>,
@@ -84,10 +85,10 @@ async function receiptOf(stored: ExportedEvent, { open, header, first }: ReadExp
   return receipt;
 }
 
-/** The inclusion proof of one leaf, from all leaves of the tree in order, or from subtrees of them. */
+/** Computes the inclusion proof of one leaf from all leaves of the tree in order, or from subtrees of them. */
 class SealedPath {
   readonly #siblings: { end: number; range: CompactRange }[];
-  /** Where the next leaf goes. */
+  /** The number of the next leaf. */
   end = 0;
 
   constructor(index: number, size: number) {
@@ -102,7 +103,7 @@ class SealedPath {
     for (const [at, { height }] of subtrees.entries()) {
       const piece = CompactRange.of(this.end, this.end + 2 ** height, [Buffer.from(roots[at] as string, "hex")]);
       this.end = piece.end;
-      // The only piece under no sibling is the leaf itself.
+      // Every piece is under a sibling, except the leaf itself.
       this.#siblings.find((one) => one.range.end === piece.start && piece.end <= one.end)?.range.appendRange(piece);
     }
   }
@@ -113,7 +114,7 @@ class SealedPath {
   }
 }
 
-/** Reads an export and returns its header. @throws Error when it is no complete export */
+/** Reads an export and returns its header. @throws Error when it is not a complete export */
 async function readExport(
   pieces: AsyncIterable<Uint8Array>,
   onEvent: (event: JsonObject) => void,

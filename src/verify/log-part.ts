@@ -1,4 +1,4 @@
-/** Verifies a part of a workspace's log on its own connection. Accepts only valid parts. */
+/** Verifies a part of a workspace's log. Accepts only valid parts. */
 import { canonicalEvent } from "../log/event.ts";
 import type { Reader } from "../store/transaction.ts";
 import { feedLog } from "./events/log-pages.ts";
@@ -15,17 +15,17 @@ export interface LogRange {
   marks: readonly number[];
 }
 
-/** An event on which stored rows depend, besides packed writes. */
+/** An event on which stored rows depend, other than a packed write. */
 interface NotedEvent {
-  /** How many of the packed writes are before it. */
+  /** The number of packed writes before it. */
   after: number;
-  /** Canonical text. */
+  /** The canonical text. */
   event: string;
   /** Null when erased. */
   details: string | null;
 }
 
-/** What a valid part holds. */
+/** The result for a valid part. */
 export interface LogPart {
   segment: Segment;
   /** The root over each full tile of leaves. */
@@ -34,7 +34,7 @@ export interface LogPart {
   events: NotedEvent[];
 }
 
-/** Verifies a part. Returns null when it is not valid, and when only the whole log can tell. */
+/** Verifies a part. Returns null when it is not valid, or when only the whole log can decide. */
 export async function verifyLogPart(reader: Reader, range: LogRange): Promise<LogPart | null> {
   const { firstSeq, lastSeq, marks } = range;
   const writes = new WritePacker(lastSeq - firstSeq + 1);
@@ -69,7 +69,7 @@ export async function verifyLogPart(reader: Reader, range: LogRange): Promise<Lo
   const segment = verifier.segment();
   const whole = segment.events === lastSeq - firstSeq + 1 && segment.nextSeq === lastSeq + 1;
   if (!whole || !stored || segment.problems.count > 0) return null;
-  // A restore has to name the event before it, which is in another part.
+  // A restore must name the event before it, which is in another part.
   if (segment.restores.some(({ seq }) => seq === firstSeq)) return null;
   return { segment, roots, writes: writes.packed(), events };
 }

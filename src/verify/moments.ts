@@ -1,10 +1,10 @@
 /**
- * A database and its write-ahead log that were copied at different moments: one after the other while a daemon wrote, which
- * meanwhile brought the log into the database and started it over. Some pages of such a copy are newer than others, and
- * what they hold does not agree, though nobody changed anything.
+ * Recognizes a database and its write-ahead log that were copied at different moments: one after the other, while a
+ * daemon copied the log into the database and restarted it. Some pages of such a copy are newer than others, and their
+ * content does not agree, although nobody tampered with it.
  *
- * It keeps what only says that rows do not agree from being called tampering, and nothing else (docs/audit-format.md,
- * "Copies of different moments"). Such a copy establishes nothing.
+ * Only problems that say that rows do not agree are excused (docs/audit-format.md, "Copies of different moments"). Such
+ * a copy establishes nothing.
  */
 import {
   constants,
@@ -29,17 +29,19 @@ import type { ReportedProblem } from "./report-schema.ts";
 import { checkFile, NOT_ITS_ROWS } from "./rows/schema.ts";
 import { type DatabaseWish, verifyDatabaseFile } from "./sources.ts";
 
-/** What pages of different moments look like. An event or a seal that is wrong by itself is none of it. */
+/**
+ * The problems that pages of different moments can cause. An event or a seal that is wrong by itself is not among them.
+ */
 const OF_SEVERAL_ROWS: ReadonlySet<string> = new Set<ProblemCode>([
   ...(["seq_gap", "agent_seq_gap", "head_mismatch", "seal_beyond_log", "details_missing", "details_restored"] as const),
   ...(["row_mismatch", "schema_mismatch", "content_orphan", "content_mismatch", "content_unprovable"] as const),
   ...(["content_stale", "content_changed", "content_missing"] as const),
 ]);
 
-/** A log and its database, in a directory of this process alone. */
+/** A database and its log, in a private directory of this process. */
 type Copy = Pick<DatabaseWish, "path" | "encryptionKey">;
 
-/** Why nothing is known of a copy whose problems are explained by the moments at which it was made; null for any other. */
+/** Returns the obstacle for a copy whose problems can be explained by different moments; null for any other. */
 export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): Promise<Obstacle | null> {
   if (verdict !== "tampered" || !report.problems.every(({ code }) => OF_SEVERAL_ROWS.has(code))) return null;
   const ends = commitEnds(`${copy.path}-wal`);
@@ -52,11 +54,11 @@ export async function whyMixed(copy: Copy, { report, verdict }: SourceResult): P
 }
 
 /**
- * Why nothing is known of a log that ends before seals of its file of seals: the seals may have been copied after the
- * database, while a daemon wrote, or the log's end was cut off. Null when anything else contradicts the log, as a seal does
- * that the auditor kept, and when no daemon had the database open, which leaves a log (-wal) beside it.
+ * Returns the obstacle for a log that ends before seals in its seal file: the seals may have been copied after the
+ * database, while a daemon wrote, or the log may have been truncated. Null when anything else contradicts the log, such
+ * as a seal of the auditor, and when no daemon had the database open, which would leave a log (-wal) beside it.
  *
- * @param file what was verified
+ * @param file the verified file
  */
 export async function whyShort(
   file: Parameters<typeof verifyDatabaseFile>[0],
@@ -78,15 +80,17 @@ const END = `SELECT coalesce((SELECT seq FROM events NOT INDEXED WHERE hash = he
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const LEAST_PAGE_BYTES = 512;
-/** Removed copies of larger databases are released at once. To release them takes longer than to look at a small one. */
+/**
+ * The size from which removed copies are released at once, bytes. Releasing takes longer than checking a small copy.
+ */
 const UNRELEASED_BYTES = 16 * 1024 ** 2;
 
-/** What a log begins with, but for the last bit. */
+/** The beginning of a log, without the last bit. */
 const WAL_MAGIC = 0x377f0682;
 
 /**
- * Where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
- * Null for what is no log. One that was begun again while it was copied may have none.
+ * Returns where the transactions of a log end, in bytes: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+ * Null when the file is not a log. A log that was restarted while it was copied may have no transactions.
  */
 function commitEnds(log: string): number[] | null {
   return withFile(log, "r", (file) => {
@@ -111,12 +115,12 @@ function commitEnds(log: string): number[] | null {
 
 const isOfLaterSeals = ({ code }: ReportedProblem): boolean => code === "seal_beyond_log";
 
-/** Whether a problem is what a seal of another moment looks like: it is stored without an event. */
+/** Whether a seal of another moment can cause the problem, since a seal is stored without an event. */
 const isOfLateSeal = (problem: ReportedProblem): boolean =>
   isOfLaterSeals(problem) ||
   (problem.code === "schema_mismatch" && problem.table === "seals" && problem.message.includes(NOT_ITS_ROWS));
 
-/** Whether a problem is about stored seals or tiles, or their indexes: a seal is stored without an event. */
+/** Whether a problem is about stored seals or tiles, or their indexes, since a seal is stored without an event. */
 const isOfSeals = (problem: ReportedProblem): boolean => {
   if (isOfLaterSeals(problem)) return true;
   const isOfRows = problem.code !== "schema_mismatch" || problem.message.includes(NOT_ITS_ROWS);
@@ -134,14 +138,14 @@ class States implements Disposable {
     this.#directory = mkdtempSync(join(dirname(copy.path), "state-"));
   }
 
-  /** @param found what is wrong with the last state */
+  /** Reports whether the copy is of different moments. @param found the problems of the last state */
   async areMixed(found: readonly ReportedProblem[]): Promise<boolean> {
     const { length: last } = this.ends;
     const [alone, now] = [this.#head(0), this.#head(last)];
     if (now === null) return false;
     if (alone === null) return true;
     if (alone > now) return this.#agree(0, last);
-    // Most tampering is told by this alone: no transaction of the log recorded an event.
+    // This check alone recognizes most tampering: no transaction of the log recorded an event.
     if (alone === now && !(found.every(isOfLateSeal) && this.#schema(0) === this.#schema(last))) {
       return !(await this.#isOfOneMoment());
     }
@@ -152,7 +156,7 @@ class States implements Disposable {
     return after === null || after.length > 0;
   }
 
-  /** The first state whose log ends behind `seq`. */
+  /** Returns the first state whose audit log ends after `seq`. */
   #firstAfter(seq: number): number {
     let [low, high] = [0, this.ends.length];
     while (high - low > 1) {
@@ -163,7 +167,7 @@ class States implements Disposable {
     return high;
   }
 
-  /** Whether the database without the log has the last event that it should have, and each index what its table has. */
+  /** Whether the database without the log has the last event that it should have, and each index matches its table. */
   async #isOfOneMoment(): Promise<boolean> {
     try {
       using connection = openConnection(this.#file(0), this.#optionsOf(0));
@@ -176,7 +180,7 @@ class States implements Disposable {
     }
   }
 
-  /** What is wrong with a state; null when it cannot be read. */
+  /** Returns the problems of a state; null when it cannot be read. */
   async #problems(state: number): Promise<ReportedProblem[] | null> {
     const { encryptionKey = null } = this.copy;
     const path = this.#file(state);
@@ -184,7 +188,7 @@ class States implements Disposable {
     return verdict === "undetermined" ? null : report.problems;
   }
 
-  /** Whether no event of one state is another one in the other. */
+  /** Whether two states have no different events at the same position. */
   #agree(one: number, other: number): boolean {
     const hashes = new Map(this.#events(one));
     return this.#events(other).every(([seq, hash]) => (hashes.get(seq) ?? hash) === hash);
@@ -195,7 +199,7 @@ class States implements Disposable {
     return connection.all("SELECT seq, hex(hash) FROM events NOT INDEXED");
   }
 
-  /** The last event of a state, by the hash in its head if that is there. Null when it cannot be read. */
+  /** Returns the last event of a state, by the hash in its head if there is one; null when it cannot be read. */
   #head(state: number): number | null {
     try {
       using connection = openConnection(this.#file(state), this.#optionsOf(state));
@@ -206,7 +210,7 @@ class States implements Disposable {
     }
   }
 
-  /** A number that changes with the schema. */
+  /** Returns a number that changes with the schema. */
   #schema(state: number): number | undefined {
     using connection = openConnection(this.#file(state), this.#optionsOf(state));
     return connection.value<number>("PRAGMA schema_version");
@@ -217,7 +221,7 @@ class States implements Disposable {
     return { ...(state === 0 ? { immutable: true } : { readOnly: true }), anySchema: true, encryptionKey };
   }
 
-  /** Makes a state. It is a file of its own, since SQLite takes two names of one file for one database. */
+  /** Makes the file of a state. It is a copy, since SQLite would treat two names of one file as the same database. */
   #file(state: number): string {
     rmSync(this.#directory, { recursive: true, force: true });
     // Removed files stay open, and use space, until garbage is collected.

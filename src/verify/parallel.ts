@@ -1,8 +1,7 @@
 /**
- * The path of a verification divided among threads: each verifies parts of the log or of an export by itself, and
- * the asking thread puts the parts together in order. It is meant for sources that are valid. As soon as a part is
- * not, everything that was found is dropped, and the plain path diagnoses the whole, so no report depends on the
- * number of threads.
+ * Divides a verification among threads: each verifies parts of the log or of an export, and the asking thread joins the
+ * parts in order. This is for valid sources. As soon as a part is not valid, all results are dropped, and the plain
+ * path diagnoses the whole, so no report depends on the number of threads.
  */
 import { statSync } from "node:fs";
 import { Bytes } from "../log/bytes.ts";
@@ -23,14 +22,14 @@ import { PartThreads } from "./threads.ts";
 import type { Trust } from "./trust.ts";
 import type { ThreadData } from "./worker.ts";
 
-/** How often {@link withThreads} tries to begin all transactions between two commits. */
+/** How often {@link withThreads} tries to begin all transactions without a commit between them. */
 const MAX_ATTEMPTS = 50;
 
 /**
  * Runs `work` with threads that read the file in the same snapshot as `connection`. Returns null without running
  * it when commits are so frequent that no two connections get the same snapshot.
  *
- * @param patient whether the threads give way to others
+ * @param patient whether the threads run with low priority
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
 export async function withThreads<T>(
@@ -56,10 +55,10 @@ function dataOf({ file }: Connection, patient: boolean): ThreadData {
   return { path, patient, immutable, encryptionKey: encryptionKey?.reveal() ?? null };
 }
 
-/** Files of fewer events are checked faster than a thread starts. */
+/** The fewest events for which a thread is started: a smaller file is checked faster than a thread starts. */
 const CHECK_ASIDE_FROM = 50_000;
 
-/** SQLite's check of a file, which runs beside the verification of the log where there are threads. */
+/** SQLite's check of a file, which runs concurrently with the verification of the log if there are threads. */
 export class FileCheckAside implements AsyncDisposable {
   #checked: Promise<FileCheck | null> | null = null;
   #own: PartThreads | null = null;
@@ -69,12 +68,12 @@ export class FileCheckAside implements AsyncDisposable {
     private readonly threads: NonNullable<WorkspaceVerificationOptions["threads"]> = { count: 1 },
   ) {}
 
-  /** Has one of the threads that verify the log check the file, too, in their snapshot. */
+  /** Lets one of the threads that verify the log also check the file, in their snapshot. */
   by(threads: FileChecker): void {
     this.#expect(threads.askOne("file"));
   }
 
-  /** Starts a thread for the check, unless the file is small, no threads are wanted, or one has begun. */
+  /** Starts a thread for the check, unless the file is small, threads are not wanted, or the check has begun. */
   begin(): void {
     const { count, patient = false } = this.threads;
     const data = count < 2 || this.#checked !== null ? null : dataOf(this.connection, patient);
@@ -85,8 +84,8 @@ export class FileCheckAside implements AsyncDisposable {
   }
 
   /**
-   * What was found; the file is checked now when nobody has. The caller's connection reports what a thread could not
-   * read.
+   * Returns the result. Checks the file now if no thread has, or if a thread could not read it, so that the caller's
+   * connection reports the error.
    *
    * @throws {Failure} `evidence_unreadable` when the thread died
    */
@@ -100,15 +99,16 @@ export class FileCheckAside implements AsyncDisposable {
   }
 
   #expect(checked: Promise<FileCheck | null>): void {
-    checked.catch(() => {}); // it is awaited when the rest is verified
+    checked.catch(() => {}); // awaited later, by `result`
     this.#checked = checked;
   }
 }
 
-/** Begins a transaction on all connections; false when there was a commit between them at every attempt. */
+/** Begins a transaction on all connections. Returns false when there was a commit between them at every attempt. */
 async function beginTogether(connection: Connection, threads: PartThreads): Promise<boolean> {
   const { path, options } = connection.file as NonNullable<Connection["file"]>;
-  // Changes with each commit of another connection: https://www.sqlite.org/pragma.html#pragma_data_version
+  // The data version changes with each commit of another connection:
+  // https://www.sqlite.org/pragma.html#pragma_data_version
   using witness = openConnection(path, { ...options, keyFits: true });
   const version = () => witness.value<number>("PRAGMA data_version");
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -116,7 +116,7 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
     connection.exec("BEGIN");
     connection.get("SELECT seq FROM head");
     const begun = await threads.askAll("snapshot");
-    // The calling thread gets the same error and reports it.
+    // A thread could not read the file. The calling thread will get the same error, and report it.
     if (begun.includes(null)) return false;
     if (version() === before) return true;
     connection.exec("ROLLBACK");
@@ -124,29 +124,29 @@ async function beginTogether(connection: Connection, threads: PartThreads): Prom
   return false;
 }
 
-/** The most events of a part, since its findings wait in memory. */
+/** The most events of a part, since its results wait in memory. */
 const MAX_EVENTS = 128 * TILE_WIDTH;
-/** At least: a thread learns the shapes of every agent's events again in each part. */
+/** The fewest events of a part, since a thread learns the shapes of every agent's events again in each part. */
 const MIN_EVENTS = 16 * TILE_WIDTH;
-/** Parts of a thread, within these bounds. */
+/** The number of parts of a thread, within these bounds. */
 const PARTS_OF_THREAD = 8;
-/** Writes that are followed before other work gets its turn. */
+/** The writes that are replayed before other work gets a turn. */
 const WRITES_AT_ONCE = 2_048;
 
-/** What the parts are put together in. */
+/** The state to which the parts are joined. */
 interface LogWhole extends WorkspaceCheck {
   seals: SealFeed;
   /** Sizes of seals that were kept elsewhere. */
   anchored: readonly number[];
 }
 
-/** How many events a part has when `threads` verify a log of `total`. */
+/** Returns the number of events of a part when `threads` verify a log of `total` events. */
 export function eventsOfPart(total: number, threads: number): number {
   const events = Math.ceil(total / (threads * PARTS_OF_THREAD) / TILE_WIDTH) * TILE_WIDTH;
   return Math.min(MAX_EVENTS, Math.max(MIN_EVENTS, events));
 }
 
-/** Verifies the log up to event `lastSeq`; false when it is not valid. */
+/** Verifies the log up to event `lastSeq`. Returns false when it is not valid. */
 export async function feedInParts(
   { threads, events }: { threads: PartThreads; events: number },
   whole: LogWhole,
@@ -161,7 +161,7 @@ export async function feedInParts(
   return true;
 }
 
-/** Whether there are events that no part has. */
+/** Whether there are events that are in no part. */
 async function hasOthers(reader: Reader, lastSeq: number): Promise<boolean> {
   const sql = "SELECT EXISTS (SELECT 1 FROM events WHERE seq < 0) OR EXISTS (SELECT 1 FROM events WHERE seq > ?)";
   return (await reader.value(sql, [lastSeq])) !== 0;
@@ -200,10 +200,10 @@ async function takePart(whole: LogWhole, part: LogPart, onProgress: () => void |
   await onProgress();
 }
 
-/** Ids of a range that a thread reads at once. */
+/** The ids of a range that a thread reads at once. */
 const IDS_AT_ONCE = 4_096;
 
-/** The present entries of the whole file; threads read ahead. */
+/** Yields the present entries of the whole file, which threads read ahead. */
 export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryChunks {
   const asked: EntryRange[] = [];
   async function* noted(): AsyncGenerator<EntryRange> {
@@ -215,7 +215,7 @@ export async function* chunksAhead(reader: Reader, threads: PartThreads): EntryC
   for await (const entries of threads.verify("entries", noted())) yield { range: asked.shift() as EntryRange, entries };
 }
 
-/** Ranges of ids with an entry each, also where most ids were deleted. */
+/** Yields ranges of ids that have at least one entry, even if most ids were deleted. */
 async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
   const sql = "SELECT min(id) FROM entries WHERE id > ? AND id <= ?";
   for (let { after, upTo } = ALL_ENTRIES; ; ) {
@@ -227,24 +227,24 @@ async function* entryRanges(reader: Reader): AsyncGenerator<EntryRange> {
   }
 }
 
-/** About how many bytes of an export a part has, unless said otherwise. */
+/** The approximate size of a part of an export by default, bytes. */
 const PART_BYTES = 8 * 1024 * 1024;
-/** The asking thread reads the end of the file itself. */
+/** The size of the end of the file that the asking thread reads itself, bytes. */
 const END_BYTES = 256 * 1024;
-/** Files of fewer parts are verified faster than threads start. */
+/** The fewest parts for which threads are started: a smaller file is verified faster than threads start. */
 const MIN_PARTS = 4;
 
 /** How an export is divided, and who receives the progress. */
 export interface PartWish {
   /** Called with the number of bytes read so far. */
   onProgress?: (bytes: number) => void | Promise<void>;
-  /** About how many bytes a thread takes at once. */
+  /** The approximate size of a part, bytes. */
   partBytes?: number;
 }
 
 /**
- * The report on a valid export; null when anything is wrong with it, when it is small, and when its lines are not
- * those that this format's own writer makes.
+ * Returns the report on a valid export; null when anything is wrong with it, when it is small, or when its lines differ
+ * from those of this format's own writer.
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
@@ -256,7 +256,7 @@ export async function verifyInParts(
 ): Promise<ExportReport | null> {
   const { size } = statSync(path);
   if (threads < 2 || size < MIN_PARTS * partBytes) return null;
-  // They start while the beginning of the file is read.
+  // The threads start while the beginning of the file is read.
   using workers = new PartThreads(threads);
   const whole = new ExportVerifier(trust);
   const start = takeBeginning(whole, path, size);
@@ -281,7 +281,7 @@ export async function verifyInParts(
   return report.valid && report.undetermined === null ? report : null;
 }
 
-/** Feeds the first lines up to the events. Returns where they end; null when no events follow. */
+/** Feeds the lines before the events. Returns where they end; null when no events follow. */
 function takeBeginning(whole: ExportVerifier, path: string, size: number): number | null {
   for (const piece of linesOf(path, { from: 0, to: size })) {
     whole.push(piece);
@@ -290,7 +290,7 @@ function takeBeginning(whole: ExportVerifier, path: string, size: number): numbe
   return null;
 }
 
-/** A range of a file divided where lines end; the last part may reach a little beyond it. */
+/** Divides a range of a file at line ends. The last part may reach a little beyond the range. */
 function partsOf(path: string, { from, to }: FileRange, bytes: number): FileRange[] | null {
   const ranges: FileRange[] = [];
   for (let start = from; start < to; ) {

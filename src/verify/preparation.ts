@@ -1,4 +1,4 @@
-/** The state of a verification: what is read before the events, and what each event adds. */
+/** The state of a verification: the data that is read before the events, and what each event adds. */
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
@@ -25,29 +25,31 @@ import { KeyCheck, readKeys } from "./rows/stored-seals.ts";
 import { TileCheck } from "./rows/stored-tiles.ts";
 import type { Trust } from "./trust.ts";
 
-/** What is verified: everything, or one agent's chain and what is stored for it. */
+/** The scope of a verification: everything, or one agent's chain and its stored rows. */
 export type VerificationScope = { scope: "workspace" } | { agentId: string };
 
-/** Threads, one of which runs SQLite's check of the file; null when it could not read the file. */
+/** Threads that can run SQLite's check of the file. The result is null when the file could not be read. */
 export interface FileChecker {
   askOne(kind: "file"): Promise<FileCheck | null>;
 }
 
 export interface WorkspaceVerificationOptions extends Trust {
   /**
-   * Called after each page with the number of events checked and the number that the file states. Its promise is
-   * awaited, so that a caller can give way to other work.
+   * Called after each page with the number of checked events and the number that the file states. Its promise is
+   * awaited, so that the caller can give other work a turn.
    */
   onProgress?: (checked: number, total: number) => void | Promise<void>;
-  /** How many keys are followed at once: with more, the log is read several times. Bounds the memory. */
+  /**
+   * The most keys that are followed at once, which bounds the memory. With more keys, the log is read several times.
+   */
   maxKeys?: number;
-  /** Opens the workspace's file of seals. */
+  /** Opens the workspace's seal file. */
   sealFile?: (() => AsyncIterable<Uint8Array>) | null;
-  /** How many threads verify a large log, unless something is wrong with it; one without. */
+  /** The number of threads that verify a large log while no problem is found; by default one. */
   threads?: { count: number; patient?: boolean };
-  /** SQLite's check of the file, which runs beside the verification. */
+  /** SQLite's check of the file, which runs concurrently with the verification. */
   file?: { by(threads: FileChecker): void; begin(): void };
-  /** The least events that are divided, and how many are a part, a multiple of a tile's. */
+  /** The fewest events of a log that is divided, and the number of events of a part, a multiple of a tile's. */
   division?: { from: number; events: number };
 }
 
@@ -55,13 +57,13 @@ export interface WorkspaceVerificationOptions extends Trust {
 export interface WorkspaceCheck extends StoredCheck {
   keys: KeyCheck;
   tiles: TileCheck;
-  /** The position from which the log has all its events. */
+  /** The position from which the log has all events. */
   before: number;
-  /** The pruning that counts, when it states what it kept. */
+  /** The newest pruning, if it states what it kept. */
   stated: KeptState | null;
-  /** Takes the next event; `details` are null where they are erased or not genuine. */
+  /** Adds the next event. `details` is null when they are erased or not genuine. */
   take(event: AuditEventBody, details: string | null): void;
-  /** Takes an event that was kept when those around it were pruned: the keys before and after are not known. */
+  /** Adds an event that a pruning kept. The keys in force before and after it are unknown. */
   takeKept(event: AuditEventBody, details: string | null): void;
 }
 
@@ -69,7 +71,7 @@ export interface WorkspaceCheck extends StoredCheck {
 export const isNoted = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
   mayNameSealKey(operation) || effectKind(operation, result) !== "none";
 
-/** Reads the keys and histories that the events are checked against. */
+/** Reads the keys and histories with which the events are compared. */
 export async function beginCheck(
   reader: Reader,
   scope: VerificationScope,

@@ -1,4 +1,4 @@
-/** What a verification finds wrong, and its verdict. */
+/** The problems that a verification finds, and its verdict. */
 import type { ProblemCode } from "./codes.ts";
 
 const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
@@ -15,10 +15,10 @@ const CHAIN_CODES: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "head_mismatch",
 ]);
 
-/** Whether a problem breaks links or numbers; all others leave the chain intact. */
+/** Whether a problem breaks links or numbers. All others leave the chain intact. */
 export const breaksChain = (code: ProblemCode): boolean => CHAIN_CODES.has(code);
 
-/** What a report says of an event, beside its place and id. */
+/** The members of an event in a report, besides its position and id. */
 interface NamedEvent {
   agent_id: string | null;
   agent_seq: number;
@@ -26,46 +26,46 @@ interface NamedEvent {
   timestamp: string;
 }
 
-/** The row of a table that is wrong. Never with a value. */
+/** A wrong row of a table, without any value. */
 export interface ProblemRow {
   table: string;
-  /** Its key; null when that was erased or cannot be read. */
+  /** The key; null when it was erased or cannot be read. */
   key: string | null;
-  /** Positions of the events that the row names. */
+  /** The positions of the events that the row names. */
   names?: readonly number[];
-  /** True when rows of the table as a whole are compared with the log: a count or a sum. */
+  /** Whether the problem is about a count or a sum over rows of the table, and not a single row. */
   whole?: boolean;
 }
 
-/** Reports a problem with the rows of one agent. Messages never hold what a client stored. */
+/** Reports a problem with the rows of one agent. Messages never contain data of clients. */
 export type Report = (code: ProblemCode, seq: number | null, message: string, row: ProblemRow) => void;
 
-/** The rows of a table as a whole, which a count or a sum says are wrong. */
+/** Returns the subject of a wrong count or sum over the rows of a table. */
 export const allOf = (table: string, key: string | null = null): ProblemRow => ({ table, key, whole: true });
 
-/** An agent as the stored rows name it. */
+/** The names of an agent in stored rows. */
 export interface AgentName {
   firstSeq: number;
   /** Null for the workspace itself. */
   agentId: string | null;
 }
 
-/** What is wrong with something, in a code and in words. */
+/** A problem as a code and a message. */
 export interface Finding {
   code: ProblemCode;
   message: string;
 }
 
-/** One thing that a check found wrong. What is reported are the causes of all that was found: causes.ts. */
+/** A problem that a check found. Reports contain only the causes of all problems (causes.ts). */
 export interface Problem extends Finding {
-  /** The event; null where no single event is meant. */
+  /** The position of the event; null when the problem is not about a single event. */
   seq: number | null;
   id: string | null;
-  /** What the event says of itself, where the check has it at hand. */
+  /** The event's members, if the check has them. */
   event?: NamedEvent;
-  /** The agent; null for the workspace itself, absent where no agent is known. */
+  /** The agent; null for the workspace itself, absent when it is unknown. */
   agentId?: string | null;
-  /** The other end of the positions that are concerned: of missing events, or the event before in a chain that a link names. */
+  /** The other end of the range of positions: of missing events, or the previous event in the chain for a link. */
   since?: number;
   row?: ProblemRow;
 }
@@ -77,13 +77,13 @@ export interface FirstInvalid {
   reason: string;
 }
 
-/** How many problems are kept and reported; all are counted. */
+/** The most problems that are kept and reported. All are counted. */
 export const MAX_REPORTED_PROBLEMS = 1000;
 
 /** Collects problems in bounded memory. */
 export class ProblemList {
   readonly reported: Problem[] = [];
-  /** How many were found, reported or not. */
+  /** The number of all problems, reported or not. */
   count = 0;
   /** The problem with the lowest seq; null when no problem has one. */
   first: FirstInvalid | null = null;
@@ -93,7 +93,7 @@ export class ProblemList {
     this.addAll({ reported: [problem], count: 1, first: seq === null ? null : { seq, id, reason } });
   }
 
-  /** Adds what another list holds. */
+  /** Adds the problems of another list. */
   addAll({ reported, count, first }: ProblemsFound): void {
     this.count += count;
     this.reported.push(...reported.slice(0, MAX_REPORTED_PROBLEMS - this.reported.length));
@@ -104,10 +104,10 @@ export class ProblemList {
 /** A list as plain data, which can be sent to another thread. */
 export type ProblemsFound = Pick<ProblemList, "reported" | "count" | "first">;
 
-/** What a verification establishes. Tampering that was found outranks what could not be established. */
+/** The result of a verification. Tampering outranks what could not be established. */
 export type Verdict = "verified" | "tampered" | "undetermined";
 
-/** The verdict of a report: of a log, a workspace or an export. */
+/** Returns the verdict of a report on a log, a workspace or an export. */
 export function verdictOf(report: {
   problemCount: number;
   seals?: { undetermined: readonly string[] } | null;

@@ -11,7 +11,7 @@ import type { Finding } from "./problems.ts";
 import { newResult, obstacle, reported, reportedObstacle, type SourceResult } from "./report.ts";
 import type { Trust } from "./trust.ts";
 
-/** Verifies the text of a receipt. Without a key nothing can be established: a receipt has no chain. */
+/** Verifies the text of a receipt. Without a key nothing can be established, since a receipt has no chain. */
 export function verifyReceipt(text: string, path: string, { publicKeys = [], witnesses = [] }: Trust): SourceResult {
   let receipt: Receipt;
   try {
@@ -27,7 +27,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   const about = {
     report: {
       ...{ workspace_id: sealedWorkspace(seal), events: 1 },
-      // Whoever holds a receipt can leave them out, so it does not prove that they were erased.
+      // The holder of a receipt can remove the details, so the receipt does not prove that they were erased.
       ...(stored.details === null && { not_covered: ["the details of the event, which are not in this receipt"] }),
     },
     range: { first: event.seq, last: event.seq },
@@ -56,7 +56,7 @@ export function verifyReceipt(text: string, path: string, { publicKeys = [], wit
   });
 }
 
-/** Returns the log's keys up to the one of the receipt's seal; empty when it names none, null when they were changed. */
+/** Returns the log's keys up to the key of the receipt's seal; empty when it has none, null when they were changed. */
 function keysOfReceipt({ keys, seal, event }: Receipt): Uint8Array[] | null {
   if (keys === null) return [];
   return orNull(KeyChainError, () => {

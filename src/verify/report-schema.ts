@@ -1,6 +1,7 @@
 /**
- * The form of `governd verify --json`, as a JSON Schema (`governd verify --json-schema` prints it), and the types of the
- * same. A member may be added within a version; a member that is removed or changes its meaning takes a new one.
+ * The form of `governd verify --json`, as a JSON Schema (`governd verify --json-schema` prints it), and the
+ * corresponding types. Members may be added within a version. Removing a member or changing its meaning takes a new
+ * version.
  */
 import {
   type ObjectOptions,

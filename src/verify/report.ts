@@ -1,4 +1,4 @@
-/** What `governd verify` reports of each piece of evidence, and the verdict over all of them. */
+/** The reports of `governd verify` on each piece of evidence, and the verdict over all of them. */
 
 import type { ControlTable } from "../log/control-effects.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
@@ -16,10 +16,10 @@ export const EXIT_CODES: Readonly<Record<Verdict, number>> = { verified: 0, tamp
 
 type SourceKind = SourceReport["kind"];
 
-/** Returns a cause as it is reported. */
+/** Returns a cause in the form of a report. */
 export function reported({ problem, rows, keys, consequences }: Cause): ReportedProblem {
   const { code, message, event, row } = problem;
-  // Rows as a whole contradict the log, and no single event.
+  // Rows as a whole contradict the log, and not a single event.
   const seq = row?.whole && row.key === null ? null : problem.seq;
   return {
     code,
@@ -47,7 +47,7 @@ export interface Obstacle {
 const NO_EVENT = { seq: null, id: null, agent_id: null, agent_seq: null, operation: null, timestamp: null };
 const NO_ROW = { table: null, keys: [], count: 1, consequences: 0, consequence_codes: {} };
 
-/** Returns an obstacle as it is reported. */
+/** Returns an obstacle in the form of a report. */
 export const reportedObstacle = (code: ObstacleCode, message: string): ReportedProblem => {
   return { code, message, ...NO_EVENT, ...NO_ROW };
 };
@@ -56,24 +56,24 @@ export const reportedObstacle = (code: ObstacleCode, message: string): ReportedP
 export interface SourceResult {
   report: SourceReport;
   verdict: Verdict;
-  /** Problems found, those beyond the reported ones included. */
+  /** The number of all problems, including those that are not reported. */
   problemCount: number;
-  /** Positions of the first and the last event; null when there are none. */
+  /** The positions of the first and the last event; null when there are none. */
   range: { first: number; last: number } | null;
   erasedDetails: number;
-  /** Of these, those that only the counts of erasures in the older format account for. */
+  /** The events among these that only the counts of erasures in the older format explain. */
   unnamedErased: number;
   completeness: Completeness;
-  /** What a workspace's log says about the control database, if all of the log was read. */
+  /** The events of a workspace's log about the control database, if the whole log was read. */
   controlLog?: ControlLog | null;
-  /** How many rows of each table of the control database agree with the logs. */
+  /** The number of rows of each table of the control database that agree with the logs. */
   agreeing?: Readonly<Record<ControlTable, number>>;
 }
 
-/** What a result says; what is left out is not known of the evidence. */
+/** The members of a result. Absent members are unknown. */
 interface Result extends Partial<Omit<SourceResult, "report">> {
   verdict: Verdict;
-  /** All problems, also those beyond the ones that are reported. */
+  /** All problems, including those that are not reported. */
   problems: readonly ReportedProblem[];
   completeness: Completeness;
   report?: Partial<SourceReport>;
@@ -103,13 +103,13 @@ export function obstacle(path: string, kind: SourceKind, code: ObstacleCode, mes
   return newResult(path, kind, { verdict: "undetermined", problems, completeness: { is: "unknown", why: message } });
 }
 
-/** Returns the result for evidence that was found to be changed before all of it was read. */
+/** Returns the result for evidence in which tampering was found before all of it was read. */
 export function tampered(path: string, kind: SourceKind, problems: readonly Problem[]): SourceResult {
   const completeness = { is: "unknown", why: "" } as const;
   return newResult(path, kind, { verdict: "tampered", problems: causesOf(problems).map(reported), completeness });
 }
 
-/** The result for evidence that was read, with what kept it from being established, if anything did. */
+/** Returns the result for evidence that was read, with the obstacles, if any. */
 export function resultOf(
   { path, kind }: { path: string; kind: SourceKind },
   found: VerificationReport & { prunedBefore?: number },
@@ -122,14 +122,15 @@ export function resultOf(
     code: "erasure_outside" as const,
     message: `the details of ${openErased} events are gone, and no erasure in this window names them: export to the end of the log`,
   };
-  // Where the log itself is wrong, cut off or not there, that is why no seal fits it and no erasure names a blank.
+  // If the log itself is wrong, truncated or missing, this explains why no seal matches it and no erasure names a
+  // blank.
   const isWrong = isLogWrong(found.problems);
   const isExplained = isWrong || obstacles.some(({ code }) => NOT_ALL_THERE.has(code));
   const own = isWrong ? obstacles.filter(({ code }) => code !== "log_empty") : obstacles;
   const inTheWay = isExplained ? own : [...own, ...open, ...(openErased > 0 ? [outside] : [])];
   const [obstruction] = inTheWay;
   const causes = causesOf(found.problems).map(reported);
-  // Those beyond the ones that were kept cannot be told apart.
+  // Problems beyond those that were kept count as consequences of the first cause.
   if (causes[0] !== undefined) causes[0].consequences += found.problemCount - found.problems.length;
   return newResult(path, kind, {
     report: {
@@ -181,7 +182,7 @@ export function reportedRestores(restores: readonly DeclaredRestore[]): Reported
   });
 }
 
-/** The verdict over all evidence: tampering anywhere, else anything that cannot be told. */
+/** Returns the verdict over all evidence: `tampered` if any is, otherwise `undetermined` if any is. */
 export function overallVerdict(results: readonly SourceResult[]): Verdict {
   if (results.some(({ verdict }) => verdict === "tampered")) return "tampered";
   const all = results.length > 0 && results.every(({ verdict }) => verdict === "verified");

@@ -1,4 +1,4 @@
-/** The sources that can be verified: a workspace's database, an export. Receipts are in receipt.ts. */
+/** Verifies a workspace's database, or an export. (receipt.ts verifies receipts.) */
 import { statSync } from "node:fs";
 import { hasAnswers } from "../state/answers.ts";
 import { EMBEDDINGS_TABLE } from "../state/embeddings.ts";
@@ -28,13 +28,13 @@ import { checkFile, type FileCheck, hasTable, isWorkspace, type SchemaChange, sc
 import type { Trust } from "./trust.ts";
 import { verifyWorkspace, type WorkspaceReport, withProblems } from "./workspace.ts";
 
-/** What is asked of a workspace file. */
+/** The options for verifying a workspace file. */
 export interface DatabaseWish extends WorkspaceVerificationOptions {
-  /** How the file is named to the person. */
+  /** The name of the file in reports. */
   path: string;
-  /** Only this agent. */
+  /** Limits the verification to this agent. */
   agentId?: string;
-  /** The workspace that the file should be, as its place says. */
+  /** The workspace that the file should contain according to its path. */
   workspaceId?: string;
   /** The key of an encrypted file. */
   encryptionKey?: EncryptionKey | null;
@@ -51,7 +51,7 @@ export async function verifyDatabase(connection: Connection, wish: DatabaseWish)
   }
 }
 
-/** Reads the schema also where SQLite does not accept it, because the text of an object was changed. */
+/** Runs `read` so that it can read a schema that SQLite does not accept, because an object's text was changed. */
 export function withAnySchema<T>(connection: Connection, read: () => T): T {
   connection.exec("PRAGMA writable_schema = ON");
   try {
@@ -61,7 +61,9 @@ export function withAnySchema<T>(connection: Connection, read: () => T): T {
   }
 }
 
-/** The result when a file could not be read although no page is damaged: an index does not hold what it must. */
+/**
+ * Returns the result for a file that could not be read although no page is damaged: an index does not match its table.
+ */
 async function brokenRules(connection: Connection, wish: DatabaseWish, error: unknown): Promise<SourceResult | null> {
   if (damageOf(error) !== "corrupt") return null;
   const { problems, damage } = await checkFile(connection);
@@ -109,7 +111,7 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   if (changed.length > 0) {
     return damagedResult(wish, await checkFile(connection)) ?? tampered(wish.path, "workspace", changed);
   }
-  // Seals cover the whole log, so comparing them takes all of it.
+  // Seals cover the whole log, so comparing them requires all of it.
   const { publicKeys = [], anchors = [], witnesses = [] } = wish;
   const whole = wish.agentId === undefined || [...publicKeys, ...anchors, ...witnesses].length > 0;
   const scope = whole ? ({ scope: "workspace" } as const) : { agentId: wish.agentId as string };
@@ -137,21 +139,22 @@ async function verifyTables(connection: Connection, wish: DatabaseWish): Promise
   return result;
 }
 
-/** The result for a file with damaged pages, which say nothing; null for any other. */
+/** Returns the result for a file with damaged pages, about which nothing can be said; null for any other file. */
 function damagedResult({ path }: Pick<DatabaseWish, "path">, { damage }: FileCheck): SourceResult | null {
   if (damage === null) return null;
   const { code, message } = damageObstacle(damage);
   return obstacle(path, "workspace", code, message);
 }
 
-/** Why nothing is known of a file, from what SQLite says of it. */
+/** Returns the obstacle for damage that SQLite reports. */
 export const damageObstacle = (damage: string): Obstacle => {
   return { code: "evidence_unreadable", message: `${DAMAGE.corrupt} (${damage})` };
 };
 
 /**
- * Verifies an open workspace as the daemon has it: the schema and the indexes, too, unless it is one agent's chain,
- * which is read through the indexes and would have gaps. `obstacle` is why the report proves nothing: damaged pages.
+ * Verifies an open workspace for the daemon, including the schema and the indexes, unless only one agent's chain is
+ * verified, which is read through the indexes and would have gaps. `obstacle` is why the report proves nothing: damaged
+ * pages.
  */
 export async function verifyWorkspaceAndFile(
   reader: Reader,
@@ -176,7 +179,7 @@ const ANSWERS_NOT_COVERED = "answers: what a repeated request is answered";
 
 const SEARCH_NOT_COVERED = "search indexes: what a search finds, and in which order";
 
-/** What the verification of one agent leaves open in a log that was pruned. */
+/** What the verification of one agent does not cover in a pruned log. */
 const rowsNotCovered = (before: number): string =>
   `whether all stored entries and checkpoints of this agent from before event ${before} are there: each that is there is what its event says, and only a verification without --agent compares them with what the pruning kept`;
 
@@ -218,7 +221,7 @@ const DAMAGE = {
   corrupt: "the database is damaged or cut off: it cannot be read to its end",
 } as const;
 
-/** The failure as what is wrong with the file. @throws what it is when it is no matter of the file */
+/** Returns the result for an error of reading the file. @throws the error when the file is not its cause */
 export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown): SourceResult {
   const damage = damageOf(error);
   const message = error instanceof EncryptionMismatch ? error.advice : damage && DAMAGE[damage];
@@ -226,13 +229,13 @@ export function unreadable({ path }: Pick<DatabaseWish, "path">, error: unknown)
   return obstacle(path, "unknown", "evidence_unreadable", message);
 }
 
-/** What is asked of an export. */
+/** The options for verifying an export. */
 interface ExportWish extends PartWish {
-  /** How the file is named to the person. */
+  /** The name of the file in reports. */
   path: string;
-  /** The agent whose chain must be in it. */
+  /** The agent whose chain the export must contain. */
   agentId?: string;
-  /** The key and the seals that the auditor brought. */
+  /** The keys and seals of the auditor. */
   trust?: Trust;
 }
 
@@ -249,8 +252,8 @@ async function verifyExport(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Arr
 }
 
 /**
- * Verifies an export in a file, a large and valid one with several threads. The report does not depend on their
- * number: when anything is wrong, one thread verifies all of it again.
+ * Verifies an export in a file, a large and valid one with several threads. The report does not depend on their number:
+ * when anything is wrong, one thread verifies the whole export again.
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */

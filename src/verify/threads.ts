@@ -1,13 +1,13 @@
-/** Threads that verify parts of one source, and return what they found in the order of the parts. */
+/** Threads that verify parts of one source, and return their results in the order of the parts. */
 import { Worker } from "node:worker_threads";
 import { Failure } from "../failure.ts";
 import { workerEntry } from "../worker-entry.ts";
 import type { Asked, Found, PartMessage, PartResult, ThreadData, Work } from "./worker.ts";
 
-/** Parts that one thread has at most at a time: it never waits for the next one, and memory is bounded. */
+/** The most parts that a thread has at a time. With two, it never waits for the next one, and memory is bounded. */
 const JOBS_OF_THREAD = 2;
 
-/** What a thread was asked and has not answered, and how many parts it is worth. */
+/** Work that was given to a thread and not finished, and how many parts it counts for. */
 interface Given {
   given: PromiseWithResolvers<Found<keyof Work>>;
   load: number;
@@ -15,7 +15,7 @@ interface Given {
 
 export class PartThreads implements Disposable {
   readonly #workers: Worker[];
-  /** How many parts each of them has. */
+  /** The number of parts that each thread has. */
   readonly #load: number[];
   readonly #ends: Promise<void>[];
   readonly #waiting = new Map<number, Given>();
@@ -29,7 +29,7 @@ export class PartThreads implements Disposable {
       const worker = new Worker(workerEntry("verify/worker.ts"), { workerData: data });
       worker.on("message", ({ id, result }: PartResult) => {
         const answered = this.#waiting.get(id);
-        if (answered === undefined) return; // another thread has died meanwhile: nobody waits any more
+        if (answered === undefined) return; // another thread has died meanwhile, so nobody waits for this result
         this.#load[index] = (this.#load[index] as number) - answered.load;
         this.#waiting.delete(id);
         answered.given.resolve(result);
@@ -42,9 +42,9 @@ export class PartThreads implements Disposable {
   }
 
   /**
-   * Gives parts to threads as they arrive, and yields the findings in their order.
+   * Gives parts to threads as they arrive, and yields the results in the order of the parts.
    *
-   * @throws {Failure} `evidence_unreadable` when a thread dies: nothing is known then
+   * @throws {Failure} `evidence_unreadable` when a thread dies; nothing is then established
    */
   async *verify<K extends keyof Work>(
     kind: K,
@@ -58,17 +58,17 @@ export class PartThreads implements Disposable {
     for (const result of given) yield await result;
   }
 
-  /** Asks every thread for a snapshot. @throws as {@link verify} */
+  /** Lets every thread take a snapshot. @throws as {@link verify} */
   askAll(kind: "snapshot"): Promise<Found<"snapshot">[]> {
     return Promise.all(this.#workers.map((_, index) => this.#give(index, kind, null)));
   }
 
-  /** Asks one thread for SQLite's check of the file; the others do the parts meanwhile. @throws as {@link verify} */
+  /** Lets one thread run SQLite's check of the file, while the others verify parts. @throws as {@link verify} */
   askOne(kind: "file"): Promise<Found<"file">> {
     return this.#give(this.#leastBusy(), kind, null, this.#ahead);
   }
 
-  /** Ends the threads when they have done their parts, so that they can close their files. */
+  /** Ends the threads after they have finished their parts, so that they can close their files. */
   async end(): Promise<void> {
     this.#ending = true;
     for (const worker of this.#workers) worker.postMessage(null);
@@ -81,17 +81,17 @@ export class PartThreads implements Disposable {
     for (const worker of this.#workers) void worker.terminate();
   }
 
-  /** How many parts are given before the first of them is awaited. */
+  /** The number of parts that are given before the first is awaited. */
   get #ahead(): number {
     return this.#workers.length * JOBS_OF_THREAD;
   }
 
-  /** Parts differ, and so do the threads' shares of the cores. */
+  /** Returns the thread with the fewest parts, since parts differ, and so do the threads' shares of the cores. */
   #leastBusy(): number {
     return this.#load.indexOf(Math.min(...this.#load));
   }
 
-  /** @param load how many parts it is worth */
+  /** Gives work to a thread. @param load how many parts it counts for */
   #give<K extends keyof Work>(index: number, kind: K, asked: Asked<K>, load = 1): Promise<Found<K>> {
     const given = Promise.withResolvers<Found<K>>();
     given.promise.catch(() => {}); // it is awaited in its turn

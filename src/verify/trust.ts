@@ -1,4 +1,4 @@
-/** What an auditor brings to a verification: the public key, and seals that were kept elsewhere. */
+/** What an auditor provides for a verification: public keys, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
 import { Failure, orNull, readText } from "../failure.ts";
@@ -14,9 +14,9 @@ import { parseSeal, type Seal } from "../log/seal.ts";
 import { parseSealFile } from "../seals/seal-file.ts";
 
 export interface Trust {
-  /** 32 raw bytes each. If there are any, a seal counts when one of them leads to its key. */
+  /** 32 raw bytes each. If there are any, a seal counts only if one of them leads to its key. */
   publicKeys?: readonly Uint8Array[];
-  /** Seals that were kept elsewhere: those of the verified workspace must be of this log. */
+  /** Seals that were kept elsewhere. Those of the verified workspace must match this log. */
   anchors?: readonly Seal[];
   /** The witnesses whose cosignatures count, each once. */
   witnesses?: readonly VerifierKey[];
@@ -24,7 +24,7 @@ export interface Trust {
 
 /**
  * Reads `--public-key`, `--seal` and `--witness-key`.
- * @throws {Failure} `usage` when one of them is not what it should be
+ * @throws {Failure} `usage` when one of them is not valid
  */
 export function readTrust(options: {
   publicKey?: readonly string[];
@@ -53,10 +53,10 @@ function readWitnesses(given: readonly string[]): VerifierKey[] {
   return witnesses;
 }
 
-/** The text of a file, or what was given instead of a file. */
+/** Returns the text of a file, or the given text if it is not the path of a file. */
 const textOf = (given: string): string => (existsSync(given) ? readText("usage", given) : given).trim();
 
-/** A verifier key, a PEM, or the 64 hex digits of a raw key; or a file with one of them. */
+/** Reads a verifier key, a PEM, the 64 hex digits of a raw key, or a file with one of these. */
 function readPublicKey(given: string): Uint8Array {
   const text = textOf(given);
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, "hex");
@@ -69,17 +69,18 @@ function readPublicKey(given: string): Uint8Array {
   );
 }
 
-/** The key of a log. A witness's key has the same form, and another type. */
+/** Returns the key of a log in a verifier key. A witness's key has the same form, but another type. */
 function sealingKey(text: string): Uint8Array | null {
   const { type, publicKey } = parseVerifierKey(text);
   return type === SIGNATURE_ED25519 ? publicKey : null;
 }
 
 /**
- * Reads one seal, or a whole file of seals, that `option` names. Only the last empty line may be missing.
- * @param onCutOff called when the file ends inside a seal, which is then left out; without it, that is a failure: a seal
- *   that is left out silently may be the one that counts
- * @throws {Failure} `usage` when it is neither
+ * Reads one seal, or a whole seal file, given by `option`. Only the last empty line may be missing.
+ * @param onCutOff called when the file ends inside a seal, which is then left out; without it, this is a failure, since
+ * the
+ *   missing seal may be the one that matters
+ * @throws {Failure} `usage` when the file is neither
  */
 export function readSeals(option: string, path: string, onCutOff?: (path: string) => void): Seal[] {
   const text = readText("usage", path);

@@ -1,4 +1,6 @@
-/** A thread that verifies parts of an export, or of a workspace's file with its own connection and snapshot. */
+/**
+ * A thread that verifies parts of an export, or parts of a workspace's file on its own connection in its own snapshot.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { type Connection, openConnection } from "../store/connection.ts";
 import { isDriverError } from "../store/damage.ts";
@@ -14,13 +16,13 @@ import { checkFile } from "./rows/schema.ts";
 export type ThreadData = {
   path: string;
   immutable: boolean;
-  /** As text. */
+  /** The key's text. */
   encryptionKey: string | null;
-  /** The thread runs with low priority. */
+  /** Whether the thread runs with low priority. */
   patient: boolean;
 } | null;
 
-/** What threads do. Each returns null when anything is not valid, so that the plain path has to look at it. */
+/** The work of threads. Each kind returns null when anything is not valid, so that the plain path must diagnose it. */
 const WORK = {
   /** Takes a snapshot of the database. */
   snapshot(database: Connection, _: null) {
@@ -40,11 +42,11 @@ const WORK = {
 };
 
 export type Work = typeof WORK;
-/** What is said of a part, and what a thread finds; null when the plain path has to look at it. */
+/** The input and the result of each kind of work. The result is null when the plain path must diagnose the part. */
 export type Asked<K extends keyof Work> = Parameters<Work[K]>[1];
 export type Found<K extends keyof Work> = Awaited<ReturnType<Work[K]>> | null;
 
-/** What a thread is sent: work, or null when it is to end. */
+/** A message to a thread: work, or null to end it. */
 export type PartMessage = { [K in keyof Work]: { id: number; kind: K; asked: Asked<K> } }[keyof Work] | null;
 export interface PartResult {
   id: number;
@@ -57,7 +59,8 @@ function open(data: ThreadData): Connection | null {
   if (data === null) return null;
   const { path, immutable, encryptionKey, patient } = data;
   if (patient) runBehind(BEHIND.verifying);
-  // The asking thread has the file open, so the key was checked. Another open and close would drop its locks.
+  // The asking thread has the file open, so the key was checked. Checking again would open and close the file, which
+  // releases that thread's locks.
   return openConnection(path, {
     ...(immutable ? { immutable } : { readOnly: true }),
     encryptionKey: encryptionKey === null ? null : EncryptionKey.ofText(encryptionKey),
@@ -65,7 +68,7 @@ function open(data: ThreadData): Connection | null {
   });
 }
 
-/** A database that cannot be read is for the plain path to diagnose. */
+/** Does the work. Returns null when the database cannot be read, which the plain path diagnoses. */
 async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Promise<Found<keyof Work>> {
   try {
     return await WORK[kind](database as Connection, asked as never);
@@ -75,7 +78,7 @@ async function workUnlessDamaged({ kind, asked }: NonNullable<PartMessage>): Pro
   }
 }
 
-/** The buffers of packed writes and entries, which move to the other thread without being copied. */
+/** Returns the buffers of packed writes and entries, which are transferred without being copied. */
 function buffersOf(found: Found<keyof Work>): ArrayBuffer[] {
   const packed = typeof found === "object" && found !== null && "writes" in found ? found.writes : found;
   return Object.values(packed ?? {}).flatMap((member) =>

@@ -1,11 +1,11 @@
 /**
- * The verification of one workspace file: every event of its log, and every row stored beside the log
- * against the events that account for it. Shared by the daemon and `governd verify`.
+ * Verifies one workspace file: every event of its log, and every row stored beside the log, which is compared with its
+ * events. Shared by the daemon and `governd verify`.
  *
- * What is found: any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`,
- * `seals`, `seal_keys` and `entries` (but `entries.id` and `seals.id`, which say nothing), and any row that is added, taken away, exchanged
- * or given to another agent. What cannot be found without a seal: a log that was cut off at its end,
- * or rewritten, together with everything stored beside it.
+ * It detects any change of any column of `head`, `events`, `agents`, `configs`, `checkpoints`, `tiles`, `seals`,
+ * `seal_keys` and `entries` (except `entries.id` and `seals.id`, which have no meaning), and any row that was added,
+ * removed, exchanged or given to another agent. Without a seal it cannot detect a log that was truncated or rewritten
+ * together with everything stored beside it.
  */
 
 import type { DeclaredRestore } from "../log/restores.ts";
@@ -35,20 +35,20 @@ import { chunksInTurn, type EntryChunks } from "./rows/present-entries.ts";
 import { SealFeed } from "./rows/stored-seals.ts";
 import type { PartThreads } from "./threads.ts";
 
-/** What was found, and from where the log has its events: what is before is pruned. */
+/** The report, and the position from which the log has all events: earlier ones were pruned. */
 export interface WorkspaceReport extends VerificationReport {
   prunedBefore: number;
 }
 
-/** Logs of fewer events are verified faster than threads start. */
+/** The fewest events for which threads are started: a shorter log is verified faster than threads start. */
 const DIVIDE_FROM = 50_000;
 
 /**
- * Verifies a workspace as it is at this moment. On a connection the whole work is one read
- * transaction, so nothing else should be read on it meanwhile.
+ * Verifies a workspace in its present state. The whole work is one read transaction of the connection, so nothing else
+ * should be read on it meanwhile.
  *
- * Memory: one head for each agent, a few numbers for each checkpoint of one agent, numbers and a digest for each
- * key up to `maxKeys`, a page of rows; with several threads, what is found of two parts for each.
+ * Memory: one head for each agent, a few numbers for each checkpoint of one agent, numbers and a digest for each key up
+ * to `maxKeys`, and a page of rows; with several threads, also the results of two parts for each thread.
  *
  * @throws the driver's error when the file cannot be read
  */
@@ -72,12 +72,12 @@ async function inOneSnapshot<T>(reader: Reader, work: () => Promise<T>): Promise
   try {
     return await work();
   } finally {
-    // SQLite may have ended it because of an error.
+    // SQLite may have ended the transaction because of an error.
     if (reader.inTransaction) reader.exec("ROLLBACK");
   }
 }
 
-/** Feeds the events to the verifier; false when threads gave up, so that there is no report. */
+/** Feeds the events to the verifier. Returns false when a part was not valid, so that there is no report. */
 type Feed = (check: WorkspaceCheck & { seals: SealFeed }, head: Head | null) => Promise<boolean>;
 
 /** How events and present entries are read. */
@@ -100,7 +100,7 @@ async function verifyEverything(reader: Reader, options: WorkspaceVerificationOp
   await tiles.finish();
   await check.keys.compare(reader, verifier);
   checkHead(verifier, head);
-  // When keys were left out, no entry can be struck off, so there is no use in reading ahead.
+  // If keys were left out, no entry can be proved, so reading ahead is useless.
   const met = await checkAllAgents(check, check.census.replay.overflowed ? chunksInTurn() : present);
   await checkNothingLeft(reader, verifier, met);
   const log = () => pagesOfLog(reader, Number.MAX_SAFE_INTEGER);
@@ -121,7 +121,10 @@ export function withProblems(found: WorkspaceReport, problems: readonly Problem[
   };
 }
 
-/** Returns the problem with a restore whose last seal of the epoch before is not of this log; the tree was verified. */
+/**
+ * Returns the problem of a restore whose last seal of the previous epoch does not match the (verified) tree; null for
+ * none.
+ */
 async function lastSealProblem(reader: Reader, restores: readonly DeclaredRestore[]): Promise<Problem | null> {
   for (const { seq, epoch } of restores) {
     const last = epoch === "malformed" ? null : (epoch?.last_seal ?? null);
@@ -132,7 +135,7 @@ async function lastSealProblem(reader: Reader, restores: readonly DeclaredRestor
   return null;
 }
 
-/** One thread feeds all events. */
+/** Returns the feed with which this thread reads all events. */
 const feedInTurn =
   (reader: Reader, { onProgress }: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
@@ -149,7 +152,7 @@ const feedInTurn =
     return true;
   };
 
-/** Threads verify the events, a part each. */
+/** Returns the feed with which threads verify the events in parts. */
 const feedDivided =
   (threads: PartThreads, count: number, options: WorkspaceVerificationOptions): Feed =>
   async (check, head) => {
@@ -163,7 +166,7 @@ const feedDivided =
   };
 
 /**
- * The report of a large and valid log; null for any other, about which it says nothing.
+ * Returns the report of a large and valid log; null for any other log.
  *
  * @throws {Failure} `evidence_unreadable` when a thread dies
  */
@@ -187,7 +190,7 @@ async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVe
   const check = await beginCheck(reader, { agentId }, options);
   const { verifier, before } = check;
   const total = await reader.value<number>(`SELECT ${integer("head_seq")} FROM agents WHERE agent_id = ?`, [agentId]);
-  // The last event of the chain that is kept before the position from which there are all.
+  // The last kept event of the chain before the position from which all events exist.
   const kept = "SELECT max(seq) FROM events WHERE agent_id = ? AND seq < ?";
   const firstSeq = before > 0 ? ((await reader.value<number>(kept, [agentId, before])) ?? before) : undefined;
   const chain = () => pagesOfChain(reader, agentId, Number.MAX_SAFE_INTEGER, firstSeq);
@@ -202,7 +205,7 @@ async function verifyAgent(reader: Reader, agentId: string, options: WorkspaceVe
   return { ...report, prunedBefore: before };
 }
 
-/** Rows of no agent were not checked: they are counted here. */
+/** Reports rows without an agent, which were not checked, by their number. */
 async function checkNothingLeft(reader: Reader, verifier: LogVerifier, met: RowCounts): Promise<void> {
   for (const table of ["configs", "checkpoints", "entries"] as const) {
     const left = ((await reader.value<number>(`SELECT count(*) FROM ${table}`)) ?? 0) - met[table];

@@ -1,6 +1,6 @@
 /**
- * The verification of a control database: its rows against those that the events of all workspaces leave. Only what
- * events record can be verified; {@link NOT_COVERED} lists the rest.
+ * Verifies a control database: compares its rows with those that the events of all workspaces lead to. Only what events
+ * record can be verified; {@link NOT_COVERED} lists the rest.
  */
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
@@ -19,7 +19,7 @@ import { type ControlEvent, type ControlLog, readControlLog } from "./events.ts"
 import { type ExpectedRow, expectedRows, type Lag, windowsOf, workspacesNamed } from "./expected.ts";
 import { differences, finish, isActOf, type PendingAct, pendingActs, type StoredRow, storedRows } from "./stored.ts";
 
-/** What no event records, so that changes of it cannot be found. */
+/** Data that no event records, whose changes cannot be detected. */
 const NOT_COVERED = [
   "accounts: names, mail addresses, passwords and codes; what passkeys are called, and when they were used",
   "sessions, recovery_codes, devices",
@@ -30,26 +30,26 @@ const NOT_COVERED = [
   "the text of keys and invitations, and when acts were done, if an older version recorded them",
 ] as const;
 
-/** What is known of one workspace of the data directory. */
+/** One workspace of the data directory. */
 interface KnownLog {
   workspaceId: string;
-  /** Null when the log could not be read or is not intact: nothing is compared with it then. */
+  /** Null when the log could not be read or is not intact. Nothing is then compared with it. */
   log: ControlLog | null;
 }
 
 interface ControlWish {
-  /** How the file is named to the person. */
+  /** The name of the file in reports. */
   path: string;
   logs: readonly KnownLog[];
-  /** When the backup was made that this is; null for any other directory. */
+  /** When the backup was made; null when the directory is not a backup. */
   backupCreatedAt: string | null;
-  /** Reads the log of a workspace again, to see what was recorded meanwhile; null when it cannot be read. */
+  /** Reads the log of a workspace again, with events that were recorded meanwhile; null when it cannot be read. */
   again(workspaceId: string): Promise<ControlLog | null>;
-  /** The workspace whose rows alone are compared; without it, all rows are. */
+  /** The only workspace whose rows are compared; by default, all rows are. */
   only?: string;
 }
 
-/** How a row of each table is called, and what stands before its id where a problem names it. */
+/** The name of a row of each table in problems, before its id. */
 export const ROW_NAMES = {
   ...({ workspaces: "workspace", api_keys: "key", members: "member", links: "invitation" } as const),
   ...({ sinks: "sink", passkeys: "passkey" } as const),
@@ -58,12 +58,14 @@ export const ROW_NAMES = {
 /** The result for the rows of one workspace in the control database. */
 interface OwnRows {
   verdict: SourceResult["verdict"];
-  /** How many rows agree with the log. */
+  /** The number of rows that agree with the log. */
   rows: number;
   problems: SourceResult["report"]["problems"];
 }
 
-/** Compares the rows of one workspace with its log, while both may be written to. Returns null for a log without a head. */
+/**
+ * Compares the rows of one workspace with its log while both may be written to. Returns null for a log without a head.
+ */
 export async function verifyOwnRows(connection: Connection, reader: Reader): Promise<OwnRows | null> {
   const log = await readControlLog(reader);
   if (log === null) return null;
@@ -106,7 +108,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
   const logs = new Map(wish.logs.map(({ workspaceId, log }) => [workspaceId, log]));
   for (const { workspaceId } of stored.values()) {
     if (logs.has(workspaceId)) continue;
-    // It was created while the others were verified.
+    // The workspace was created while the others were verified.
     if ((await wish.again(workspaceId)) !== null) logs.set(workspaceId, null);
   }
   const problems = [...before, ...finishPending(pending, logs, stored, wish.backupCreatedAt)];
@@ -139,7 +141,7 @@ async function verifyRows(connection: Connection, wish: ControlWish, before: Pro
   return resultOf(wish.path, problems, { notCovered, agreeing, windows, obstacles });
 }
 
-/** The rows of a backup that are as they were before acts that its logs have. */
+/** Returns the rows of a backup that are in their state before acts that its logs have. */
 function behind(log: ControlLog, lag: Lag, stored: ReadonlyMap<string, StoredRow>): string[] {
   if (lag.backupCreatedAt === null) return [];
   const newest = expectedRows(log, { ...lag, backupCreatedAt: null });
@@ -151,7 +153,7 @@ const behindObstacle = (rows: number, since: string): Obstacle => ({
   message: `${rows} ${rows === 1 ? "row" : "rows"} of it ${rows === 1 ? "is as it was" : "are as they were"} before acts that the logs have since ${since} (created_at of manifest.json, which nobody signs): a backup copies it before the logs, so such acts are missing in it, or somebody put older rows back: restore the backup, which makes the acts again, and verify that`,
 });
 
-/** Returns the workspaces that the log of the installation names and that left no trace. The product deletes none. */
+/** Returns the missing workspaces that the log of the installation names. (governd never deletes workspaces.) */
 async function missingWorkspaces(
   log: ControlLog,
   lag: Lag,
@@ -160,7 +162,7 @@ async function missingWorkspaces(
 ): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const { id, event } of workspacesNamed(log, lag)) {
-    // One that was made while the others were verified is there now.
+    // The workspace may have been created while the others were verified.
     if (logs.has(id) || (await again(id)) !== null) continue;
     const message = `workspaces ${id}: nothing of it is there; ${log.workspaceId} says in event ${event.seq} (${event.operation}, ${event.timestamp}) that it was made`;
     problems.push({ code: "workspace_missing", ...placeOf(event), message, row: { table: "workspaces", key: id } });
@@ -168,7 +170,7 @@ async function missingWorkspaces(
   return problems;
 }
 
-/** Returns the windows of all logs. Those of one backup are one. */
+/** Returns the windows of all logs, joined by backup. */
 function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: string | null) {
   const found = logs.flatMap((log) => (log === null ? [] : windowsOf(log, backupCreatedAt)));
   return [...Map.groupBy(found, ({ since }) => since)].map(([since, windows]) => {
@@ -182,11 +184,11 @@ function reportedWindows(logs: readonly (ControlLog | null)[], backupCreatedAt: 
   });
 }
 
-/** The row of the log of the installation, which is not shown as a workspace. */
+/** Whether a row is that of the log of the installation, which is not shown as a workspace. */
 const isInstallation = (row: StoredRow | undefined): boolean =>
   row?.table === "workspaces" && row.columns.created_by === INSTALLATION_CREATOR;
 
-/** Reads the rows and the pending acts in one state, since an act that is finished in between would be in neither. */
+/** Reads rows and pending acts in one transaction, since an act that is finished in between would be in neither. */
 function readRows(connection: Connection, { only, logs }: ControlWish) {
   const ids = logs.flatMap(({ log }) => log?.events.flatMap(({ changes }) => changes.map(({ id }) => id)) ?? []);
   connection.exec("BEGIN");
@@ -199,8 +201,8 @@ function readRows(connection: Connection, { only, logs }: ControlWish) {
 }
 
 /**
- * Applies the pending acts whose events are in the logs: the next start of the daemon will. Until then the rows must be
- * as they were before the act, or it would hide what was done to them.
+ * Applies the pending acts whose events are in the logs, as the next start of the daemon will. Until then the rows must
+ * be in their state before the act, which could otherwise hide changes.
  */
 function finishPending(
   pending: readonly (PendingAct | null)[],
@@ -216,7 +218,7 @@ function finishPending(
     const { workspaceId, event } = act;
     const log = logs.get(workspaceId);
     const recorded = log?.events.find(({ id }) => id === event.id);
-    // Without its event, an act is dropped.
+    // An act without its event will be dropped.
     if (log == null || recorded === undefined) return [];
     if (!isActOf(act, recorded)) {
       const message = `pending_acts ${workspaceId}: the act is not what event ${recorded.seq} of this workspace says`;
@@ -239,7 +241,10 @@ function finishPending(
   });
 }
 
-/** The rows that a log leaves; with what was recorded since it was read, if the rows do not agree without it. */
+/**
+ * Returns the rows to which a log leads. If the stored rows differ, reads the log again, with events recorded
+ * meanwhile.
+ */
 async function expectedNow(log: ControlLog, lag: Lag, stored: ReadonlyMap<string, StoredRow>, { again }: ControlWish) {
   const rows = expectedRows(log, lag);
   const agrees =
@@ -270,7 +275,7 @@ function problemOf(expected: ExpectedRow, row: StoredRow | undefined): Problem |
   );
 }
 
-/** Names the last event that states a column, or the last event about the row. */
+/** Returns a problem of a row, with the last event that states the column, or else the last event about the row. */
 function problem(code: ProblemCode, row: ExpectedRow, column: string | null, what: string): Problem {
   const said = row.events.findLast(({ columns }) => column !== null && column in columns) ?? row.events.at(-1);
   const place = placeOf(said?.event);
@@ -279,7 +284,7 @@ function problem(code: ProblemCode, row: ExpectedRow, column: string | null, wha
   return { code, ...place, message, row: { table: row.table, key: row.id } };
 }
 
-/** How a problem names the event that says otherwise. */
+/** Returns the members of a problem that name the contradicting event. */
 function placeOf(event: ControlEvent | undefined): Pick<Problem, "seq" | "id" | "event"> {
   if (event === undefined) return { seq: null, id: null };
   const { seq, id, agent_seq, operation, timestamp } = event;
@@ -291,7 +296,7 @@ function addedProblem({ table, id, workspaceId }: StoredRow): Problem {
   return { code: `${ROW_NAMES[table]}_added`, seq: null, id: null, message, row: { table, key: id } };
 }
 
-/** Why a row that no event names is not a problem; null when it is one. An empty text needs no mention. */
+/** Returns why a row that no event names is not a problem; null when it is one, "" when it need not be mentioned. */
 function whyUncovered({ table, workspaceId, columns }: StoredRow, logs: ReadonlyMap<string, ControlLog | null>) {
   if (table === "links" && columns.kind !== "invitation") return "";
   if (table === "links" && (columns.created_by === "cli" || columns.created_by === "system")) return "";

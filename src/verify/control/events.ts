@@ -1,4 +1,4 @@
-/** The events of a workspace that say what the control database must hold. The log itself is verified elsewhere. */
+/** Reads the events of a workspace about the control database. The log itself is verified elsewhere. */
 import type { JsonObject } from "../../json.ts";
 import { type ControlTable, controlChanges, type RowChange } from "../../log/control-effects.ts";
 import { type DeclaredRestore, declaredRestore } from "../../log/restores.ts";
@@ -23,12 +23,12 @@ export interface ControlEvent {
   restore: DeclaredRestore | null;
 }
 
-/** What a workspace's log says about the control database. */
+/** The events in a workspace's log about the control database. */
 export interface ControlLog {
   workspaceId: string;
   /** The last position that was read. */
   headSeq: number;
-  /** Whether events that state rows may have been pruned: older versions did not keep them all. */
+  /** Whether events that state rows may have been pruned, since older versions did not keep all of them. */
   isCut: boolean;
   events: readonly ControlEvent[];
 }

@@ -1,18 +1,19 @@
 /**
  * Replays the events of one workspace to derive the rows of the control database that belong to it.
  *
- * A row has one expected state, except where the log cannot tell which of its events the control database has seen. Such
- * events are optional: each row may be in the state before or after them. They are those
- * - that were recorded while a backup was made, after its copy of the control database (in the backup, and in the
- *   directory that an older version restored from it);
- * - that were recorded while the control database was read;
- * - that contradict each other. Older versions recorded acts that were refused, when several were requested at once.
+ * A row has one expected state, unless it is unknown which of its events the control database includes. Such events are
+ * optional: each row may be in the state before or after them. Events are optional
+ * - if they were recorded while a backup was made, after its copy of the control database (in the backup, and in a
+ * directory
+ *   that an older version restored from it);
+ * - if they were recorded while the control database was read;
+ * - if they contradict each other. Older versions recorded acts that were refused when several were requested at once.
  */
 import type { ControlTable, RowChange, Stated, StatedColumns } from "../../log/control-effects.ts";
 import type { RestoredControl } from "../../log/restores.ts";
 import type { ControlEvent, ControlLog } from "./events.ts";
 
-/** What a row must hold; null when there must be none. */
+/** The required columns of a row; null when the row must not exist. */
 export type RowState = StatedColumns | null;
 
 /** A row that events mention. */
@@ -26,15 +27,15 @@ export interface ExpectedRow {
   events: { event: ControlEvent; columns: StatedColumns }[];
 }
 
-/** Which events the control database may not have seen. */
+/** Which events the control database may not include. */
 export interface Lag {
-  /** The time when a backup began to be made, RFC 3339; null when this is no backup. */
+  /** When the backup was begun, RFC 3339; null when this is not a backup. */
   backupCreatedAt: string | null;
   /** The position after which events were recorded while the evidence was read. */
   afterSeq: number;
 }
 
-/** Returns the rows that the events of a workspace leave, by table and id. */
+/** Returns the rows to which the events of a workspace lead, by table and id. */
 export function expectedRows(log: ControlLog, lag: Lag): Map<string, ExpectedRow> {
   const optional = lagging(log, lag);
   for (;;) {
@@ -50,16 +51,16 @@ export function rowName(table: ControlTable, id: string, workspaceId: string): s
   return table === "members" ? `members ${workspaceId} ${id}` : `${table} ${id}`;
 }
 
-/** The events that were recorded while a backup was made, which its copy of the control database need not have seen. */
+/** The events that were recorded while a backup was made, which its copy of the control database may not include. */
 interface Window {
-  /** When the backup began to be made, RFC 3339. Empty when the restore does not say. */
+  /** When the backup was begun, RFC 3339. Empty when the restore does not state it. */
   since: string;
-  /** When the backup was restored by a version that did not reapply the log; null in the backup itself. */
+  /** When a version restored the backup that did not reapply the log; null in the backup itself. */
   until: string | null;
   events: ControlEvent[];
 }
 
-/** Returns the windows of a log. `backupCreatedAt` is null for what is no backup. */
+/** Returns the windows of a log. `backupCreatedAt` is null when this is not a backup. */
 export function windowsOf({ events }: ControlLog, backupCreatedAt: string | null): Window[] {
   const window = (since: string, until: string | null, before: readonly ControlEvent[]): Window => {
     const first = before.findIndex(({ timestamp }) => timestamp >= since);
@@ -71,11 +72,14 @@ export function windowsOf({ events }: ControlLog, backupCreatedAt: string | null
   return backupCreatedAt === null ? restored : [...restored, window(backupCreatedAt, null, events)];
 }
 
-/** The workspaces that the log of the installation names, each with its event, without those that a backup may lack. */
+/**
+ * Returns the workspaces that the log of the installation names, with their events, except those that a backup may
+ * lack.
+ */
 export function workspacesNamed(log: ControlLog, lag: Lag): { id: string; event: ControlEvent }[] {
   const without = lagging(log, lag);
   for (const [index, { restore }] of log.events.entries()) {
-    // What was made while the backup was made need not be in it, and so not in what was restored from it.
+    // Workspaces that were created while the backup was made may be missing in it, and in a directory restored from it.
     const before = restore === null ? [] : log.events.slice(0, index);
     for (const event of before) if (event.timestamp >= (restore?.backupCreatedAt ?? "")) without.add(event);
   }
@@ -97,7 +101,7 @@ interface Replayed {
 function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed {
   const rows = new Map<string, ExpectedRow>();
   const contradicting: ControlEvent[] = [];
-  // What the events did that an older version pruned is not known.
+  // The effect of events that an older version pruned is unknown.
   const initial: RowState[] = log.isCut ? [null, {}] : [null];
   const rowOf = ({ table, id }: RowChange): ExpectedRow => {
     const name = rowName(table, id, log.workspaceId);
@@ -131,7 +135,9 @@ function replay(log: ControlLog, optional: ReadonlySet<ControlEvent>): Replayed 
   return { rows, contradicting };
 }
 
-/** What a change that clears the rows of an account does to each of them; null for any other change. */
+/**
+ * Returns the changes of the single rows for a change that clears the rows of an account; null for any other change.
+ */
 function cleared({ table, id, kind }: RowChange, rows: Iterable<ExpectedRow>) {
   if (kind !== "clear") return null;
   return [...rows]
@@ -150,7 +156,9 @@ function changed({ kind, columns }: RowChange, state: RowState): RowState {
   return kind === "add" ? columns : { ...state, ...columns };
 }
 
-/** A restore revokes the links that nobody has used. One by an older version did not say which, and when. */
+/**
+ * Applies a restore's revocation of unused links. A restore by an older version did not state which links, and when.
+ */
 function endOpenLinks(rows: Iterable<ExpectedRow>, control: RestoredControl | null): void {
   for (const row of rows) {
     if (row.table !== "links") continue;
@@ -170,7 +178,7 @@ function distinct(states: readonly RowState[]): RowState[] {
   return [...new Map(states.map((state) => [JSON.stringify(state), state])).values()];
 }
 
-/** Reports whether a column holds what is stated of it. A column that an older schema lacks holds it, too. */
+/** Reports whether a column has its stated content. A column that an older schema lacks counts as matching. */
 export function holds(stated: Stated, stored: string | number | null | undefined): boolean {
   return stored === undefined || (stated === true ? stored !== null : stored === stated);
 }

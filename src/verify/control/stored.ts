@@ -1,6 +1,5 @@
 /**
- * The rows of the control database that events cover, as they are stored, and what acts that were decided and not
- * finished change in them.
+ * Reads the stored rows of the control database that events cover, and applies pending acts to them.
  */
 import { LINKS } from "../../control/accounts/links.ts";
 import { MEMBERS } from "../../control/accounts/members.ts";
@@ -30,7 +29,7 @@ export interface StoredRow {
   columns: Columns;
 }
 
-/** What a column holds. `json` is compared in canonical form. */
+/** The type of a column. `json` is compared in canonical form. */
 type ColumnType = "text" | "integer" | "bytes" | "json";
 
 /** The columns of each table that events cover, by their types. */
@@ -90,16 +89,16 @@ export const COVERED: Readonly<Record<ControlTable, Readonly<Record<string, Colu
   },
 };
 
-/** Columns for which events state only a digest, and the digest's name there. */
+/** Columns of which events state only a digest, and the name of the digest. */
 const DIGESTED: Partial<Record<ControlTable, readonly [name: string, columns: readonly string[]]>> = {
   sinks: ["settings_digest", SINK_DIGESTED],
   passkeys: ["credential_digest", PASSKEY_DIGESTED],
 };
 
-/** What cannot be the content of a text column. */
+/** A text that no column can contain. */
 const NO_TEXT = "\u0000";
 
-/** The rows of one workspace, and those with these ids wherever they are. */
+/** The rows of one workspace, and the rows with these ids in any workspace. */
 interface RowsOfOne {
   workspaceId: string;
   ids: readonly string[];
@@ -134,7 +133,7 @@ export function storedRows(connection: Connection, only?: RowsOfOne): Map<string
   return rows;
 }
 
-/** What names the workspace of a row, where that is not `workspace_id`. Passkeys are in the log of the installation. */
+/** SQL: the workspace of a row, if it is not in `workspace_id`. Passkeys belong to the log of the installation. */
 const INSTALLATION = `(SELECT id FROM workspaces WHERE created_by = '${INSTALLATION_CREATOR}')`;
 const WORKSPACE_OF: Partial<Record<ControlTable, string>> = { workspaces: "id", passkeys: INSTALLATION };
 
@@ -151,11 +150,11 @@ function shown(value: SqlValue, type: ColumnType): string | number | null {
   return type === "json" ? (canonicalText(text) ?? NO_TEXT) : text;
 }
 
-/** Returns a JSON text in canonical form; null for what is no JSON. */
+/** Returns a JSON text in canonical form; null when it is not JSON. */
 const canonicalText = (text: string): string | null =>
   orNull(CanonicalJsonError, () => orNull(JsonTextError, () => canonicalJson(parseStrictJson(text))));
 
-/** Returns false when the row is there already. */
+/** Adds a row. Returns false when it exists already. */
 function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns): boolean {
   const id = String(table === "members" ? columns.account_id : columns.id);
   const workspaceId = String(table === "workspaces" ? columns.id : columns.workspace_id);
@@ -165,24 +164,27 @@ function add(rows: Map<string, StoredRow>, table: ControlTable, columns: Columns
   return true;
 }
 
-/** A pending act that was changed may lack values. */
+/** Replaces missing values by null, since a pending act may have been tampered with. */
 const complete = (columns: Columns): Columns =>
   Object.fromEntries(Object.entries(columns).map(([column, value]) => [column, value ?? null]));
 
-/** Adds the digest that events state of some columns. */
+/** Adds the digest that events state for some columns. */
 function withDigest(table: ControlTable, columns: Columns): Columns {
   const [name, digested] = DIGESTED[table] ?? [];
   if (name === undefined || digested === undefined) return columns;
   return { ...columns, [name]: columnsDigest(Object.fromEntries(digested.map((one) => [one, columns[one] ?? null]))) };
 }
 
-/** Returns the columns of a row that are not in a state. Null when there is a row and must be none, or the other way round. */
+/**
+ * Returns the columns in which a row differs from a state. Null when the row exists but must not, or the other way
+ * round.
+ */
 export function differences(state: RowState, row: StoredRow | undefined): string[] | null {
   if (state === null || row === undefined) return state === null && row === undefined ? [] : null;
   return Object.keys(state).filter((column) => !holds(state[column] as never, row.columns[column]));
 }
 
-/** An act that was decided and is not finished. */
+/** An act that was decided but not finished. */
 export interface PendingAct {
   workspaceId: string;
   event: { id: string; operation: string; actor: string; details: unknown };
@@ -221,8 +223,8 @@ export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean 
 }
 
 /**
- * Applies what a pending act will change, as `src/control/changes.ts` does. Returns the rows that it changed or removed, as
- * they were; null when it adds a row that is there, which the daemon refuses.
+ * Applies the changes of a pending act, as `src/control/changes.ts` does. Returns the previous state of the rows that
+ * it changed or removed; null when it adds a row that exists, which the daemon refuses.
  */
 export function finish(
   rows: Map<string, StoredRow>,
@@ -240,10 +242,10 @@ type Rows = Map<string, StoredRow>;
 
 type Input<K extends Change[0]> = Extract<Change, readonly [K, unknown]>[1];
 
-/** Changes rows that no event states. */
+/** A change of rows that no event states, which are not compared. */
 function uncovered(): void {}
 
-/** The columns of a sink as they are compared: JSON in canonical form. */
+/** Returns the columns of a sink with JSON in canonical form, for comparison. */
 const inForm = (columns: Columns): Columns =>
   Object.fromEntries(
     Object.entries(columns).map(([name, value]) => {

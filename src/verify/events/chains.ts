@@ -1,4 +1,4 @@
-/** The chains of a log while it is verified: of each only its ends are remembered. */
+/** The chains of a log while it is verified. Only the ends of each are kept. */
 import type { AuditEventBody } from "../../log/event.ts";
 import { ZERO_HASH } from "../../log/hash.ts";
 import type { ProblemCode } from "../codes.ts";
@@ -6,19 +6,18 @@ import type { Finding } from "../problems.ts";
 import { KnownChains } from "./fast/known-chains.ts";
 import type { AgentReport, ChainEnd, ChainState, EventReference, Segment } from "./segment.ts";
 
-/** Reports what is wrong with an event. */
-// `since`: the position of the event before it in its chain, when the two do not fit.
+/** Reports a problem of an event. `since`: the position of the previous event in its chain, if the two do not match. */
 type EventReport = (code: ProblemCode, event: AuditEventBody, message: string, since?: number) => void;
 
 interface ChainOptions {
-  /** Whether there is one agent's chain alone. */
+  /** Whether there is only one agent's chain. */
   single: boolean;
   /** Whether each chain must begin with its first event. */
   whole: boolean;
 }
 
 export class ChainSet {
-  /** The chains as the fast path needs them. */
+  /** The chains in the form for the fast path. */
   readonly known = new KnownChains();
   readonly #chains = new Map<string | null, ChainState>();
   readonly #options: ChainOptions;
@@ -42,7 +41,7 @@ export class ChainSet {
     return this.known.last?.last ?? this.#last;
   }
 
-  /** The event before the last one, when that took the plain path. */
+  /** The event before the last one, if the last one took the plain path. */
   get before(): ChainEnd | null {
     return this.#before;
   }
@@ -53,7 +52,7 @@ export class ChainSet {
     return this.#chains;
   }
 
-  /** Takes an event on the plain path. @param own whether it is of the workspace that is verified */
+  /** Adds an event on the plain path. @param own whether it belongs to the workspace that is verified */
   take(event: AuditEventBody, hash: string, own: boolean): void {
     const here = { event, hash };
     this.#first ??= here;
@@ -62,7 +61,7 @@ export class ChainSet {
     this.#join(newChain(here), own);
   }
 
-  /** Appends the ends of the next segment, before its chains. */
+  /** Appends the ends of the next segment; to be called before {@link append}. */
   appendEnds({ first, last }: Segment): void {
     this.known.settleAll();
     this.#first ??= first;
@@ -82,12 +81,12 @@ export class ChainSet {
     if (chain.firstInvalid === null || seq < chain.firstInvalid.seq) chain.firstInvalid = { seq, id, reason };
   }
 
-  /** What is reported of the chains, in order of first appearance. */
+  /** Returns the reports on the chains, in order of first appearance. */
   reports(): AgentReport[] {
     return [...this.all.values()].map(chainReport);
   }
 
-  /** Takes the next stretch of a chain, which a single event is, too. */
+  /** Appends the next part of a chain, which may be a single event. */
   #join(next: ChainState, own: boolean): void {
     const { event } = next.first;
     this.known.settle(event.agent_id);
@@ -114,17 +113,17 @@ export class ChainSet {
       this.#report("wrong_agent", event, "the event belongs to another agent");
     }
     const found = beginningProblem(event, this.#options.whole);
-    // Any event before it may be the one that is missing.
+    // Any earlier event may be the missing one.
     if (found !== null) this.#report(found.code, event, found.message, 0);
   }
 }
 
-/** A chain that has just begun. */
+/** Returns a chain with only its first event. */
 export function newChain(first: ChainEnd): ChainState {
   return { first, last: first, events: 1, intact: true, firstInvalid: null };
 }
 
-/** The report of a chain up to its last event read. */
+/** Returns the report on a chain up to the last event that was read. */
 function chainReport({ last, events, intact, firstInvalid }: ChainState): AgentReport {
   return {
     agent_id: last.event.agent_id,
@@ -136,13 +135,13 @@ function chainReport({ last, events, intact, firstInvalid }: ChainState): AgentR
   };
 }
 
-/** How an event is named in reports. */
+/** Returns how reports name an event. */
 export function reference({ event, hash }: ChainEnd): EventReference {
   const { seq, agent_seq, id, timestamp } = event;
   return { seq, agent_seq, id, hash, timestamp };
 }
 
-/** Returns what is wrong with an event's place after the last one of its chain; null when nothing is. */
+/** Returns what is wrong with an event after the last one of its chain; null for nothing. */
 function linkProblem(last: ChainEnd, event: AuditEventBody): Finding | null {
   const expected = last.event.agent_seq + 1;
   if (event.agent_seq !== expected) {
@@ -153,9 +152,9 @@ function linkProblem(last: ChainEnd, event: AuditEventBody): Finding | null {
 }
 
 /**
- * What is wrong with the first event that is seen of a chain; null when nothing is.
+ * Returns what is wrong with the first event of a chain that was read; null for nothing.
  *
- * @param whole whether it must be the first that there is
+ * @param whole whether it must be the first event of the chain
  */
 function beginningProblem(event: AuditEventBody, whole: boolean): Finding | null {
   if (whole && event.agent_seq !== 1) {
@@ -165,6 +164,6 @@ function beginningProblem(event: AuditEventBody, whole: boolean): Finding | null
   return { code: "link_broken", message: "64 zeros stand before an agent's first event and nowhere else" };
 }
 
-/** The words for a gap in a workspace's numbers. */
+/** Returns the message for a gap in a workspace's numbers. */
 export const missing = (first: number, last: number): string =>
   first === last ? `event ${first} is missing` : `events ${first} to ${last} are missing`;

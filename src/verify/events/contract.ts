@@ -1,4 +1,4 @@
-/** What a verifier of events is told, and what it reports. */
+/** The options and the report of a verifier of events. */
 
 import type { Bytes } from "../../log/bytes.ts";
 import type { AuditEventBody } from "../../log/event.ts";
@@ -14,95 +14,97 @@ import type { OnTile } from "./leaf-run.ts";
 import type { AgentReport, ChainEnd, EventReference } from "./segment.ts";
 import type { Witnessing } from "./witnesses.ts";
 
-/** What there is to judge seals by. Keys are 32 raw bytes. */
+/** The keys for checking seals, 32 raw bytes each. */
 export interface SealAuditOptions {
-  /** The keys that the auditor trusts; without any, the key that the genesis names is trusted. */
+  /** The keys that the auditor trusts. Without any, the key that the genesis names is trusted. */
   trusted: readonly Uint8Array[];
-  /** Keys that came with the evidence. They count only where the log itself names them. */
+  /** Keys that came with the evidence. A key counts only if the log itself names it. */
   offered: readonly Uint8Array[];
   /** The witnesses whose cosignatures count. */
   witnesses?: readonly VerifierKey[];
 }
 
-/** What the seals establish; the numbers are seqs, null when nothing is covered. */
+/** What the seals establish. */
 export interface SealReport {
-  /** The last event under a good seal by a trusted key. */
+  /** The seq of the last event under a good seal by a trusted key; null for none. */
   sealedThrough: number | null;
-  /** The last event under a seal that the auditor brought. */
+  /** The seq of the last event under a seal of the auditor; null for none. */
   anchoredThrough: number | null;
-  /** Whether the auditor brought a key. Without one, a seal only shows that the log fits the key that it names itself. */
+  /**
+   * Whether the auditor gave a key. Without one, a seal only shows that the log matches the key that it names itself.
+   */
   keyGiven: boolean;
-  /** Seals compared with the log. */
+  /** The number of seals that were compared with the log. */
   checked: number;
-  /** Those of them whose signature could not be checked, since the key is not at hand. */
+  /** The number of these whose signature could not be checked because the key is not available. */
   unverified: number;
-  /** What was asked for and cannot be established, in words. */
+  /** The requested checks whose results cannot be established, as messages. */
   undetermined: string[];
-  /** Those of the given witnesses that have cosigned a seal here; null when none was given. */
+  /** The given witnesses that have cosigned a seal; null when no witnesses were given. */
   witnesses: Witnessing[] | null;
-  /** Seals that the auditor brought and that a restore names as lost. */
+  /** The auditor's seals that a restore names as lost. */
   explained: ExplainedSeal[];
 }
 
-/** What the events that will be fed are. */
+/** The events that will be fed, and callbacks for them. */
 export interface VerifierOptions {
   /** `workspace`: every event, so that seq has no gaps. `agent`: the chain of one agent. */
   scope: "workspace" | "agent";
   /**
-   * Where the first event stands. A window of time begins anywhere. A segment of the whole log, which is joined with
+   * The position of the first event. A window of time begins anywhere. A segment of the whole log, which is joined with
    * others, begins at a known seq.
    */
   start: "beginning" | "anywhere" | { seq: number };
-  /** Given to check seals; the tree is computed only then. */
+  /** Set to check seals. Only then is the tree computed. */
   seals?: SealAuditOptions;
-  /** In a segment: the sizes of seals that cover part of it, ascending. */
+  /** For a segment: the sizes of seals that end in it, ascending. */
   marks?: readonly number[];
   /** Called with every well-formed event, and its details unless they are erased or not genuine. */
   onEvent?: (event: AuditEventBody, details: string | null) => void;
-  /** Called instead of `onEvent` for events that the fast path accepted, with the text that they are in. */
+  /** Called instead of `onEvent` for events that the fast path accepted, with the text that contains them. */
   onAccepted?: (accepted: Accepted, text: Bytes) => void;
   /** Called with every full tile of the tree. */
   onTile?: OnTile;
 }
 
-/** What a verification found. */
+/** The result of a verification. */
 export interface VerificationReport extends BlankCounts {
   workspaceId: string | null;
   eventsChecked: number;
-  /** Every link and number follows. */
+  /** Whether all links and numbers are right. */
   chainIntact: boolean;
-  /** {@link chainIntact}, and every hash, commitment and stored thing agrees. */
+  /** Whether there is no problem: {@link chainIntact}, and all hashes, commitments and stored rows agree. */
   valid: boolean;
   chainStart: EventReference | null;
   chainEnd: EventReference | null;
   firstInvalid: FirstInvalid | null;
   /** In order of first appearance; `agent_id` null is the workspace's own chain. */
   agents: AgentReport[];
-  /** What the seals establish; null when they were not asked for. */
+  /** What the seals establish; null when checking them was not requested. */
   seals: SealReport | null;
-  /** Where the log was put back from a backup, as it says itself; each begins an epoch. */
+  /** The restores from backups that the log declares. Each begins an epoch. */
   restores: readonly DeclaredRestore[];
   /** At most MAX_REPORTED_PROBLEMS; `problemCount` counts all. */
   problems: Problem[];
   problemCount: number;
 }
 
-/** What the evidence says about itself; compared at the end, since a file may say it last. */
+/** The claims of the evidence about itself. They are compared at the end, since a file may state them last. */
 export interface Expectations {
   workspaceId?: string;
-  /** The agent whose chain this is; `null` says that it is the whole workspace. */
+  /** The agent whose chain this is; `null` states that it is the whole workspace. */
   agentId?: string | null;
-  /** The event before the first one of an agent's chain; `null` says that there is none. */
+  /** The event before the first one of an agent's chain; `null` states that there is none. */
   startsAfter?: { agent_seq: number; hash: string } | null;
-  /** Whether events after the last one are left out, and erasures with them. */
+  /** Whether events after the last one, and so erasures, are left out. */
   endsEarly?: boolean;
-  /** How many events there are, each time that it is stated. */
+  /** The number of events, once for each statement of it. */
   eventCounts?: readonly number[];
   /** The hash of the last event; null when there are none. */
   head?: string | null;
 }
 
-/** Which expectations the events do not meet. */
+/** Returns the claims that the events contradict. */
 export function unmet(
   { workspaceId, agentId, startsAfter, eventCounts, head }: Expectations,
   { first, last, events }: { first: ChainEnd | null; last: ChainEnd | null; events: number },

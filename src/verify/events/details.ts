@@ -1,6 +1,6 @@
 /**
- * What is stored beside an event: its hash, its number and its details. Details may be gone: every erasure names the
- * positions whose details it destroyed; details that are missing anywhere else were removed by somebody else.
+ * Checks what is stored beside an event: its hash, its number and its details. Details may be erased. Every erasure
+ * names the positions whose details it erased; details that are missing elsewhere were removed in another way.
  */
 import { orNull } from "../../failure.ts";
 import { isPlainlyCanonicalObject } from "../../log/canonical-scan.ts";
@@ -12,12 +12,12 @@ import { hexOf, type StoredEvent } from "../../log/rows.ts";
 import { eventFacts } from "../../operations.ts";
 import type { Finding } from "../problems.ts";
 
-/** Whether details and salt are both gone. */
+/** Whether the details and the salt are both missing. */
 export function isErased({ details, salt }: StoredEvent): boolean {
   return details === null && salt === null;
 }
 
-/** What is wrong with details that were not erased; null when they are what was committed to. */
+/** Returns what is wrong with details; null when they match the commitment, or were erased. */
 export function detailsProblem({ details, salt }: StoredEvent, event: AuditEventBody): Finding | null {
   if (details === null && salt === null) {
     return { code: "details_missing", message: "the details are gone, and nothing can erase those of such an event" };
@@ -32,7 +32,7 @@ export function detailsProblem({ details, salt }: StoredEvent, event: AuditEvent
   return { code: "details_malformed", message: "details are not a JSON object in canonical form" };
 }
 
-/** What is wrong with an event by itself, beside its place in the log. */
+/** Yields what is wrong with an event by itself, regardless of its place in the log. */
 function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string): Generator<Finding> {
   if (stored.hash !== undefined && stored.hash !== null && hexOf(stored.hash) !== hash) {
     yield { code: "hash_mismatch", message: "the event's bytes do not have the hash stored beside them" };
@@ -45,8 +45,8 @@ function* rowProblems(stored: StoredEvent, event: AuditEventBody, hash: string):
 }
 
 /**
- * Returns what is wrong with an event beside what it says, and the event. The number of one that was changed may have been
- * changed, too: it gets that of its row, or the expected one, if either is known.
+ * Returns what is wrong with an event by itself, and the event. The number of a changed event may have been changed,
+ * too, so the event gets the number of its row, or the expected number, if one of these is known.
  */
 export function inItsPlace(stored: StoredEvent, said: AuditEventBody, hash: string, expected: number | null) {
   const problems = [...rowProblems(stored, said, hash)];
@@ -66,7 +66,7 @@ export interface Blank {
   agentId: string | null;
 }
 
-/** An erasure. `named` are the positions whose details it destroyed; null in the older format, which only counted them. */
+/** An erasure. `named` are the positions whose details it erased; null in the older format, which only counts them. */
 export interface Erasure extends Blank {
   named: readonly SeqRange[] | null;
   events: number;
@@ -75,32 +75,32 @@ export interface Erasure extends Blank {
 /** A problem with the details of an event. */
 type BlankProblem = Blank & Finding;
 
-/** How many events have no details. */
+/** The numbers of events without details. */
 export interface BlankCounts {
   erasedDetails: number;
-  /** Of these, those that only the counts of erasures in the older format account for. */
+  /** The events among these that only the counts of erasures in the older format explain. */
   unnamedErased: number;
-  /** Of these, those whose erasure may be after the last event that was read. */
+  /** The events among these whose erasure may be after the last event that was read. */
   openErased: number;
 }
 
-/** What the erasures say of the blanks. */
+/** The result of comparing blanks with erasures. */
 interface BlankReport {
   problems: BlankProblem[];
   counts: BlankCounts;
 }
 
-/** What is wrong with an erasure that {@link Blanks.note} does not take. */
+/** The problem of an erasure that {@link Blanks.note} refuses. */
 export const NO_ERASURE = "the details do not have the form of an erasure";
 
-/** Whether an erasure can destroy the details of such events. */
+/** Whether an erasure can erase the details of events of an operation. */
 export const isErasable = (operation: string): boolean => (eventFacts(operation)?.erasedBy.length ?? 0) > 0;
 
 /** Whether an event is an erasure. */
 export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation" | "result">): boolean =>
   effectKind(operation, result) === "erase";
 
-/** The erasure that an event is; null when its details do not have the form of one. */
+/** Returns the erasure that an event records; null when its details do not have the form of an erasure. */
 function erasureOf(event: AuditEventBody, details: string): Erasure | null {
   const effect = recordedEffect(event, JSON.parse(details));
   if (effect.kind !== "erase") return null;
@@ -113,23 +113,23 @@ function erasureOf(event: AuditEventBody, details: string): Erasure | null {
 export class Blanks {
   readonly blanks: Blank[] = [];
   readonly erasures: Erasure[] = [];
-  /** Erasures after the last event that was fed; `proved`: they are under a seal. */
+  /** Erasures after the last event that was fed. `proved`: whether the erasure is under a seal. */
   readonly #later: { named: readonly SeqRange[]; proved: boolean }[] = [];
   #isOpen = false;
 
-  /** Takes an event without details. */
+  /** Adds an event without details. */
   add(seq: number, agentId: string | null): void {
     this.blanks.push({ seq, agentId });
   }
 
-  /** Takes the next event if its details were erased, as far as it alone can tell. Returns whether it did. */
+  /** Adds the next event if its details may have been erased. Returns whether it did. */
   take(stored: StoredEvent, { operation, seq, agent_id: agentId }: AuditEventBody): boolean {
     if (!isErased(stored) || !isErasable(operation)) return false;
     this.add(seq, agentId);
     return true;
   }
 
-  /** Notes an event that is an erasure. False for one whose details do not have that form. */
+  /** Adds an event if it is an erasure. Returns false when its details do not have the form of an erasure. */
   note(event: AuditEventBody, details: string | null): boolean {
     if (details === null || !isErasure(event)) return true;
     const erasure = erasureOf(event, details);
@@ -137,7 +137,10 @@ export class Blanks {
     return erasure !== null;
   }
 
-  /** Notes an erasure after the last event, which events with details may precede. False as in {@link note}. */
+  /**
+   * Adds an erasure from after the last fed event. Returns false as {@link note}. @param proved whether it is under a
+   * seal
+   */
   noteLater(event: AuditEventBody, details: string, proved: boolean): boolean {
     const erasure = erasureOf(event, details);
     if (erasure === null) return false;
@@ -147,7 +150,7 @@ export class Blanks {
     return true;
   }
 
-  /** Appends those of the events that come next. */
+  /** Appends the blanks and erasures of the next segment. */
   append({ blanks, erasures }: Pick<Blanks, "blanks" | "erasures">): void {
     for (const blank of blanks) this.blanks.push(blank);
     for (const erasure of erasures) this.erasures.push(erasure);
@@ -156,7 +159,7 @@ export class Blanks {
   /**
    * Compares blanks with erasures after the last event.
    *
-   * @param from the position from which every event up to the last was fed; null when some are of other agents
+   * @param from the position from which all events up to the last were fed; null when some are of other agents
    * @param isWhole whether every erasure of these events was fed
    */
   report(from: number | null, isWhole: boolean): BlankReport {
@@ -164,7 +167,7 @@ export class Blanks {
     const missing: Blank[] = [];
     const problems: BlankProblem[] = [];
     let at = 0;
-    /** The first position that is not yet known to be blank, of the range at `at`. */
+    /** The first position in the range at `at` that is not known to be blank yet. */
     let due = 0;
     let unproved = 0;
     const skipTo = (seq: number) => {
@@ -189,13 +192,13 @@ export class Blanks {
     const open = unproved + (isWhole && !this.#isOpen ? 0 : wanting);
     const message = "the details are gone, and no erasure names this event";
     if (isWhole && !this.#isOpen && wanting > 0) {
-      // Any of them may be the ones that were erased, so the first that no count covers is as good as another.
+      // Any of these may have been erased, so which ones are reported beyond the count is arbitrary.
       for (const blank of missing.slice(unnamed)) problems.push({ ...blank, code: "details_missing", message });
     }
     return { problems, counts: { erasedDetails: this.blanks.length, unnamedErased: unnamed, openErased: open } };
   }
 
-  /** Reports positions that an erasure names, and that have details again. */
+  /** Reports positions that an erasure names but that have details. */
   #requireBlank(problems: BlankProblem[], from: number | null, first: number, last: number): void {
     const seq = Math.max(first, from ?? Number.POSITIVE_INFINITY);
     if (seq > last) return;
@@ -204,7 +207,7 @@ export class Blanks {
     problems.push({ code: "details_restored", seq, agentId: null, message });
   }
 
-  /** How many of these blanks the counts of erasures in the older format account for, each by a later erasure. */
+  /** Returns how many of these blanks can be explained by the counts of later erasures in the older format. */
   #countedByOlder(missing: readonly Blank[]): number {
     const older = this.erasures.filter(({ named }) => named === null);
     let [counted, budget, next] = [0, 0, older.length - 1];

@@ -1,6 +1,6 @@
 /**
- * The epochs of a log: the origin that is in force at each size of its tree, and the seals over lost events that its
- * restores name. Keys and restores are noted in order of seq; of a window, only those inside it.
+ * The epochs of a log: the origin in force at each size of its tree, and the seals over lost events that its restores
+ * name. Keys and restores are added in order of seq. For a window, only those inside it are known.
  */
 import { type DeclaredRestore, epochProblem, isNamedLost } from "../../log/restores.ts";
 import { parseOrigin, type Seal } from "../../log/seal.ts";
@@ -12,7 +12,7 @@ export interface NamedKey {
   origin: string | null;
 }
 
-/** A seal that the auditor brought over lost events, and the restore at event `seq`, which names it. */
+/** An auditor's seal over lost events, and the restore at event `seq`, which names it. */
 export interface ExplainedSeal {
   origin: string;
   size: number;
@@ -22,9 +22,9 @@ export interface ExplainedSeal {
 export const FOREIGN = "a seal is of another epoch: its origin is not the one that was in force at its size";
 
 interface Epoch {
-  /** The smallest tree that is sealed under the origin. */
+  /** The smallest tree size that is sealed under the origin. */
   from: number;
-  /** Null when it is not known: the genesis of an older log may not state it, and a window has none. */
+  /** Null when unknown: the genesis of an older log may not state it, and a window has no genesis. */
   origin: string | null;
 }
 
@@ -33,7 +33,7 @@ export class Epochs {
   /** The restores, with the epoch that each one ended. */
   readonly #restores: { restore: DeclaredRestore; ended: Epoch }[] = [];
   readonly #keys: NamedKey[] = [];
-  /** Kept seals that a restore names, with its position. */
+  /** Kept seals that a restore names, with the position of the restore. */
   readonly #lost: { seal: Seal; seq: number }[] = [];
 
   noteKey(key: NamedKey): void {
@@ -41,7 +41,7 @@ export class Epochs {
     if (key.seq === 0) this.#present.origin = key.origin;
   }
 
-  /** Notes a restore. Returns what is wrong with the epoch that it begins, or null. */
+  /** Adds a restore. Returns what is wrong with the epoch that it begins, or null. */
   noteRestore(restore: DeclaredRestore): string | null {
     const { seq, epoch } = restore;
     const ended = this.#present;
@@ -56,7 +56,7 @@ export class Epochs {
     return problem;
   }
 
-  /** Forgets keys and restores: the caller notes all restores of the log next. Seals that were taken stay so. */
+  /** Drops keys and restores, since the caller adds all restores of the log next. Accepted seals stay accepted. */
   forgetRestores(): void {
     this.#epochs = [{ from: 0, origin: null }];
     this.#restores.length = 0;
@@ -64,8 +64,8 @@ export class Epochs {
   }
 
   /**
-   * Reports whether a seal's origin is not the one in force at its size. The epochs of a window may be followed by others
-   * before the seal's size, which it does not show.
+   * Reports whether a seal's origin is not the one in force at its size. A window may lack epochs that began before the
+   * seal's size.
    */
   isForeign({ origin, size }: Seal, whole: boolean): boolean {
     const inForce = this.#epochs.findLast(({ from }) => from <= size)?.origin ?? null;
@@ -74,7 +74,7 @@ export class Epochs {
     return whole || own.base !== expected.base || own.epoch < expected.epoch;
   }
 
-  /** Takes a kept seal of another epoch that a restore names as one over lost events. Returns false when none does. */
+  /** Accepts a kept seal of another epoch if a restore names it as one over lost events. Returns false if none does. */
   takeLost(seal: Seal, whole: boolean): boolean {
     const found = this.isForeign(seal, whole) && this.#restores.find(({ restore }) => isNamedLost(restore, seal));
     if (found) this.#lost.push({ seal, seq: found.restore.seq });
@@ -82,8 +82,8 @@ export class Epochs {
   }
 
   /**
-   * Returns the kept seals that were taken. A restore explains them only under a seal by a trusted key: without the key,
-   * anyone who can write the file could have added the restore.
+   * Returns the accepted kept seals. A restore explains them only under a seal by a trusted key: otherwise anyone who
+   * can write the file could have added the restore.
    *
    * @param sealedThrough the last event under such a seal
    */
@@ -101,14 +101,14 @@ export class Epochs {
   }
 
   /**
-   * Returns why a kept seal that the log does not continue may be rolled back: it reaches over a declared restore, which
-   * does not name it. Returns null when it reaches over none after event `after`. The seal does not tell which restore it
-   * was, so the message names the first possible one.
+   * Returns why the log may have been rolled back behind a kept seal that it does not continue: the seal covers a
+   * declared restore that does not name it. Returns null when it covers no restore after event `after`. The seal does
+   * not show which restore it was, so the message names the first possible one.
    */
   whyRolledBack({ origin, size }: Seal, after: number): string | null {
     const over = this.#restores.find(
       ({ restore: { seq, epoch }, ended }) =>
-        // After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
+        // A restore of the older form keeps the origin, so a seal that covers it may be of the events after it.
         seq < size && (epoch !== null || seq > after) && origin === (ended.origin ?? origin),
     );
     if (over === undefined) return null;

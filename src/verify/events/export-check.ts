@@ -1,6 +1,6 @@
 /**
- * Checks an export after all events were fed: what it holds (export-claims.ts), the seal that covers it, the seals that
- * the auditor kept, and the erasures that came after its last event.
+ * Checks an export after all events were fed: its content (export-claims.ts), the seal that covers it, the seals that
+ * the auditor kept, and the erasures after its last event.
  */
 
 import { EventFormatError, parseEvent } from "../../log/event.ts";
@@ -26,7 +26,7 @@ import { detailsProblem, isErasure, NO_ERASURE } from "./details.ts";
 import { type Bound, boundOf, boundProblem, isBound, isWhole, windowProblem } from "./export-claims.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
-/** Checks everything that an export says about its events. */
+/** Checks all claims of an export about its events. */
 export function checkExportClaims(
   verifier: LogVerifier,
   header: ExportHeader,
@@ -51,7 +51,7 @@ export function checkExportClaims(
   }
 }
 
-/** Takes the erasures after the last event, which account for details that are missing here. */
+/** Adds the erasures after the last event, which explain missing details. */
 function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events, seal: note }: ExportErasures): void {
   const seal = note === null ? null : readSeal(verifier, header, note);
   const signature = seal === null ? "absent" : (verifier.seals?.signatureOf(seal) ?? "absent");
@@ -67,7 +67,7 @@ function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events
       throw new EventFormatError("an erasure is not one of this log after the last event");
     }
     const included = seal !== null && path !== null && verifyInclusion(bytes(hash), event.seq, seal, path.map(bytes));
-    // A seal that was changed explains why nothing leads to it.
+    // A changed seal explains why the proof does not lead to it.
     if (seal !== null && path !== null && !included && signature !== "bad")
       fail(verifier, "proof_invalid", "an erasure is not in the sealed log");
     const genuine = stored.details !== null && detailsProblem(stored, event) === null;
@@ -81,13 +81,13 @@ function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void 
   const seal = ownSeal(verifier, header);
   const last = verifier.last?.event.seq ?? null;
   const isLog = header.agent_id === null && isWhole(header);
-  // The end of a whole export was compared with its seal's size already.
+  // For a whole export, the end was already compared with its seal's size.
   const isCut = isLog && seal !== null && seal.size > (last === null ? 0 : last + 1);
   const sealed = seal !== null && !isCut && isConnected(verifier, header, seal);
   if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null, isLog && !isCut);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
     if (isLog && sealedWorkspace(anchor) === header.workspace_id) {
-      // It covers more than the export holds. Where that is reported already, it is not reported twice.
+      // This seal covers more events than the export has, which is not reported twice.
       if (!isCut) verifier.seals?.anchor(anchor);
     } else if (!sealed) verifier.seals?.cannotTell(ANOTHER_SEAL);
     else compare(verifier, header, anchor, { ...seal, own: seal }, last);
@@ -96,12 +96,12 @@ function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void 
 
 const ANOTHER_SEAL = "the given seal is another one than the export was made under";
 
-/** @param fits whether the events are those that the export claims; otherwise the proof cannot lead to them */
+/** @param fits whether the events are those that the export claims; otherwise the proof cannot match them */
 function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound: Bound, fits: boolean): void {
   const { event } = bound.binding;
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
-  // Of a seal that its own key did not sign, the announcements of keys say nothing more.
+  // The announcements of keys are useless for a seal that its own key did not sign.
   if (header.keys !== undefined && (seal !== null || header.seal === null)) followKeys(verifier, header, header.keys);
   const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
@@ -111,7 +111,7 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
   const knowsEpochs = (beginsLog && fits) || shown !== undefined;
   if (seal !== null) verifier.seals?.proved(seal, sealed ? through : null, knowsEpochs);
   for (const anchor of verifier.seals?.takeAnchors() ?? []) {
-    // Of a whole log that begins at 0, earlier seals were compared already, and its end is that of the export's event.
+    // In a whole log from event 0, earlier seals were compared already, and the log ends at the export's event.
     const run = isLog && verifier.first?.event.seq === 0 ? runOf(verifier, bound) : null;
     const end = run?.end === anchor.size ? { size: anchor.size, root: run.root(), own: null } : null;
     const ours = sealedWorkspace(anchor) === header.workspace_id;
@@ -125,8 +125,8 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
 }
 
 /**
- * Returns the restores that a sealed export shows; undefined when it is of an older version, which states no number.
- * @throws EventFormatError when they are not as many as its event states
+ * Returns the restores that a sealed export lists; undefined for an older version, which states no number.
+ * @throws EventFormatError when their number differs from the one in its event
  */
 function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: Bound) {
   const count = restores?.length ?? 0;
@@ -136,7 +136,7 @@ function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: B
   return restores ?? (said.restores === 0 ? [] : undefined);
 }
 
-/** Takes the restores of the log, which an export that does not hold all events shows beside them. */
+/** Adds the restores of the log, which an export that does not contain all events lists separately. */
 function takeRestores(verifier: LogVerifier, header: BoundExportHeader, shown: ExportRestores, seal: Seal | null) {
   let lastSeq = -1;
   const restores = shown.map(({ event: one, path }) => {
@@ -158,7 +158,9 @@ function takeRestores(verifier: LogVerifier, header: BoundExportHeader, shown: E
   for (const restore of restores) verifier.takeRestore(restore);
 }
 
-/** Compares a seal that the auditor kept with a tree whose root is known, from all its events or from the `own` seal. */
+/**
+ * Compares a seal that the auditor kept with a tree whose root is known from all its events, or from the seal `own`.
+ */
 function compare(
   verifier: LogVerifier,
   header: ExportHeader,
@@ -186,7 +188,7 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
     if (header.public_key !== null && seal !== null) {
       const { publicKey } = parseVerifierKey(header.public_key);
       verifier.seals?.offerKey(publicKey);
-      // A seal that was edited says nothing of the events.
+      // An edited seal does not say anything about the events.
       if (checkSeal(seal, publicKey) !== "good") {
         fail(verifier, "seal_signature", "the key that came with the seal did not sign it");
         return null;
@@ -200,11 +202,11 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
   }
 }
 
-/** Takes the keys that lead from the log's first key to the one of the export. */
+/** Adds the keys from the log's first key to the key of the export. */
 function followKeys(verifier: LogVerifier, header: BoundExportHeader, chain: KeyChain): void {
   try {
     const keys = readKeyChain(header.workspace_id, chain);
-    // By its bytes: a restore after the announcement gave the key another name.
+    // Keys are compared by their bytes, since a restore after the announcement gave the key another name.
     const own = header.public_key === null ? null : parseVerifierKey(header.public_key).publicKey;
     if (own === null || !sameHash(keys.at(-1) as Uint8Array, own)) {
       throw new KeyChainError("the announcements of the log's keys do not lead to the export's key");
@@ -264,7 +266,7 @@ function isBoundConnected(verifier: LogVerifier, header: BoundExportHeader, seal
   return proved;
 }
 
-/** The leaves from the event before the exported ones to the one after; null when they do not meet. */
+/** Returns the leaves from the event before the exported ones to the event after them; null when there is a gap. */
 function runOf({ tree, first }: LogVerifier, { before, after }: Bound): CompactRange | null {
   const events = first === null ? null : tree;
   const run = new CompactRange((before?.event ?? first?.event ?? after.event).seq);

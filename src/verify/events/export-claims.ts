@@ -1,11 +1,11 @@
 /**
- * What an export holds, compared with what it claims.
+ * Compares the content of an export with its claims.
  *
- * The event of the export states which events it holds. The events on both sides of them show that there are no others:
- * each is outside the window, was pruned, or is the event of the export.
+ * The event of the export states which events it contains. The adjacent events before and after show that there are no
+ * others: each is outside the window, was pruned, or is the event of the export.
  *
- * In the older format nothing binds the header: only that a whole export begins at the first event and ends at the last
- * one under its seal, and that the times of the first and the last event of a window are in it.
+ * In the older format nothing binds the header. It is only checked that a whole export begins at the first event and
+ * ends at the last one under its seal, and that the first and the last event of a window are within its times.
  */
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
@@ -21,28 +21,28 @@ import { parseSeal } from "../../log/seal.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 import type { ChainEnd } from "./segment.ts";
 
-/** Why nothing can be established of an export of the older format that holds no events. */
+/** The obstacle for an export of the older format without events. */
 export const NO_EVENTS = "the export holds no events, and nothing proves that there were none";
 
-/** Whether an export is to hold its scope from the first event to the last. */
+/** Whether an export claims to contain all events of its scope, and not only a window. */
 export function isWhole(header: ExportHeader): boolean {
   return header.start_time === null && header.end_time === null;
 }
 
-/** Whether the event of an export binds what it holds. */
+/** Whether an export's event binds its content. */
 export const isBound = (header: ExportHeader): header is BoundExportHeader => header.format === EXPORT_FORMAT;
 
-/** The size of an export's seal; null when it has none that can be read. */
+/** Returns the size of an export's seal; null when it has no valid seal. */
 export function sealedSize({ seal }: ExportHeader): number | null {
   return seal === null ? null : orNull(NoteError, () => parseSeal(seal).size);
 }
 
-/** Whether an export without events can be right. */
+/** Whether an export without events can be complete. */
 export function nothingOmitted(header: ExportHeader): boolean {
   return isBound(header) || (isWhole(header) && header.agent_id === null && sealedSize(header) === 0);
 }
 
-/** The event of an export and the events on both sides of the exported ones, each read by itself. */
+/** The event of an export, and the adjacent events before and after the exported ones, each parsed by itself. */
 export interface Bound {
   binding: ExportBinding;
   before: ChainEnd | null;
@@ -58,7 +58,7 @@ export function boundOf({ binding, before, after }: BoundExportHeader): Bound {
   return { binding: readBinding(storedFromPresented(binding)), before: before && bodyOf(before), after: bodyOf(after) };
 }
 
-/** Returns what contradicts the event of an export; null when nothing does. */
+/** Returns what contradicts the event of an export; null for nothing. */
 export function boundProblem(
   { first, last, tree }: LogVerifier,
   header: BoundExportHeader,
@@ -120,7 +120,7 @@ function isEdge(said: ExportBinding["said"]["first"], found: Readonly<ChainEnd> 
   return said.seq === found.event.seq && said.agent_seq === found.event.agent_seq && said.hash === found.hash;
 }
 
-/** Returns what is wrong with the edges of an export of the older format; null when nothing is. */
+/** Returns what is wrong with the first and last event of an export of the older format; null for nothing. */
 export function windowProblem(
   header: OlderExportHeader,
   first: Readonly<ChainEnd> | null,
@@ -146,13 +146,13 @@ export function windowProblem(
   if (from === null || to === null) return "the header's start or end time is not a time";
   const [early, late] = [first.event.timestamp, last.event.timestamp];
   if (early < from || early >= to) return "the first event is outside the header's times";
-  // A log whose beginning was pruned is exported from the time of its first event on, whatever the clock did later.
+  // The export of a pruned log begins at the time of its first event, even if the clock was set back later.
   return (late < from && early !== from) || late >= to ? "the last event is outside the header's times" : null;
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
 
-/** A time in the form of events, in which times compare as texts; null when it is not a time. */
+/** Returns a time in the form of events, in which times can be compared as texts; null when it is not a time. */
 function comparable(time: string): string | null {
   if (!TIME.test(time)) return null;
   const [seconds, decimals = ""] = time.slice(0, -1).split(".");

@@ -8,13 +8,13 @@ import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log
 import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";
 
-/** The longest unfinished line that is kept to be tried as an event. */
+/** The longest incomplete line that is kept to be tried as an event, bytes. */
 const MAX_LINE_KEPT = 1024 * 1024;
 const CLOSING_BRACE = 0x7d;
 
 /**
- * json: one object; its `events` are taken one by one. This format's own writer begins a line with each, so whole
- * lines are tried on the fast path; everything else goes through the scanner.
+ * Reads a json export: one object, whose `events` are passed on one by one. This format's own writer begins a line with
+ * each event, so complete lines are tried on the fast path; everything else goes through the scanner.
  */
 export class DocumentReader {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -54,7 +54,7 @@ export class DocumentReader {
     }
   }
 
-  /** Whether what was read says that it is an export of this format. */
+  /** Whether the members that were read name an export format. */
   get namesFormat(): boolean {
     return isExportFormat(this.#members.get("format"));
   }
@@ -64,7 +64,7 @@ export class DocumentReader {
     return this.#hasEvents && this.#atLineStart && this.#rest.length === 0 && this.#scanner.atElement;
   }
 
-  /** Replaces events that were read otherwise, each with the comma after it. */
+  /** Skips events that were read in another way, each with the comma after it. */
   skipPart(): void {
     if (this.#hasEvents) this.#scanner.skipElement(true);
   }
@@ -74,8 +74,8 @@ export class DocumentReader {
       this.#scanPiece(u8.subarray(from, to));
       return;
     }
-    // What follows the end need not be UTF-8. So that every division of the file is read alike, no piece goes beyond
-    // a closing brace.
+    // Bytes after the end need not be UTF-8. No piece goes beyond a closing brace, so that the result does not depend
+    // on how the file is divided.
     for (let start = from; start < to; ) {
       const brace = u8.indexOf(CLOSING_BRACE, start);
       const end = brace < 0 || brace >= to ? to : brace + 1;
@@ -118,7 +118,7 @@ export class DocumentReader {
     this.target.event(text, asObject(parseJson(text), "an event", refusal), false);
   }
 
-  /** Whether one agent or the whole workspace follows must be known before the first event. */
+  /** Announces the scope, which must be known before the first event. */
   #announce(): void {
     this.#hasEvents = true;
     const agentId = this.#members.get("agent_id");

@@ -1,6 +1,6 @@
 /**
- * The lines of an export: as text, one event fed to the verifier, and a part of the lines verified by itself, for one of
- * several threads.
+ * The lines of an export: decodes them, feeds an event to the verifier, and verifies a part of the lines by itself, for
+ * one of several threads.
  */
 import { orNull } from "../../failure.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
@@ -14,19 +14,19 @@ import { ELEMENT_LEAD, LINE_LEAD } from "./fast/shown-event.ts";
 import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
 
-/** Takes what an export holds. */
+/** Receives the content of an export. */
 export interface ExportTarget {
-  /** Of json set at the end, of ndjson before the first event. */
+  /** The header. It is set at the end for json, and before the first event for ndjson. */
   header: ExportHeader | null;
   /** The last line of ndjson. */
   trailer: ExportTrailer | null;
-  /** What the events are; set before the first of them. */
+  /** The scope of the events; set before the first of them. */
   scope: "workspace" | "agent";
-  /** Takes an event as text. `line`: it came as a line of ndjson, with its `type`. */
+  /** Receives an event as text. `line`: whether it is a line of ndjson, with its `type`. */
   event(text: string, value: JsonObject, line: boolean): void;
-  /** Takes an event on the fast path. Returns false when it must be passed as text. */
+  /** Receives an event on the fast path. Returns false when it must be passed as text. */
   eventBytes(text: Bytes, start: number, end: number, lead: Bytes): boolean;
-  /** Learns that something follows the end of the export. */
+  /** Called when something follows the end of the export. */
   trailing(): void;
 }
 
@@ -35,12 +35,12 @@ export const NEW_LINE = 0x0a;
 /** Follows an event of a json export. */
 export const COMMA = 0x2c;
 
-/** @throws TypeError when it is not UTF-8 */
+/** Decodes UTF-8. @throws TypeError when the bytes are not UTF-8 */
 export function decode(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }
 
-/** Whether there is nothing but JSON's white space. */
+/** Whether the bytes are only JSON white space. */
 export function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === NEW_LINE || byte === 0x0d);
 }
@@ -50,7 +50,7 @@ export function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.length === 0 ? b : Buffer.concat([a, b]);
 }
 
-/** Why an export cannot be read, from what was thrown; anything else is thrown on. */
+/** Returns why an export cannot be read, from an error of reading it. @throws any other error */
 export function unreadable(error: unknown): string {
   if (error instanceof ExportFormatError) return error.message;
   if (error instanceof JsonTextError) {
@@ -62,11 +62,11 @@ export function unreadable(error: unknown): string {
   throw error;
 }
 
-/** Whether a first line is that of an ndjson export, or meant to be. */
+/** Whether a first line seems to be that of an ndjson export. */
 export const isNdjsonHeader = (line: string): boolean =>
   orNull(Error, () => Object.hasOwn(asObject(JSON.parse(line) as JsonValue, "the first line"), "type")) ?? false;
 
-/** @throws ExportFormatError, or `refusal`, when a value is no object */
+/** Returns a value that is an object. @throws ExportFormatError, or `refusal`, when it is not */
 export function asObject(value: JsonValue, what: string, refusal = ExportFormatError): JsonObject {
   if (value !== null && typeof value === "object" && !Array.isArray(value)) return value;
   throw new refusal(`${what} is not a JSON object`);
@@ -75,8 +75,8 @@ export function asObject(value: JsonValue, what: string, refusal = ExportFormatE
 /**
  * Feeds an event to the verifier.
  *
- * @param value what JSON.parse made of `text`, without `type`
- * @param line whether it came as a line of ndjson, with its `type`
+ * @param value `text` as parsed by JSON.parse, without `type`
+ * @param line whether it is a line of ndjson, with its `type`
  */
 export function addShownText(verifier: LogVerifier, text: string, value: JsonObject, line: boolean): void {
   let stored: ExportedEvent;
@@ -87,7 +87,7 @@ export function addShownText(verifier: LogVerifier, text: string, value: JsonObj
     verifier.addMalformed(error.message, typeof value.seq === "number" ? value.seq : undefined);
     return;
   }
-  // Text as this format's own writer writes it has no member twice; other text is looked through.
+  // Text that equals the output of this format's own writer has no repeated members; other text must be scanned.
   const own = renderEvent(stored, stored.hash);
   const same = line ? text === `{"type":"event",${own.slice(1)}` : text === own;
   if (!same && hasRepeatedMember(text, line ? { type: "event", ...value } : value)) {
@@ -97,7 +97,7 @@ export function addShownText(verifier: LogVerifier, text: string, value: JsonObj
   verifier.add([stored]);
 }
 
-/** What an export is, as far as its parts must know. */
+/** The facts about an export that its parts need. */
 export interface PartOptions {
   form: "json" | "ndjson";
   scope: "workspace" | "agent";
@@ -105,7 +105,7 @@ export interface PartOptions {
   marks: readonly number[];
 }
 
-/** Verifies some lines of an export by themselves. It only accepts valid parts. */
+/** Verifies some lines of an export by themselves. It accepts only valid parts. */
 export class ExportPart {
   readonly #options: PartOptions;
   #verifier: LogVerifier | null = null;
@@ -115,7 +115,7 @@ export class ExportPart {
     this.#options = options;
   }
 
-  /** Takes whole lines. False when the part is not valid. */
+  /** Adds complete lines. Returns false when the part is not valid. */
   push(bytes: Uint8Array): boolean {
     const text = new Bytes(bytes);
     for (let from = 0; this.#good && from < bytes.length; ) {
@@ -127,8 +127,8 @@ export class ExportPart {
   }
 
   /**
-   * What was found; null when the part is not valid. Null, too, when it declares a restore: that has to be compared
-   * with the event before, which may be in another part.
+   * Returns the result; null when the part is not valid, and when it declares a restore, which must be compared with
+   * the event before it, which may be in another part.
    */
   segment(): Segment | null {
     const segment = this.#good ? (this.#verifier?.segment() ?? null) : null;
@@ -137,7 +137,7 @@ export class ExportPart {
 
   #line(text: Bytes, start: number, end: number): boolean {
     const json = this.#options.form === "json";
-    // The comma after an event; the last event has none and is in no part.
+    // An event ends with a comma, except the last event, which is in no part.
     if (json && text.u8[end - 1] !== COMMA) return false;
     const last = json ? end - 1 : end;
     const lead = json ? ELEMENT_LEAD : LINE_LEAD;
@@ -165,7 +165,7 @@ export class ExportPart {
   }
 }
 
-/** A line as text and as an object; null when it is not one. */
+/** Returns a line as text and as an object; null when it is not an object. */
 const read = (line: Uint8Array): { text: string; value: JsonObject } | null =>
   orNull(Error, () => {
     const text = decode(line);

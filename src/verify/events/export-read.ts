@@ -14,9 +14,9 @@ import { ExportReader } from "./export-reader.ts";
 import { LogVerifier } from "./log-verifier.ts";
 import type { Segment } from "./segment.ts";
 
-/** What the verification of an export found. */
+/** The result of verifying an export. */
 export interface ExportReport extends VerificationReport {
-  /** What the export says about itself; null when it could not be read that far. */
+  /** The header of the export; null when it could not be read. */
   header: ExportHeader | null;
   /** Why nothing, or nothing more, can be established (not an export, incomplete); null otherwise. */
   undetermined: string | null;
@@ -26,12 +26,12 @@ export interface ExportReport extends VerificationReport {
 
 const CUT_OFF = "the given seal cannot be compared with an export that is not whole";
 
-/** Feed with {@link push} as the file is read, then {@link finish} once. Neither throws for bad input. */
+/** To be fed with {@link push} as the file is read, then {@link finish} once. Neither throws for bad input. */
 export class ExportVerifier implements ExportTarget {
   readonly #reader = new ExportReader(this);
   #verifier: LogVerifier | null = null;
   #undetermined: string | null = null;
-  /** Whether reading ended before the end, at something that the format does not allow. */
+  /** Whether reading stopped at something that the format does not allow. */
   #malformed = false;
   header: ExportHeader | null = null;
   trailer: ExportTrailer | null = null;
@@ -44,17 +44,17 @@ export class ExportVerifier implements ExportTarget {
     return this.#verifier?.eventsChecked ?? 0;
   }
 
-  /** Which form the export has, once its first line is in. */
+  /** The form of the export; null before its first line was read. */
   get form(): "json" | "ndjson" | null {
     return this.#reader.form;
   }
 
-  /** Takes the next bytes of the file. */
+  /** Adds the next bytes of the file. */
   push(bytes: Uint8Array): void {
     this.#guard(() => this.#reader.push(bytes));
   }
 
-  /** Returns what was found, after the last bytes. */
+  /** Returns the result; to be called after the last bytes. */
   finish(): ExportReport {
     this.#guard(() => this.#reader.end());
     const { header, trailer } = this;
@@ -66,20 +66,20 @@ export class ExportVerifier implements ExportTarget {
       if (!bound && erasures !== undefined) this.#report("the export has erasures, which its format does not know");
       checkExportClaims(verifier, header, this.form ?? "json", erasures);
     }
-    // Of an export that is cut off, its seal and other people's say nothing: the events that they are of may follow.
+    // Nothing can be said about the seals of a truncated export, since their events may be in the missing part.
     else for (const _ of verifier.seals?.takeAnchors() ?? []) verifier.seals?.cannotTell(CUT_OFF);
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
       ...(header && !isBound(header) && header.agent_id !== null && { startsAfter: header.starts_after }),
       ...(header && complete && { eventCounts: [header.event_count, (trailer ?? header).event_count] }),
       ...(trailer && { head: trailer.head }),
-      // In the older format, the erasures of details that are missing in a window may come after it.
+      // In the older format, details that are missing in a window may have been erased after it.
       endsEarly: !complete || (!bound && header?.end_time != null),
     });
     const empty = header !== null && complete && report.eventsChecked === 0 && !nothingOmitted(header);
     const undetermined = this.#undetermined ?? (empty ? NO_EVENTS : null);
     const completeness = exportCompleteness(header, report, undetermined);
-    // An export without events names its workspace in its event.
+    // An export without events states its workspace only in the export's event.
     const workspaceId = report.workspaceId ?? (bound && complete ? header.workspace_id : null);
     return { ...report, workspaceId, header, undetermined, completeness };
   }
@@ -104,7 +104,7 @@ export class ExportVerifier implements ExportTarget {
     this.#reader.skipPart();
   }
 
-  /** Whether a part may follow: the last bytes ended an event, and the next begin another. */
+  /** Whether a part may follow: the last bytes ended an event, and the next bytes begin another. */
   get mayAppend(): boolean {
     return this.#undetermined === null && this.#verifier !== null && this.#reader.atEvent;
   }
@@ -121,7 +121,7 @@ export class ExportVerifier implements ExportTarget {
     return verifier;
   }
 
-  /** Runs a step unless reading has ended; the reason why reading ends here is remembered. */
+  /** Runs a step unless reading has stopped. Stores the reason if the step stops it. */
   #guard(step: () => void): void {
     if (this.#undetermined !== null || this.#malformed) return;
     try {

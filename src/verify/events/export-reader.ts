@@ -1,4 +1,4 @@
-/** Reads a json or ndjson export as it arrives, one event at a time. Its first line shows which of the two it is. */
+/** Reads a json or ndjson export as it arrives, one event at a time. The first line shows which form it has. */
 import { Bytes } from "../../log/bytes.ts";
 import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
 import { asHeader, asTrailer } from "../../log/export-schema.ts";
@@ -7,7 +7,7 @@ import { DocumentReader } from "./export-document.ts";
 import { asObject, decode, type ExportTarget, isBlank, isNdjsonHeader, joined, NEW_LINE } from "./export-lines.ts";
 import { LINE_LEAD } from "./fast/shown-event.ts";
 
-/** Feed with {@link push} as the file is read, then call {@link end} once. */
+/** To be fed with {@link push} as the file is read, then {@link end} once. */
 export class ExportReader {
   readonly #lines: LineReader;
   readonly #document: DocumentReader;
@@ -19,34 +19,34 @@ export class ExportReader {
     this.#document = new DocumentReader(target);
   }
 
-  /** Which form the export has, once its first line is in. */
+  /** The form of the export; null before its first line was read. */
   get form(): "json" | "ndjson" | null {
     if (this.#chosen === null) return null;
     return this.#chosen === this.#lines ? "ndjson" : "json";
   }
 
-  /** Whether what was read says that it is an export of a known format. */
+  /** Whether the bytes that were read name a known export format. */
   get isExport(): boolean {
     return this.target.header !== null || this.#document.namesFormat;
   }
 
-  /** Takes the next bytes. @throws Error, for which {@link unreadable} has the words, when it is not an export */
+  /** Adds the next bytes. @throws Error, which {@link unreadable} explains, when it is not an export */
   push(bytes: Uint8Array): void {
     this.#take(bytes, false);
   }
 
-  /** Takes the end of the file. @throws as {@link push} does, and when the export is incomplete */
+  /** Ends the file. @throws as {@link push}, and when the export is incomplete */
   end(): void {
     this.#take(new Uint8Array(), true);
     this.#chosen?.end();
   }
 
-  /** Whether the last bytes ended an event, and the next begin another. */
+  /** Whether the last bytes ended an event, and the next bytes begin another. */
   get atEvent(): boolean {
     return this.form === "ndjson" ? this.target.trailer === null : this.#document.atElement;
   }
 
-  /** Replaces events that were read otherwise. */
+  /** Skips events that were read in another way. */
   skipPart(): void {
     this.#document.skipPart();
   }
@@ -67,7 +67,7 @@ export class ExportReader {
   }
 }
 
-/** ndjson: a header, events, a trailer, one to a line. */
+/** Reads an ndjson export: a header, events and a trailer, one on each line. */
 class LineReader {
   #rest: Uint8Array = new Uint8Array();
   #hasTrailing = false;
@@ -92,7 +92,7 @@ class LineReader {
 
   end(): void {
     if (this.target.trailer === null) {
-      // A last line without its end is taken if it is whole, which only a trailer can be.
+      // A last line without a line end is accepted if it is complete JSON, which only a trailer can be.
       const rest = decode(this.#rest);
       if (rest !== "" && isJson(rest)) this.#line(rest);
     }

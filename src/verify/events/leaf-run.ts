@@ -1,6 +1,6 @@
 /**
- * A run of leaves that grows by many: 256 of them, a tile, become one subtree at once, without making an
- * object for each node. The result is the one of {@link CompactRange} alone.
+ * A run of leaves for adding many leaves: a tile of 256 leaves becomes one subtree at once, without an object for each
+ * node. The result is the same as with {@link CompactRange}.
  */
 import { SHA256 } from "bun";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
@@ -12,12 +12,12 @@ export type OnTile = (tile: number, hashes: Uint8Array, root: Uint8Array) => voi
 export class LeafRun {
   readonly #range: CompactRange;
   readonly #onTile: OnTile | undefined;
-  // One free byte, then the hashes. When a pair of hashes is hashed, the byte before it is no longer needed: it takes
-  // the 1 of an inner node (RFC 6962, 2.1), and nothing is copied.
+  // A free byte, then the hashes. When a pair of hashes is hashed, the byte before it is not needed any more, and
+  // becomes the 1 of an inner node (RFC 6962, 2.1), so nothing is copied.
   readonly #bytes = new Uint8Array(1 + TILE_WIDTH * HASH_BYTES);
   readonly #slots: Uint8Array[] = [];
   readonly #pairs: Uint8Array[] = [];
-  /** Leaves of the present tile that are held, and how many of these the range has already. */
+  /** The number of leaves in the present tile, and how many of these are in the range already. */
   #held = 0;
   #given = 0;
 
@@ -40,12 +40,12 @@ export class LeafRun {
     return this.#range.end + this.#held - this.#given;
   }
 
-  /** Where to write the next leaf; it counts once {@link grow} is called. */
+  /** Where to write the next leaf, which {@link grow} then adds. */
   get slot(): Uint8Array {
     return this.#slots[this.#held] as Uint8Array;
   }
 
-  /** Takes the leaf that was written to {@link slot}. */
+  /** Adds the leaf that was written to {@link slot}. */
   grow(): void {
     this.#held += 1;
     if (this.end % TILE_WIDTH === 0) this.#full();
@@ -74,7 +74,7 @@ export class LeafRun {
 
   #full(): void {
     const whole = this.#held === TILE_WIDTH;
-    // Leaves that a tile shares with what stood before the run are not here to be compared.
+    // A tile that begins before the run lacks leaves here, so it cannot be compared.
     const hashes = whole && this.#onTile !== undefined ? this.#bytes.slice(1) : null;
     const tile = this.end / TILE_WIDTH - 1;
     const untouched = whole && this.#given === 0;
@@ -91,7 +91,7 @@ export class LeafRun {
     this.#given = 0;
   }
 
-  /** The root over the full tile; uses up its hashes. */
+  /** Returns the root of the full tile. Overwrites its hashes. */
   #root(): Uint8Array {
     for (let count = TILE_WIDTH; count > 1; count /= 2) {
       for (let index = 0; index < count / 2; index++) {

@@ -1,4 +1,4 @@
-/** Reading a large file in pieces that end where a line ends. */
+/** Reads a large file in pieces that end at line ends. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
 const PIECE_BYTES = 1024 * 1024;
@@ -11,8 +11,8 @@ export interface FileRange {
 }
 
 /**
- * The bytes of a range in pieces that end with a line, except where one is longer than a piece, and for the
- * last one. A piece is good until the next is asked for: its memory is used again.
+ * Yields the bytes of a range in pieces that end at line ends, except the last piece, and pieces of a longer line. A
+ * piece is valid only until the next one is requested, since its memory is reused.
  */
 export function* linesOf(path: string, { from, to }: FileRange): Generator<Uint8Array> {
   const file = openSync(path, "r");
@@ -38,10 +38,10 @@ export function* linesOf(path: string, { from, to }: FileRange): Generator<Uint8
   }
 }
 
-/** Most lines end within the first of these; nothing is looked for past the last. */
+/** How far a line end is searched for, bytes: at first, which is enough for most lines, and at most. */
 const LOOK_BYTES = [16 * 1024, PIECE_BYTES] as const;
 
-/** Returns where the first line after `at` begins; null when it is too far. */
+/** Returns where the first line after `at` begins; null when it is too far away. */
 export function nextLine(path: string, at: number): number | null {
   const file = openSync(path, "r");
   try {

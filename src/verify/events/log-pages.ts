@@ -1,7 +1,7 @@
 /**
- * Feeds the stored events of a file to a verifier. A page of them is read as one value, since the driver's cost is per
- * value, and takes the fast path. Events that it does not accept take the plain path: they are read row by row, so that
- * no content of a row can stop the reading.
+ * Feeds the stored events of a file to a verifier. A page of events is read as one value, since the driver's cost is
+ * per value, and takes the fast path. Events that the fast path does not accept are read row by row for the plain path,
+ * so that no content of a row can stop the reading.
  */
 import { isUtf8 } from "node:buffer";
 import type { StoredEvent } from "../../log/rows.ts";
@@ -10,16 +10,16 @@ import { pages } from "../../store/walk.ts";
 import { PART_END, type StoredPage, storedPage } from "./fast/stored-event.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
-/** Events of a page, a quarter of a tile. */
+/** The events of a page: a quarter of a tile. */
 const PAGE_EVENTS = 64;
 
 // A text with U+0000 cannot be written in SQL.
 const END = "char(0)";
 const PART = `'${String.fromCharCode(PART_END)}'`;
-// One call, since each || would copy what is left of it. NULL counts as empty.
+// One call, since each || would copy its left side. concat treats NULL as empty.
 const TEXT = `concat(body, ${PART}, hash, ${PART}, details_salt, ${PART}, details)`;
 
-// Every text sorts before every blob, which tells them apart without a call.
+// Every text sorts before every blob, which distinguishes them without a call.
 const PAGE = `SELECT max(seq), count(*),
   sum(body < x'' AND hash < x'' AND coalesce(details < x'', 1) AND coalesce(details_salt < x'', 1)),
   CAST(${END} || group_concat(${TEXT}, ${END}) AS BLOB)
@@ -27,27 +27,27 @@ const PAGE = `SELECT max(seq), count(*),
 
 type PageRow = [lastSeq: number | null, count: number, typed: number | null, bytes: Buffer | null];
 
-/** SQLite's result code for a value that is longer than it makes. */
+/** SQLite's result code for a value that is too long. */
 const SQLITE_TOOBIG = 18;
 
-/** What is done before and after each page. */
+/** Callbacks for each page. */
 interface FeedSteps {
-  /** Before the events up to number `lastSeq` are fed. */
+  /** Called before the events up to number `lastSeq` are fed. */
   before?(lastSeq: number): Promise<void>;
-  /** After they were. */
+  /** Called after they were fed. */
   after?(): void | Promise<void>;
 }
 
-/** Several times what a page takes, bytes. */
+/** Several times the memory of a page, bytes. */
 const LARGE_BLOCK = 1024 * 1024;
 const TAKE_BLOCK = "SELECT length(CAST(zeroblob(?) AS TEXT) || 'x')";
 let isPageMemoryKept = false;
 
 /**
- * Makes the allocator keep the memory of a page for the next one. The C library returns such blocks to the system
- * each time, which costs more than reading, until a larger block was freed once
- * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). Call it before pages are read: the first call
- * is enough for the process.
+ * Makes the allocator keep the memory of a page for the next one. Otherwise the C library returns such blocks to the
+ * system each time, which costs more than reading, until a larger block was freed once
+ * (https://man7.org/linux/man-pages/man3/mallopt.3.html, M_MMAP_THRESHOLD). To be called before pages are read; only
+ * the first call in a process has an effect.
  */
 export async function keepPageMemory(reader: Reader): Promise<void> {
   if (isPageMemoryKept) return;
@@ -101,7 +101,7 @@ async function readPage(reader: Reader, first: number, last: number): Promise<St
 async function feedPage(reader: Reader, verifier: LogVerifier, page: StoredPage): Promise<void> {
   let rows = 1;
   for (let at = verifier.addStored(page, 0); at < page.count; ) {
-    // The more events in a row take the plain path, the more are read together.
+    // If many events in a row take the plain path, more of them are read together.
     const end = Math.min(at + rows, page.count);
     await feedRows(reader, verifier, page.firstSeq + at, page.firstSeq + end - 1);
     const next = verifier.addStored(page, end);
@@ -122,7 +122,7 @@ export function addRows(verifier: LogVerifier, rows: FileEvent[]): void {
   }
 }
 
-/** Events read at once. */
+/** The events that are read at once. */
 const EVENTS_AT_ONCE = 1_000;
 
 /** An event in the file. */
@@ -130,35 +130,35 @@ export interface FileEvent extends StoredEvent {
   canonical: string;
   details: string | null;
   seq: number;
-  /** False when a column holds another type than it is declared with. */
+  /** False when a column has another type than its declared one. */
   typed: boolean;
 }
 
 type Row = [seq: number, typed: number, body: number, details: number | null, salt: number | null, all: Buffer];
 type ChainRow = [...Row, agentSeq: number];
 
-// One value for all texts of a row: the driver's cost is by value. Every text sorts before every
-// blob, which tells them apart without a call.
+// One value for all texts of a row, since the driver's cost is per value. Every text sorts before every blob, which
+// distinguishes them without a call.
 const COLUMNS = `seq,
   body < x'' AND hash < x'' AND coalesce(details < x'', 1) AND coalesce(details_salt < x'', 1),
   coalesce(octet_length(body), 0), octet_length(details), octet_length(details_salt),
   CAST(coalesce(body, '') || coalesce(hash, '') || coalesce(details, '') || coalesce(details_salt, '') AS BLOB)`;
 
-/** Every event from position `firstSeq` up to position `lastSeq`, in order of the rows' numbers. */
+/** Yields all events from position `firstSeq` to position `lastSeq`, in the order of the rows' numbers. */
 export async function* pagesOfLog(reader: Reader, lastSeq: number, firstSeq = Number.MIN_SAFE_INTEGER + 1) {
   const sql = `SELECT ${COLUMNS} FROM events WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ${EVENTS_AT_ONCE}`;
   const read = (after: number) => reader.all<Row>(sql, [after, lastSeq]);
   for await (const rows of pages(firstSeq - 1, EVENTS_AT_ONCE, read, ([seq]) => seq)) yield rows.map(toEvent);
 }
 
-/** Every event of one agent's chain up to position `lastSeq`, in the order of the chain. */
+/** Yields all events of one agent's chain up to position `lastSeq`, in the order of the chain. */
 export async function* pagesOfChain(
   reader: Reader,
   agentId: string | null,
   lastSeq: number,
   firstSeq = Number.MIN_SAFE_INTEGER,
 ): AsyncGenerator<FileEvent[]> {
-  // Chain numbers may be there twice in a file that was tampered with: the row's number decides then.
+  // A file that was tampered with may have a chain number twice, so the row's number is the second key.
   const sql = `SELECT ${COLUMNS}, agent_seq FROM events
     WHERE agent_id IS ? AND (agent_seq, seq) > (?, ?) AND seq <= ? AND seq >= ? ORDER BY agent_seq, seq LIMIT ${EVENTS_AT_ONCE}`;
   const read = (after: [number, number]) => reader.all<ChainRow>(sql, [agentId, ...after, lastSeq, firstSeq]);
@@ -180,7 +180,9 @@ function toEvent([seq, typed, bodyLength, detailsLength, saltLength, all]: Row |
   };
 }
 
-/** Bytes that are not UTF-8 are read as Latin-1. That text does not fit the commitment, which is then reported. */
+/**
+ * Decodes UTF-8. Other bytes are decoded as Latin-1; that text does not match the commitment, which is then reported.
+ */
 function utf8(bytes: Buffer, start: number, end: number): string {
   return isUtf8(bytes.subarray(start, end)) ? bytes.toString("utf8", start, end) : bytes.toString("latin1", start, end);
 }

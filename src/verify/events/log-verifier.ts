@@ -1,10 +1,9 @@
 /**
- * The verifier of the audit log, shared by the daemon and the offline command. It is pure: it is fed events in seq
- * order, batch by batch, and at the end returns what holds. The readers of the rows beside the log check them with the
- * help of `onEvent`, and report to it. Memory does not grow with the log, except for one head per agent.
+ * The verifier of the audit log, shared by the daemon and the offline command. It is fed events in the order of seq,
+ * batch by batch, and returns a report at the end. Readers of the rows beside the log check them by `onEvent`, and
+ * report problems to it. Memory does not grow with the log, except for one head per agent.
  *
- * An event takes one of two paths. The fast path (fast/) accepts valid events on their bytes and reports nothing; the
- * plain path takes all others, and diagnoses what is wrong with them.
+ * The fast path (fast/) accepts valid events by their bytes. The plain path takes all others, and diagnoses them.
  */
 import type { Bytes } from "../../log/bytes.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
@@ -25,14 +24,14 @@ import type { SealAudit } from "./seal-audit.ts";
 import { namedKey, SealedTree } from "./sealed-tree.ts";
 import type { ChainEnd, ChainState, Segment } from "./segment.ts";
 
-/** Feed with {@link add} in seq order, then {@link finish} once. */
+/** To be fed with {@link add} in the order of seq, then {@link finish} once. */
 export class LogVerifier {
   readonly #options: VerifierOptions;
   readonly #problems = new ProblemList();
   readonly #chains: ChainSet;
-  /** Null when seals were not asked for. */
+  /** Null when checking seals was not requested. */
   readonly #tree: SealedTree | null;
-  /** The restores that were taken. */
+  /** The restores that the events declare. */
   readonly restores: DeclaredRestore[] = [];
   /** Events without details, and the erasures. */
   readonly blanks = new Blanks();
@@ -58,7 +57,7 @@ export class LogVerifier {
     this.#tree = seals ? new SealedTree(options, seals, this.#nextSeq, report) : null;
   }
 
-  /** How many events were fed; for progress. */
+  /** The number of events that were fed, for progress. */
   get eventsChecked(): number {
     return this.#events;
   }
@@ -78,12 +77,12 @@ export class LogVerifier {
     return this.#chains.last;
   }
 
-  /** The leaves that were fed; null unless seals were asked for and something was fed. */
+  /** The leaves that were fed; null if seals are not checked, or nothing was fed. */
   get tree(): CompactRange | null {
     return this.#tree?.range ?? null;
   }
 
-  /** What is known of the seals; null unless they were asked for. */
+  /** The audit of the seals; null if seals are not checked. */
   get seals(): SealAudit | null {
     return this.#tree?.audit ?? null;
   }
@@ -106,14 +105,14 @@ export class LogVerifier {
   }
 
   /**
-   * Takes stored events of a whole workspace on the fast path, from number `from` of a page on. Returns the number of
-   * the first event that was not accepted, which has to go to {@link add}; their count when all were.
+   * Checks stored events of a whole workspace on the fast path, from number `from` of a page on. Returns the number of
+   * the first event that was not accepted, which must be passed to {@link add}; if all were, the count of events.
    */
   addStored({ bytes, firstSeq, count, starts }: StoredPage, from: number): number {
     const { known } = this.#chains;
     let index = from;
     for (let leaf = this.#nextLeaf(); index < count && leaf !== null; leaf = this.#nextLeaf(), index++) {
-      // The row's own number must be the event's.
+      // The row's number must equal the event's.
       const seq = firstSeq + index;
       if (seq !== this.#place.seq) break;
       const end = (starts[index + 1] as number) - 1;
@@ -125,8 +124,8 @@ export class LogVerifier {
   }
 
   /**
-   * Takes the event of an export from `start` to `end` of a text, which begins with `lead`, on the fast path. False when
-   * it is not accepted and has to go to {@link add}.
+   * Checks the event of an export from `start` to `end` of a text, which begins with `lead`, on the fast path. Returns
+   * false when it is not accepted, and must be passed to {@link add}.
    */
   addShown(text: Bytes, start: number, end: number, lead: Bytes): boolean {
     const leaf = this.#nextLeaf();
@@ -136,15 +135,15 @@ export class LogVerifier {
     return true;
   }
 
-  /** Reports something that is not an event in the place of one. */
+  /** Reports bytes in the place of an event that are not an event. */
   addMalformed(reason: string, seq?: number): void {
     this.#events += 1;
     this.#malformed(seq, reason);
   }
 
   /**
-   * Appends what another verifier found in the segment of the log that comes next. Seals of sizes within it must be
-   * expected before, and have been its marks.
+   * Appends the result of another verifier for the next segment of the log. Seals with sizes within it must have been
+   * expected before, and their sizes must be its marks.
    *
    * @throws RangeError when a mark is missing
    */
@@ -153,13 +152,13 @@ export class LogVerifier {
     this.#events += segment.events;
     this.#intact &&= segment.intact;
     this.#chains.appendEnds(segment);
-    // A pruned stretch has no events, but seals are compared with it.
+    // A pruned segment has no events, but seals are compared with it.
     this.#workspaceId ??= workspaceId;
     if (first !== null) {
       this.#checkWorkspace(workspaceId, first.event);
       this.#checkSeq(segment.start, first.event);
     }
-    // A stretch without events says nothing of what is missing before it.
+    // A segment without events does not show whether events are missing before it.
     if (segment.nextSeq > segment.start) this.#nextSeq = Math.max(this.#nextSeq ?? 0, segment.nextSeq);
     this.#chains.append(segment);
     this.#problems.addAll(segment.problems);
@@ -169,7 +168,7 @@ export class LogVerifier {
     this.#tree?.appendSegment(segment, this.#workspaceId);
   }
 
-  /** What was found so far, for another verifier's {@link append}. */
+  /** Returns the result so far, for another verifier's {@link append}. */
   segment(): Segment {
     return {
       start: this.#startSeq,
@@ -188,18 +187,18 @@ export class LogVerifier {
     };
   }
 
-  /** Adds a problem in what is stored beside the log, attributed to the event `seq` of that agent, if there is one. */
+  /** Adds a problem of a row beside the log, attributed to the event `seq` of that agent, if there is one. */
   report(code: ProblemCode, agentId: string | null, seq: number | null, message: string, row?: ProblemRow): void {
     this.#problems.add({ code, seq, id: null, message, agentId, ...(row && { row }) });
     if (seq !== null) this.#chains.blame(agentId, seq, null, message, false);
   }
 
-  /** Adds seals that are stored with the log, in order, before the events that they cover. */
+  /** Adds seals that are stored with the log; to be called in order, before the events that they cover. */
   expectSeals(seals: readonly Seal[]): void {
     this.#tree?.expect(seals);
   }
 
-  /** Returns what was found. Nothing can be fed afterwards. */
+  /** Returns the report. Nothing can be fed after this. */
   finish(expected: Expectations = {}): VerificationReport {
     const { first, last } = this;
     const from = this.#options.scope === "workspace" ? (first?.event.seq ?? null) : null;
@@ -228,7 +227,7 @@ export class LogVerifier {
     };
   }
 
-  /** Where the fast path writes the hash of the next event, whose place is then `#place`; null when it must wait. */
+  /** Sets `#place`. Returns where the fast path writes the next event's hash; null while that is not possible. */
   #nextLeaf(): Uint8Array | null {
     if (this.#nextSeq === null) return null;
     this.#place.seq = this.#nextSeq;
@@ -278,14 +277,14 @@ export class LogVerifier {
     if (found !== null) this.#problem("restore_invalid", event, found);
   }
 
-  /** Takes a restore that the log declares, in order of seq. */
+  /** Adds a restore that the log declares; to be called in the order of seq. */
   takeRestore(restore: DeclaredRestore): void {
     this.restores.push(restore);
     const found = this.seals?.noteRestore(restore) ?? null;
     if (found !== null) this.report("restore_invalid", null, restore.seq, found);
   }
 
-  /** Checks that every event is of the workspace of the first one. */
+  /** Checks that an event belongs to the workspace of the first one. */
   #checkWorkspace(workspaceId: string | null, event: AuditEventBody): void {
     this.#workspaceId ??= workspaceId;
     if (workspaceId === this.#workspaceId) return;
@@ -302,7 +301,7 @@ export class LogVerifier {
     }
   }
 
-  /** The details, when they are there and right. */
+  /** Returns the details if they match the commitment; otherwise null. */
   #detailsOf(stored: StoredEvent, event: AuditEventBody): string | null {
     if (this.blanks.take(stored, event)) return null;
     const found = detailsProblem(stored, event);
@@ -315,7 +314,7 @@ export class LogVerifier {
     const seq = given ?? this.#nextSeq ?? 0;
     this.#problems.add({ code: "event_malformed", seq, id: null, message: `not an event: ${reason}` });
     this.#intact = false;
-    // It keeps its place in the count, so that the event after it is not blamed for a gap.
+    // The malformed event counts, so that no gap is reported at the event after it.
     if (this.#nextSeq !== null && this.#options.scope === "workspace") this.#nextSeq += 1;
   }
 

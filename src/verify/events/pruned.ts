@@ -1,6 +1,6 @@
 /**
- * The pruned beginning of a log: of most events only the leaf hashes are left. The tree over them must be the one
- * that was sealed, and the events that are kept must be those leaves.
+ * Verifies the pruned beginning of a log, where only the leaf hashes of most events are left. The tree over the hashes
+ * must be the one that was sealed, and the kept events must have these hashes.
  */
 
 import { createHash } from "node:crypto";
@@ -21,19 +21,18 @@ import type { LogVerifier } from "./log-verifier.ts";
 import { namedKey } from "./sealed-tree.ts";
 import { type ChainState, plainRange, type Segment } from "./segment.ts";
 
-/** What the checks of a pruned log work with. */
 interface PrunedParts {
   reader: Reader;
   verifier: LogVerifier;
   seals: SealFeed;
   tiles: TileCheck;
-  /** The pruning, when it states which events it kept. */
+  /** The pruning, if it states which events it kept. */
   stated: KeptState | null;
-  /** Called with every event that is kept. */
+  /** Called with every kept event. */
   takeKept(event: AuditEventBody, details: string | null): void;
 }
 
-/** Verifies the remains of the events before `beforeSeq`, so that the verifier continues with that event. */
+/** Verifies the remains of the events before `beforeSeq`. The verifier then continues with that event. */
 export async function takePruned(parts: PrunedParts, beforeSeq: number): Promise<void> {
   const kept = await keptEvents(parts, beforeSeq);
   const gone = beforeSeq - kept.count - (await prunedEvents(parts.reader));
@@ -93,7 +92,7 @@ async function keptEvents(parts: PrunedParts, beforeSeq: number): Promise<Kept> 
   return kept;
 }
 
-/** One event that is kept: in form, the leaf of its place, with genuine details. Null when it is not. */
+/** Returns a kept event if it is well-formed, matches its leaf, and has genuine details; otherwise null. */
 async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): Promise<AuditEventBody | null> {
   const fail = (code: "event_malformed" | "hash_mismatch" | "row_mismatch", message: string) => {
     verifier.report(code, null, stored.seq, message);
@@ -124,7 +123,7 @@ async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null
   return hashes instanceof Uint8Array && hashes.length === TILE_WIDTH * HASH_BYTES ? hashes : null;
 }
 
-/** A tile's leaves as a stretch of the log. A seal may be of any size within, so each is marked. */
+/** Returns a tile's leaves as a segment of the log. A seal may have any size within it, so each is marked. */
 function segmentOf(start: number, leaves: Uint8Array, kept: Kept | null): Segment {
   const tree = new CompactRange(start);
   const marks: Segment["marks"] = [];

@@ -1,8 +1,8 @@
 /**
- * Compares seals with their log. A seal is good when the events have its root at its size and a key of this log
- * signed it. The log itself names its keys: the first in its genesis, later ones in `seal.rotate_key` events, which
- * the old key seals. Which of them to trust is the auditor's decision: trust begins with the given key (without one,
- * with the key that the genesis names) and extends to every key that is named under a seal by a trusted one.
+ * Compares seals with their log. A seal is good when the events have its root at its size and a key of this log signed
+ * it. The log itself names its keys: the first in its genesis, later ones in `seal.rotate_key` events, which the old
+ * key seals. Which keys to trust is the auditor's decision: trust begins with the given key (without one, with the key
+ * that the genesis names), and extends to every key that is named under a seal by a trusted key.
  */
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
@@ -18,31 +18,31 @@ const BAD_SIGNATURE = "a seal's signature is not right";
 const OF_ANOTHER = "a stored seal is of another workspace";
 const DAMAGED = "the given seal is damaged: its signature is not right";
 
-/** Give it seals in order of size before the events that they cover, then {@link finish}. */
+/** To be given seals in the order of their sizes, before the events that they cover; then call {@link finish}. */
 export class SealAudit {
   readonly #options: SealAuditOptions;
   readonly #report: (problem: Problem) => void;
   readonly #own: Seal[] = [];
   readonly #anchors: Seal[] = [];
-  /** Fingerprints of the keys that the log names, with the tree size from which they may sign. */
+  /** The fingerprints of the keys that the log names, with the tree size from which each may sign. */
   readonly #named = new Map<string, number>();
-  /** Keys at hand, by fingerprint. */
+  /** The available keys that the log names, by fingerprint. */
   readonly #keys = new Map<string, Uint8Array>();
   readonly #offered: Uint8Array[] = [];
   readonly #trusted = new Set<string>();
   readonly #epochs = new Epochs();
-  /** Whether all restores of the log are known, because its seal proves them beside the events. */
+  /** Whether all restores of the log are known, because an export's seal proves them. */
   #restoresShown = false;
   readonly #witnessed: WitnessedSeals;
   #newestSize = 0;
   #sealedThrough: number | null = null;
-  /** Whether a trusted key made any seal here; an export without events has a seal that covers none of it. */
+  /** Whether a trusted key made any of the seals. (The seal of an export without events covers none of it.) */
   #signed = false;
   #anchoredThrough: number | null = null;
   #checked = 0;
   #unverified = 0;
   readonly #undetermined: string[] = [];
-  /** The smallest tree size that a seal waits for; Infinity when none does. */
+  /** The smallest tree size with which a seal must be compared; Infinity when none must. */
   nextSize = Number.POSITIVE_INFINITY;
 
   constructor(options: SealAuditOptions, report: (problem: Problem) => void) {
@@ -69,7 +69,7 @@ export class SealAudit {
     this.#wait();
   }
 
-  /** Adds a seal that the auditor brought from elsewhere. */
+  /** Adds a seal that the auditor kept elsewhere. */
   anchor(seal: Seal): void {
     this.#anchors.push(seal);
     this.#anchors.sort((a, b) => a.size - b.size);
@@ -82,14 +82,14 @@ export class SealAudit {
     this.#keys.set(sha256Hex(key), key);
   }
 
-  /** Takes the keys of the log in order, each announced under a seal by the one before it. */
+  /** Adds the keys of the log in order, each of which is announced under a seal by the previous key. */
   follow(keys: readonly Uint8Array[]): void {
     for (const key of keys) this.offerKey(key);
     const from = keys.findIndex((key) => this.#trusted.has(sha256Hex(key)));
     if (from >= 0) for (const key of keys.slice(from)) this.#trusted.add(sha256Hex(key));
   }
 
-  /** Notes a sealing key that an event names. */
+  /** Adds a sealing key that an event names. */
   nameKey(key: NamedKey): void {
     const { fingerprint, seq } = key;
     this.#epochs.noteKey(key);
@@ -97,18 +97,18 @@ export class SealAudit {
     if (seq === 0 && this.#options.trusted.length === 0) this.#trusted.add(fingerprint);
   }
 
-  /** Notes a restore from a backup. Returns what is wrong with the epoch that it begins, or null. */
+  /** Adds a restore from a backup. Returns what is wrong with the epoch that it begins, or null. */
   noteRestore(restore: DeclaredRestore): string | null {
     return this.#epochs.noteRestore(restore);
   }
 
-  /** Forgets the restores that were noted: all of the log follow, which the seal of the export proves. */
+  /** Drops the restores so far: all restores of the log follow, which the seal of the export proves. */
   forgetRestores(): void {
     this.#epochs.forgetRestores();
     this.#restoresShown = true;
   }
 
-  /** Compares every seal that waits for a tree of this size. */
+  /** Compares every seal of this size with the tree. */
   reached(tree: { size: number; root: Uint8Array }, workspaceId: string): void {
     while (this.#own[0]?.size === tree.size) this.#compareOwn(this.#own.shift() as Seal, tree.root, workspaceId);
     while (this.#anchors[0]?.size === tree.size) {
@@ -119,10 +119,10 @@ export class SealAudit {
   }
 
   /**
-   * Takes a seal whose root was proved to cover event `through` and what was fed before it, other
-   * than by growing the whole tree.
+   * Accepts a seal whose root was proved, without the whole tree, to cover event `through` and the events that were fed
+   * before it.
    *
-   * @param whole whether all events that the seal covers were fed, so that all epochs are known
+   * @param whole whether all events under the seal were fed, so that all epochs are known
    */
   proved(seal: Seal, through: number | null, whole: boolean): void {
     this.#checked += 1;
@@ -130,7 +130,7 @@ export class SealAudit {
     if (!this.#witnessed.note(seal)) this.#problem("seal_signature", seal, "a witness's cosignature is not right");
   }
 
-  /** Gives up the seals that still wait, when the log is so broken that nothing can be compared. */
+  /** Drops the remaining seals, since the log is so damaged that nothing can be compared. */
   abandon(): void {
     this.#own.length = 0;
     this.#anchors.length = 0;
@@ -138,7 +138,9 @@ export class SealAudit {
     this.#wait();
   }
 
-  /** Removes and returns the given seals that still wait: the log here cannot be compared with them. */
+  /**
+   * Removes and returns the auditor's seals that were not compared yet, and cannot be compared with the events here.
+   */
   takeAnchors(): Seal[] {
     const waiting = this.#anchors.splice(0);
     this.#wait();
@@ -150,7 +152,7 @@ export class SealAudit {
     this.#undetermined.push(reason);
   }
 
-  /** What the keys at hand say of another seal's signature. */
+  /** Checks a seal's signature with the available keys. */
   signatureOf(seal: Seal): "good" | "bad" | "absent" {
     const verdicts = [...this.#keys].map(([fingerprint, key]) => ({ fingerprint, verdict: checkSeal(seal, key) }));
     if (verdicts.some(({ verdict }) => verdict === "bad")) return "bad";
@@ -160,10 +162,10 @@ export class SealAudit {
       : "absent";
   }
 
-  /** Returns what the seals establish. Those that still wait cover more than the log holds. */
+  /** Returns what the seals establish. Remaining seals cover more events than the log has. */
   finish(workspaceId: string | null): SealReport {
     for (const seal of this.#own) {
-      // A seal that is wrong by itself says nothing of the log's end.
+      // A seal that is wrong by itself does not say anything about the end of the log.
       const isOther = workspaceId !== null && sealedWorkspace(seal) !== workspaceId;
       if (isOther) this.#problem("seal_invalid", seal, OF_ANOTHER);
       else if (this.signatureOf(seal) === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);
@@ -189,7 +191,7 @@ export class SealAudit {
     };
   }
 
-  /** Why no seal leads back to a key that the auditor trusts. */
+  /** Returns why no seal leads to a key that the auditor trusts. */
   #whyNoneSigned(): string {
     // A fingerprint and a raw key have the same form.
     const named = new Set([...this.#named.keys(), ...this.#offered.map(sha256Hex)]);
@@ -206,7 +208,7 @@ export class SealAudit {
     if (sealedWorkspace(seal) !== workspaceId) {
       this.#problem("seal_invalid", seal, OF_ANOTHER);
     } else if (!sameHash(seal.root, root)) {
-      // A seal that was edited says nothing of the events.
+      // An edited seal does not say anything about the events.
       if (this.signatureOf(seal) === "bad") this.#problem("seal_signature", seal, BAD_SIGNATURE);
       else this.#problem("root_mismatch", seal, `the first ${seal.size} events are not the ones that were sealed`);
     } else {
@@ -229,7 +231,7 @@ export class SealAudit {
       else if (verdict === "good" && this.#trusted.has(fingerprint)) this.#sealed(seal, through);
       if (verdict !== "absent") return;
     }
-    // Where the log names no key, a key that came with it proves nothing, but must have signed.
+    // If the log names no key, a key that came with it proves nothing, but its signature must be valid.
     const enclosed = this.#named.size === 0 ? this.#offered.map((key) => checkSeal(seal, key)) : [];
     if (enclosed.includes("bad")) this.#problem("seal_signature", seal, BAD_SIGNATURE);
     else if (enclosed.length > 0 && !enclosed.includes("good")) {
@@ -239,7 +241,10 @@ export class SealAudit {
     else this.#unverified += 1;
   }
 
-  /** A good seal by a trusted key: what it covers is sealed, and the keys named there are trusted. */
+  /**
+   * Records a good seal by a trusted key: the events that it covers are sealed, and the keys that they name are
+   * trusted.
+   */
   #sealed(seal: Seal, through: number | null): void {
     this.#signed = true;
     if (through !== null) this.#sealedThrough = Math.max(this.#sealedThrough ?? 0, through);
@@ -247,10 +252,10 @@ export class SealAudit {
   }
 
   /**
-   * Compares a seal that the auditor brought with the root of its tree.
+   * Compares a seal of the auditor with the root of its tree.
    *
-   * @param through the last event here under it
-   * @param own the other seal whose root this is; null when all events were fed
+   * @param through the last event here that it covers
+   * @param own the seal from which the root is known; null when all events were fed
    */
   compareAnchor(seal: Seal, root: Uint8Array, workspaceId: string, through: number | null, own: Seal | null): void {
     const whole = own === null;
@@ -272,8 +277,8 @@ export class SealAudit {
   }
 
   /**
-   * Takes a seal that the auditor brought and that is of another epoch than the one in force at its size, in an export
-   * whose seal by a trusted key proves all restores. Returns false for any other seal: it takes events to compare it.
+   * Accepts an auditor's seal of another epoch than the one in force at its size, in an export whose seal by a trusted
+   * key proves all restores. Returns false for any other seal, which must be compared with events.
    */
   takeOtherEpoch(seal: Seal): boolean {
     if (!this.#restoresShown || !this.#signed || this.#isDamaged(seal)) return false;
@@ -287,7 +292,7 @@ export class SealAudit {
     if (!this.#rolledBack(seal)) this.#problem("seal_origin", seal, FOREIGN);
   }
 
-  /** Whether the signature of a seal that the auditor brought is wrong. */
+  /** Whether the signature of an auditor's seal is wrong. */
   #isDamaged(seal: Seal): boolean {
     return this.#options.trusted.some((key) => checkSeal(seal, key) === "bad");
   }
@@ -296,7 +301,9 @@ export class SealAudit {
     this.#problem("seal_beyond_log", seal, `a seal covers ${seal.size} events, more than the log holds`);
   }
 
-  /** Reports a kept seal that the log does not continue when a declared restore could be why. True when so. */
+  /**
+   * Reports a kept seal that the log does not continue, if a declared restore may be the reason. Returns whether it is.
+   */
   #rolledBack(seal: Seal): boolean {
     const message = this.#epochs.whyRolledBack(seal, this.#anchoredThrough ?? -1);
     if (message !== null) this.#problem("rolled_back", seal, message);

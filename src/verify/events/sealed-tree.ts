@@ -1,4 +1,4 @@
-/** The tree over the events read so far, and the seals that are compared with it. */
+/** The tree over the events that were read, and the seals that are compared with it. */
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { CompactRange, EMPTY_ROOT, HASH_BYTES } from "../../log/merkle.ts";
@@ -18,7 +18,7 @@ export class SealedTree {
   readonly #keys: Segment["keys"] = [];
   #run: LeafRun | null = null;
 
-  /** @param start the number of the first leaf; null when the first event tells it */
+  /** @param start the number of the first leaf; null when the first event determines it */
   constructor(
     private readonly options: VerifierOptions,
     seals: SealAuditOptions,
@@ -30,12 +30,12 @@ export class SealedTree {
     if (start !== null) this.#run = new LeafRun(start, options.onTile);
   }
 
-  /** The leaves so far; null before the first one is known. */
+  /** The leaves so far; null before the first leaf. */
   get range(): CompactRange | null {
     return this.#run?.range ?? null;
   }
 
-  /** Where the fast path writes the next leaf, which counts with {@link accept}; null where it cannot yet. */
+  /** Where the fast path writes the next leaf, which {@link accept} then adds; null while it is not possible. */
   get slot(): Uint8Array | null {
     if (!this.#grows) return this.#noLeaf;
     return this.#run?.slot ?? null;
@@ -61,7 +61,7 @@ export class SealedTree {
     this.#run.append(Buffer.from(hash, "hex"));
   }
 
-  /** Compares the seals, and keeps the marks, of the present size. */
+  /** Compares the seals of the present size, and stores its mark. */
   check(workspaceId: string | null): void {
     const run = this.#run;
     if (run === null) return;
@@ -83,7 +83,7 @@ export class SealedTree {
     this.audit.expect(seals.filter((seal) => !late.includes(seal)));
   }
 
-  /** Takes note of sealing keys that the next events name. */
+  /** Adds sealing keys that the next events name. */
   noteKeys(keys: Segment["keys"]): void {
     for (const key of keys) {
       this.#keys.push(key);
@@ -105,7 +105,7 @@ export class SealedTree {
       this.audit.abandon();
       return;
     }
-    // A window of the log does not begin at leaf 0 and has no root; the workspace is known with the first event.
+    // A window of the log does not begin at leaf 0, and has no root. The workspace is known from the first event on.
     if (run.start === 0 && workspaceId !== null) {
       this.#checkEmpty(workspaceId);
       while (this.audit.nextSize <= next.end) {
@@ -118,7 +118,7 @@ export class SealedTree {
     run.appendRange(CompactRange.of(next.start, next.end, next.roots));
   }
 
-  /** The part of a {@link Segment} that the tree is. */
+  /** Returns the tree's members of a {@link Segment}. */
   toPlain(): Pick<Segment, "tree" | "marks" | "keys"> {
     return { tree: this.#run && plainRange(this.#run.range), marks: this.#marks, keys: this.#keys };
   }

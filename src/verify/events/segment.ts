@@ -1,6 +1,6 @@
 /**
- * A stretch of the log, verified by itself, as plain data: so that several threads can verify one
- * log, each a stretch, and one verifier puts the stretches together in order.
+ * A segment of the log that was verified by itself, as plain data. So several threads can verify one log, a segment
+ * each, and one verifier joins the segments in order.
  */
 
 import type { AuditEventBody } from "../../log/event.ts";
@@ -10,7 +10,7 @@ import type { FirstInvalid, ProblemsFound } from "../problems.ts";
 import type { Blank, Erasure } from "./details.ts";
 import type { NamedKey } from "./epochs.ts";
 
-/** An event named by its places and its hash. */
+/** A reference to an event by its positions and its hash. */
 export interface EventReference {
   seq: number;
   agent_seq: number;
@@ -25,7 +25,7 @@ export interface ChainEnd {
   hash: string;
 }
 
-/** What is remembered of a chain. */
+/** The state of a chain while it is verified. */
 export interface ChainState {
   first: ChainEnd;
   last: ChainEnd;
@@ -34,7 +34,7 @@ export interface ChainState {
   firstInvalid: FirstInvalid | null;
 }
 
-/** What is reported of one agent's chain; `agent_id` null is the workspace's own. */
+/** The report on one agent's chain. `agent_id` is null for the workspace's own chain. */
 export interface AgentReport {
   agent_id: string | null;
   events: number;
@@ -44,16 +44,16 @@ export interface AgentReport {
   head: EventReference;
 }
 
-/** A run of leaves in a form that crosses threads. */
+/** A run of leaves as plain data. */
 export interface PlainRange {
   start: number;
   end: number;
   roots: readonly Uint8Array[];
 }
 
-/** What a verifier that began at `start` found up to where it stopped. */
+/** The result of a verifier that began at `start`. */
 export interface Segment {
-  /** The expected seq of its first event, and of the next one. */
+  /** The expected seq of its first event, and of the event after it. */
   start: number;
   nextSeq: number;
   workspaceId: string | null;
@@ -63,7 +63,7 @@ export interface Segment {
   intact: boolean;
   chains: ChainState[];
   problems: ProblemsFound;
-  /** The leaves, when the tree was asked for, and the same up to each tree size that was marked. */
+  /** The leaves, if the tree was requested, and the leaves up to each marked tree size. */
   tree: PlainRange | null;
   marks: PlainRange[];
   /** Sealing keys that events name. */
@@ -75,12 +75,12 @@ export interface Segment {
   restores: DeclaredRestore[];
 }
 
-/** A run of leaves as plain data. */
+/** Returns a run of leaves as plain data. */
 export function plainRange(range: CompactRange): PlainRange {
   return { start: range.start, end: range.end, roots: [...range.roots] };
 }
 
-/** The tree of all leaves before a stretch and those of the stretch up to some place. */
+/** Returns the tree of all leaves before a segment, and the segment's leaves up to a position. */
 export function grown(tree: CompactRange, { start, end, roots }: PlainRange): CompactRange {
   const whole = CompactRange.of(tree.start, tree.end, tree.roots);
   whole.appendRange(CompactRange.of(start, end, roots));

@@ -1,4 +1,4 @@
-/** The witnesses that have cosigned seals of a log. */
+/** Determines which witnesses have cosigned seals of a log. */
 import { orNull } from "../../failure.ts";
 import { NoteError, type VerifierKey } from "../../log/note.ts";
 import type { Seal } from "../../log/seal.ts";
@@ -18,7 +18,7 @@ export function witnessesOf(seal: Seal, witnesses: readonly VerifierKey[]): Witn
   return witnesses.flatMap((witness): Witnessing[] => {
     const time = cosignedAt(seal, witness);
     if (time === null || seal.size === 0) return [];
-    // RFC 3339 has four digits for a year.
+    // A year has four digits in RFC 3339.
     const ms = Math.min(Number(time) * 1000, Date.UTC(9999, 11, 31, 23, 59, 59));
     return [{ name: witness.name, through: seal.size - 1, time: new Date(ms).toISOString() }];
   });
@@ -30,7 +30,7 @@ export class WitnessedSeals {
 
   constructor(private readonly witnesses: readonly VerifierKey[]) {}
 
-  /** Notes which witnesses have cosigned a seal of the log. False when a cosignature is wrong. */
+  /** Records the witnesses that have cosigned a seal of the log. Returns false when a cosignature is wrong. */
   note(seal: Seal): boolean {
     const witnesses = orNull(NoteError, () => witnessesOf(seal, this.witnesses));
     for (const found of witnesses ?? []) {
@@ -39,7 +39,7 @@ export class WitnessedSeals {
     return witnesses !== null;
   }
 
-  /** The witnesses that have cosigned a seal; null when none was given. */
+  /** The given witnesses that have cosigned a seal; null when no witnesses were given. */
   get found(): Witnessing[] | null {
     return this.witnesses.length > 0 ? [...this.#found.values()] : null;
   }

@@ -1,4 +1,4 @@
-/** Every agent's row and all that is stored under it, against the log. */
+/** Compares every agent's row, and everything that is stored under it, with the log. */
 
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
@@ -26,7 +26,7 @@ type Row = [
 const SELECT = `SELECT first_seq, ${isOfWrongType("agent_id", "text")}, ${textBytes("agent_id")},
   ${integer("head_seq")}, ${textBytes("head_hash")}, ${integer("live_entries")} FROM agents`;
 
-/** Rows of each table that were checked. */
+/** The number of checked rows of each table. */
 export interface RowCounts {
   configs: number;
   checkpoints: number;
@@ -40,7 +40,7 @@ export interface StoredCheck {
   census: Census;
 }
 
-/** Checks all agents and the present entries of all. Returns the number of rows, to find those of no agent. */
+/** Checks all agents and all present entries. Returns the numbers of rows, which show whether rows have no agent. */
 export async function checkAllAgents(check: StoredCheck, present: EntryChunks): Promise<RowCounts> {
   const total: RowCounts = { configs: 0, checkpoints: 0, entries: 0 };
   const met = new Set<string | null>();
@@ -126,7 +126,7 @@ async function checkAgent(check: StoredCheck, row: Row) {
   return { configs: configs, checkpoints: checkpoints.rows, entries: new EntryCheck(name, facts, report) };
 }
 
-/** Checks the row itself: where the agent's chain begins and ends. */
+/** Checks the row itself: the ends of the agent's chain. */
 function checkRow({ verifier }: StoredCheck, name: AgentName, row: Row, report: Report): void {
   const [firstSeq, wrongType, idBytes, headSeq, headHash] = row;
   const chain = verifier.chains.get(name.agentId);

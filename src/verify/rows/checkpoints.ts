@@ -1,4 +1,6 @@
-/** The checkpoints of one agent against the events that made them, and against the entries that each of them sees. */
+/**
+ * Compares the checkpoints of one agent with the events that made them, and with the entries that each of them sees.
+ */
 import { orNull } from "../../failure.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -11,7 +13,7 @@ import { firstAtOrAfter } from "./expected/positions.ts";
 import type { Retention } from "./expected/retention.ts";
 import { NEVER } from "./expected/writes.ts";
 
-/** A checkpoint's metadata has at most 64 KiB. */
+/** The rows that are read at once. A checkpoint's metadata has at most 64 KiB. */
 const ROWS_AT_ONCE = 100;
 
 const CHECKPOINT = new RowForm("c", {
@@ -32,19 +34,19 @@ const SELECT = `SELECT ${integer("c.as_of_seq")}, c.rowid, ${eventColumns("v")},
   FROM checkpoints c LEFT JOIN events v ON v.seq = c.event_seq
   WHERE c.agent = ? AND (c.as_of_seq, c.rowid) > (?, ?) ORDER BY c.as_of_seq, c.rowid LIMIT ${ROWS_AT_ONCE}`;
 
-/** A checkpoint as far as counting goes. */
+/** The facts of a checkpoint that are needed for counting. */
 interface CountedCheckpoint {
   id: string;
   asOfSeq: number;
-  /** Entries that its event says it sees. */
+  /** The number of entries that it sees according to its event. */
   expected: number;
-  /** Entries last written before this moment (ms) were past their retention then; -1: none were. */
+  /** Entries last written before this moment, ms, were past their retention then; -1 for none. */
   cutoffMs: number;
   /** When it was made. */
   timeMs: number;
 }
 
-/** Checks every checkpoint. Returns the number of rows, their ids, and what they see, in the order of their positions. */
+/** Checks every checkpoint. Returns the number of rows, their ids, and the facts for counting, ordered by position. */
 export async function checkCheckpoints(reader: Reader, agent: AgentName, retention: Retention, report: Report) {
   const facts = { rows: 0, ids: new Set<string>(), counted: [] as CountedCheckpoint[] };
   const read = (after: Position) => reader.all<Row>(SELECT, [agent.firstSeq, ...after]);
@@ -94,11 +96,11 @@ function checkpointProblem(
   return { code: "content_mismatch", message: "a stored checkpoint is not what its event says was made" };
 }
 
-/** The columns that an event gives the checkpoint that it makes; null when its details do not tell. */
+/** Returns the columns that an event states for its checkpoint; null when its details are erased or malformed. */
 function statedBy({ event, effect }: NamedEvent) {
   const { seq, config_version: configVersion } = event;
   if (effect.kind === "restore") {
-    // A safety checkpoint holds the state before the restore.
+    // A safety checkpoint has the state before the restore.
     return { ...effect.safety, asOfSeq: seq - 1, label: null, metadata: "{}", configVersion };
   }
   if (effect.kind !== "add_checkpoint" || effect.asOfSeq !== seq) return null;
@@ -121,8 +123,8 @@ const versionOf = ({ config_version: version }: StoredCheckpoint): string | null
   version === null ? null : `v${version}`;
 
 /**
- * How many entries each checkpoint of one agent sees, counted in one pass over the entries. It holds a few numbers for
- * each checkpoint, and none for an entry.
+ * Counts the entries that each checkpoint of one agent sees, in one pass over the entries. It keeps a few numbers for
+ * each checkpoint, and none for entries.
  */
 export class Visibility {
   readonly #asOf: Float64Array;
@@ -152,7 +154,7 @@ export class Visibility {
     return true;
   }
 
-  /** Compares the counts with those of the events. `lastRemoval`: the newest event that removed entries from checkpoints. */
+  /** Compares the counts with the events. @param lastRemoval the newest event that removed entries from checkpoints */
   check(lastRemoval: number, report: Report): void {
     let counted = 0;
     for (const [index, { id, asOfSeq, expected }] of this.checkpoints.entries()) {
@@ -166,7 +168,7 @@ export class Visibility {
     }
   }
 
-  /** One more for the checkpoints from `first` to before `end`: kept as differences. */
+  /** Adds one to the counts of the checkpoints from `first` to before `end`. The counts are kept as differences. */
   #change(first: number, end: number): void {
     this.#counts[first] = (this.#counts[first] as number) + 1;
     this.#counts[end] = (this.#counts[end] as number) - 1;

@@ -1,4 +1,4 @@
-/** The config versions of one agent against the events that made them. */
+/** Compares the config versions of one agent with the events that made them. */
 import { sha256Hex } from "../../log/hash.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
@@ -7,7 +7,7 @@ import { integer, RowForm, type RowOf } from "../columns.ts";
 import type { AgentName, Report } from "../problems.ts";
 import { type EventColumns, eventColumns, kindOf, type NamedEvent, readNamedEvent } from "./events-named.ts";
 
-/** A config has at most 256 KiB. */
+/** The rows that are read at once. A config has at most 256 KiB. */
 const ROWS_AT_ONCE = 32;
 
 const CONFIG = new RowForm("c", {
@@ -23,7 +23,7 @@ const SELECT = `SELECT ${integer("c.version")}, ${eventColumns("v")}, ${CONFIG.s
   FROM configs c LEFT JOIN events v ON v.seq = c.created_seq
   WHERE c.agent = ? AND c.version > ? ORDER BY c.version LIMIT ${ROWS_AT_ONCE}`;
 
-/** Checks every version: its content, its event, and that numbers have no gaps. Returns the number of rows. */
+/** Checks the content and the event of every version, and that numbers have no gaps. Returns the number of rows. */
 export async function checkConfigs(reader: Reader, agent: AgentName, report: Report): Promise<number> {
   let rows = 0;
   const read = (after: number) => reader.all<Row>(SELECT, [agent.firstSeq, after]);
@@ -47,7 +47,7 @@ export async function checkConfigs(reader: Reader, agent: AgentName, report: Rep
   return rows;
 }
 
-/** What is wrong with a version, or null. */
+/** Returns what is wrong with a version; null for nothing. */
 function configProblem(
   { version, config, rolled_back_from: rolledBackFrom }: RowOf<typeof CONFIG>,
   named: NamedEvent | null,
@@ -58,11 +58,11 @@ function configProblem(
     return "names an event that did not make it";
   }
   const { event, details, effect } = named;
-  // The event was decided under the version before.
+  // The event was decided under the previous version.
   if ((event.config_version ?? "v0") !== `v${version - 1}`) return "is not the next one after the one in force";
   if (details === null) return "cannot be proved: the details of its event are erased";
   const made = effect.kind === "restore" ? effect.config : effect.kind === "add_config" ? effect : null;
-  // The workspace's own versions are those of its policies.
+  // Configs in the workspace's own chain are versions of its policies.
   const name = `${agentId === null ? "p" : "v"}${version}`;
   if (made === null || made.version !== name || made.digest !== sha256Hex(config)) {
     return "is not what its event says was made";

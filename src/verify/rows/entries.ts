@@ -1,4 +1,4 @@
-/** The stored entries of one agent against the log. */
+/** Compares the stored entries of one agent with the log. */
 import type { Reader } from "../../store/transaction.ts";
 import { type AgentName, allOf, type ProblemRow, type Report } from "../problems.ts";
 import { Visibility } from "./checkpoints.ts";
@@ -8,25 +8,27 @@ import type { Census } from "./expected/census.ts";
 import type { AgentHistory } from "./expected/history.ts";
 import { NEVER, type StoredWrite } from "./expected/writes.ts";
 
-/** What is known of the agent before its entries are read. */
+/** The facts about an agent that are known before its entries are read. */
 interface EntryFacts {
   checkpoints: ConstructorParameters<typeof Visibility>[0];
   history: AgentHistory;
   census: Census;
-  /** The present entries, as the agent's row counts them. */
+  /** The number of present entries according to the agent's row. */
   liveEntries: number | null;
 }
 
 /**
- * Checks every row, adds it to the census, and checks that each checkpoint sees as many entries as its event says.
- * It is given the present entries in any order, between those of other agents; {@link finish} reads the ended ones.
+ * Checks every row, adds it to the census, and checks that each checkpoint sees as many entries as its event states.
+ * Present entries come in any order, mixed with those of other agents; {@link finish} reads the ended ones.
  */
 export class EntryCheck {
-  /** Rows that were checked. */
+  /** The number of checked rows. */
   rows = 0;
   #live = 0;
   readonly #visibility: Visibility | null;
-  /** For each restore, how many stored entries say that it brought them back, and how many it says. */
+  /**
+   * By restore, the number of stored entries that it brought back according to their rows, and according to its event.
+   */
   readonly #restored = new Map<number, { counted: number; stated: number }>();
   readonly #facts: EntryFacts;
 
@@ -36,11 +38,11 @@ export class EntryCheck {
     readonly report: Report,
   ) {
     this.#facts = facts;
-    // Agents are many, and of most there is no checkpoint.
+    // There are many agents, and most have no checkpoints.
     this.#visibility = facts.checkpoints.length === 0 ? null : new Visibility(facts.checkpoints);
   }
 
-  /** Counts a present entry that is as the log left it. */
+  /** Counts a present entry that the log proves. */
   proved({ seq, timeMs, expiresMs }: StoredWrite): void {
     this.rows += 1;
     this.#live += 1;
@@ -69,7 +71,7 @@ export class EntryCheck {
     this.sum(version);
   }
 
-  /** Counts an entry in the sum that is compared with the log's. */
+  /** Adds an entry to the sum that is compared with the log's. */
   sum(row: StoredLife): void {
     this.#facts.census.add(this.agent, row, this.report);
   }
@@ -97,7 +99,7 @@ export class EntryCheck {
   }
 }
 
-/** How a stored entry is named in reports. Its key is left out when it was erased. */
+/** Returns how reports name a stored entry. An erased key is left out. */
 function rowOf({ key, written, written_seq, created_seq, live_from, live_to }: StoredVersion): ProblemRow {
   const erased = written !== null && written.details === null;
   const names = [written_seq, created_seq, live_from, ...(live_to === null ? [] : [live_to])];

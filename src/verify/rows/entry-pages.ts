@@ -7,15 +7,15 @@ import { ENTRY, type StoredVersion } from "./entry.ts";
 import { boundOf, type EntryRange, presentWalk, tablesOf, type Walk } from "./entry-part.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "./events-named.ts";
 
-/** Rows read at once, if they are small. */
+/** The most rows that are read at once. */
 const ROWS_AT_ONCE = 500;
-/** Bytes of values and metadata that are read at once. */
+/** The most bytes of values and metadata that are read at once, unless a single row has more. */
 const BYTES_AT_ONCE = 8 * 1024 * 1024;
 
-/** A row of `entries`; `version` is null when a column does not even have its type. */
+/** A row of `entries`. `version` is null when a column is of another type. */
 export interface EntryOfFile {
   live: boolean;
-  /** `agents.first_seq`, as far as the row says. */
+  /** `agents.first_seq` according to the row; null when it is of another type. */
   agent: number | null;
   writtenSeq: number | null;
   version: StoredVersion | null;
@@ -34,15 +34,15 @@ type Row = [
 ];
 
 const EVENTS = ["w", "c", "f", "t"].map(eventColumns).join(", ");
-// An event that two columns name is read once.
+// An event that two columns name is read only once.
 const JOINS = `LEFT JOIN events w ON w.seq = e.written_seq
   LEFT JOIN events c ON c.seq = e.created_seq AND e.created_seq <> e.written_seq
   LEFT JOIN events f ON f.seq = e.live_from AND e.live_from <> e.written_seq
   LEFT JOIN events t ON t.seq = e.live_to`;
 const SELECT = `SELECT ${integer("e.live_to")}, e.id, ${integer("e.agent")}, ${EVENTS}, ${ENTRY.sql}`;
 
-// The driver reads greater numbers as other numbers, so no page could begin behind them. The count of all rows
-// finds such rows.
+// The driver reads greater numbers inexactly, so no page could begin after them. The count of all rows detects such
+// rows.
 const EXACT = `e.live_to <= ${Number.MAX_SAFE_INTEGER} AND e.id <= ${Number.MAX_SAFE_INTEGER}`;
 const ENDED: Walk = {
   hint: "INDEXED BY entries_ended",
@@ -50,16 +50,16 @@ const ENDED: Walk = {
   order: "ORDER BY e.live_to, e.id",
 };
 
-/** At most `most` of the next present versions of a range, and the id of the last; null when nothing follows. */
+/** Returns the next present versions of a range, at most `most`, and the id of the last; null at the end. */
 export async function presentPage(reader: Reader, range: EntryRange, most: number) {
   const rows = await readRows(reader, presentWalk(range), boundOf(range, range.after), most);
   return { entries: rows.map((row) => toEntry(row, true)), last: rows.at(-1)?.[1] ?? null };
 }
 
-/** The ended versions of an agent, in the order in which they ended. */
+/** Yields the ended versions of an agent, in the order in which they ended. */
 export async function* pagesOfEnded(reader: Reader, agent: number): AsyncGenerator<EntryOfFile[]> {
   const read = (after: Position) => readRows(reader, ENDED, [agent, ...after], ROWS_AT_ONCE);
-  // A page is full when its bytes are many, too, so only one without rows is the last.
+  // A page may also end because of its bytes, so only a page without rows is the last.
   const start: Position = [Number.MIN_SAFE_INTEGER, 0];
   const positionOf = ([liveTo, id]: Row): Position | null => (liveTo === null ? null : [liveTo, id]);
   for await (const rows of pages(start, 1, read, positionOf)) yield rows.map((row) => toEntry(row, false));
@@ -74,7 +74,7 @@ async function readRows(reader: Reader, walk: Walk, bound: readonly SqlValue[], 
   return await reader.all<Row>(sql, [...bound, count]);
 }
 
-/** How many of the next rows are read together; sizes are known without reading the values. */
+/** Returns how many of the next rows fit a page. SQLite knows sizes without reading the values. */
 async function rowsThatFit(reader: Reader, walk: Walk, bound: readonly SqlValue[], most: number) {
   const { condition, order } = walk;
   const from = await tablesOf(reader, walk);

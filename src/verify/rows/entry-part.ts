@@ -1,7 +1,7 @@
 /**
- * The fast path for present entries: a page of them is read as one value, since the driver's cost is per value, and
- * only what a comparison with the log needs is kept. It reports no errors: rows that are out of form fall back to
- * the plain path (entry-pages.ts).
+ * The fast path for present entries: a page of entries is read as one value, since the driver's cost is per value, and
+ * only the facts that are compared with the log are kept. It reports no errors: malformed rows take the plain path
+ * (entry-pages.ts).
  */
 import { SHA256 } from "bun";
 import { Bytes, copy, enlarged } from "../../log/bytes.ts";
@@ -12,36 +12,36 @@ import type { Reader } from "../../store/transaction.ts";
 export interface EntryRange {
   after: number;
   upTo: number;
-  /** Only these of them: a JSON array of ids. */
+  /** A JSON array of the ids to which the range is limited. */
   ids?: string;
 }
 
 /** All present entries. */
 export const ALL_ENTRIES: EntryRange = { after: Number.MIN_SAFE_INTEGER, upTo: Number.MAX_SAFE_INTEGER };
 
-/** Numbers that are kept of an entry. */
+/** The count of numbers that are kept for each entry. */
 export const ENTRY_NUMBERS = 6;
 
-/** Present entries that are in form; live since they were written. */
+/** Well-formed present entries that are live since they were written. */
 export interface PackedEntries {
   count: number;
-  /** Of each its agent, the positions and times of its last write and of its first, and when it ends by itself, or 0. */
+  /** For each: its agent, the positions and times of its last and its first write, and its expiry time, or 0. */
   numbers: Float64Array<ArrayBuffer>;
-  /** Of each the end of its text in `bytes`: the key, and the digest of what is stored. */
+  /** For each, the end of its text in `bytes`: the key, and the digest of the stored content. */
   ends: Uint32Array<ArrayBuffer>;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Rows of a page. */
+/** The rows of a page. */
 export const ROWS_AT_ONCE = 96;
-/** Bytes of a value and its metadata: larger ones take the plain path, which bounds the size of a page. */
+/** The most bytes of a value and its metadata, which bounds a page. Larger entries take the plain path. */
 const MAX_BYTES = 64 * 1024;
 
-/** Rows in an order, after a position in it. */
+/** A way to read rows in an order, after a position. */
 export interface Walk {
-  /** What `entries` is joined to. */
+  /** SQL: the tables to which `entries` is joined. */
   join?: string;
-  /** How SQLite reads `entries`. */
+  /** SQL: the hint for the index of `entries`. */
   hint: string;
   on?: string;
   condition: string;
@@ -51,7 +51,7 @@ export interface Walk {
 const HAS_EXPIRY = "SELECT 1 FROM pragma_table_info('entries') WHERE name = 'expires_at'";
 const withExpiry = new WeakMap<Reader, boolean>();
 
-/** What a walk reads from, as SQL. The schema of an older file has no column `expires_at`: it is NULL then. */
+/** SQL: the tables of a walk. An older file has no column `expires_at`, which is then NULL. */
 export async function tablesOf(reader: Reader, { join = "", hint, on = "" }: Walk): Promise<string> {
   const known = withExpiry.get(reader) ?? (await reader.get(HAS_EXPIRY)) !== undefined;
   withExpiry.set(reader, known);
@@ -59,8 +59,8 @@ export async function tablesOf(reader: Reader, { join = "", hint, on = "" }: Wal
   return `${join} ${entries} ${on}`;
 }
 
-// By id, which is the order of the table in the file, so each page of the file is read once, whatever the order in
-// which the agents wrote.
+// By id, which is the order of the table in the file, so that each page of the file is read once, regardless of the
+// order of the agents' writes.
 const PRESENT: Walk = {
   hint: "NOT INDEXED",
   condition: "e.live_to IS NULL AND e.id > ? AND e.id <= ?",
@@ -72,10 +72,10 @@ const PRESENT_OF_IDS: Walk = {
   on: "ON e.id = i.wanted",
 };
 
-/** The walk over the present entries of a range. The fast path and the plain path take turns on it. */
+/** Returns the walk over the present entries of a range, which the fast path and the plain path share. */
 export const presentWalk = ({ ids }: EntryRange): Walk => (ids === undefined ? PRESENT : PRESENT_OF_IDS);
 
-/** The parameters of that walk after an id of the range. */
+/** Returns the parameters of that walk after an id of the range. */
 export const boundOf = ({ ids, upTo }: EntryRange, after: number): (string | number)[] =>
   ids === undefined ? [after, upTo] : [ids, after, upTo];
 
@@ -100,7 +100,7 @@ const pageOf = (from: string, { condition, order }: Walk): string =>
 
 type PageRow = [count: number, good: number, bytes: Buffer | null];
 
-/** Reads at most `limit` entries of a range. `last` is the id of the last one. Null: take the plain path. */
+/** Reads at most `limit` entries of a range; `last` is the id of the last one. Returns null to take the plain path. */
 export async function readEntryPart(reader: Reader, range: EntryRange, limit = Number.MAX_SAFE_INTEGER) {
   const packer = new EntryPacker(range.after);
   const walk = presentWalk(range);
@@ -128,7 +128,7 @@ const FIRST_BYTES = 64 * FIRST_ENTRIES;
 
 class EntryPacker {
   count = 0;
-  /** The id up to which entries were taken. */
+  /** The id of the last packed entry. */
   last: number;
   #numbers = new Float64Array(ENTRY_NUMBERS * FIRST_ENTRIES);
   #ends = new Uint32Array(FIRST_ENTRIES);
@@ -138,14 +138,14 @@ class EntryPacker {
   readonly #head = new Float64Array(NUMBERS.length + 1 + LENGTHS.length);
   readonly #lengths = this.#head.subarray(NUMBERS.length + 1);
   readonly #digest = new Uint8Array(HASH_BYTES);
-  /** The last metadata that were JSON: many entries have the same. */
+  /** The last metadata that were checked to be JSON, since many entries have the same. */
   #metadata = "{}";
 
   constructor(after: number) {
     this.last = after;
   }
 
-  /** Takes a page of rows; false when one of them is out of form. */
+  /** Packs a page of rows. Returns false when one of them is malformed. */
   add(text: Bytes, count: number): boolean {
     let at = 0;
     for (let row = 0; row < count; row++) {
@@ -159,7 +159,7 @@ class EntryPacker {
     return { count: this.count, numbers: this.#numbers, ends: this.#ends, bytes: this.#bytes };
   }
 
-  /** Takes the row that begins at `start`; returns its end, or -1. */
+  /** Packs the row that begins at `start`. Returns its end, or -1. */
   #add(text: Bytes, start: number): number {
     const at = this.#readHead(text.u8, start);
     if (at < 0) return -1;
@@ -184,7 +184,7 @@ class EntryPacker {
     return end;
   }
 
-  /** Reads the numbers that a row begins with; returns their end, or -1. */
+  /** Reads the numbers at the beginning of a row. Returns their end, or -1. */
   #readHead(text: Uint8Array, start: number): number {
     let at = start;
     for (let index = 0; index < this.#head.length; index++) {
@@ -220,7 +220,7 @@ class EntryPacker {
   }
 }
 
-/** Whether a key is written in canonical JSON without escapes. */
+/** Whether a key needs no escapes in canonical JSON. */
 function isPlain(text: Uint8Array, start: number, end: number): boolean {
   for (let at = start; at < end; at++) {
     const byte = text[at] as number;

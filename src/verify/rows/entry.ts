@@ -23,10 +23,10 @@ export const ENTRY = new RowForm("e", {
 });
 type StoredRow = RowOf<typeof ENTRY>;
 
-/** The columns that say which key a row belongs to, and from when to when it is visible. */
+/** The columns with a row's key and the positions between which it is visible. */
 export type StoredLife = Omit<StoredRow, "value" | "metadata">;
 
-/** A row with the events at the positions that it names; null when there is none. */
+/** A row with the events at the positions that it names; null for a missing event. */
 export type StoredVersion = StoredRow & {
   written: NamedEvent | null;
   created: NamedEvent | null;
@@ -37,12 +37,12 @@ export type StoredVersion = StoredRow & {
 const mismatch = (message: string): Finding => ({ code: "content_mismatch", message });
 const orphan = (message: string): Finding => ({ code: "content_orphan", message });
 
-/** Checks everything that one row alone can be checked for. */
+/** Makes all checks that need only the row and its events. Returns the first problem, or null. */
 export function entryProblem(row: StoredVersion, agentId: string | null): Finding | null {
   return contentProblem(row, agentId) ?? originProblem(row, agentId) ?? lifeProblem(row, agentId);
 }
 
-/** Key, value and metadata, and when they were written. */
+/** Checks the key, value and metadata, and when they were written. */
 function contentProblem(row: StoredVersion, agentId: string | null): Finding | null {
   const { written } = row;
   if (written === null || !isWrite(written, agentId)) {
@@ -54,7 +54,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): Finding | n
   }
   const { effect } = written;
   const isSame = effect.kind === "put" && effect.key === row.key && effect.digest === digestOf(row);
-  // The one way to cut the hashed text elsewhere leaves metadata that is no JSON.
+  // The hashed text can be divided differently in only one way, which leaves metadata that is not JSON.
   if (!isSame || !isJson(row.metadata)) {
     return mismatch("a stored entry is not what its event says was written");
   }
@@ -63,7 +63,7 @@ function contentProblem(row: StoredVersion, agentId: string | null): Finding | n
   return null;
 }
 
-/** Where the key began. */
+/** Checks the event with which the key began. */
 function originProblem(row: StoredVersion, agentId: string | null): Finding | null {
   const { created } = row;
   if (
@@ -80,7 +80,7 @@ function originProblem(row: StoredVersion, agentId: string | null): Finding | nu
   return null;
 }
 
-/** From when to when it was the present version. */
+/** Checks the positions between which the row was the present version. */
 function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null {
   if (row.live_from !== row.written_seq && !(row.live_from > row.written_seq && isRestore(row.from, agentId))) {
     return orphan("a stored entry is live since an event that neither wrote nor restored it");
@@ -92,15 +92,17 @@ function lifeProblem(row: StoredVersion, agentId: string | null): Finding | null
   return null;
 }
 
-/** The digest of what a row holds, hex; null when its key has none. */
-// The hashed text is put together from the columns as they are, so each byte of them counts.
+/**
+ * Returns the digest of a row's content, hex; null when its key has no canonical form. The hashed text is built from
+ * the columns as they are stored, so that every byte counts.
+ */
 const digestOf = ({ key, metadata, value }: StoredRow): string | null =>
   orNull(CanonicalJsonError, () => valueDigest(key, metadata, value));
 
 const isWrite = (named: NamedEvent, agentId: string | null): boolean =>
   kindOf(named) === "put" && named.event.agent_id === agentId;
 
-/** Whether a write or a deletion is about the row's key. An erasure of the key would have removed the row, too. */
+/** Whether a write or a deletion is about the row's key. (An erasure of the key would have removed the row.) */
 function isAboutKey({ effect }: NamedEvent, { key }: StoredVersion): boolean {
   return (effect.kind === "put" || effect.kind === "end") && effect.key === key;
 }

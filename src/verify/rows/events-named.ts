@@ -1,4 +1,4 @@
-/** Events that stored rows name, joined to these rows and read with them, and events that problems name. */
+/** Reads events that stored rows name, together with these rows by joins, and events that problems name. */
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { type RecordedEffect, recordedEffect } from "../../log/effects.ts";
@@ -8,28 +8,27 @@ import type { Reader } from "../../store/transaction.ts";
 import { decodeText } from "../columns.ts";
 import type { ReportedProblem } from "../report-schema.ts";
 
-/** An event as a stored row needs it. The log itself is verified elsewhere. */
+/** An event that a stored row names. The log itself is verified elsewhere. */
 export interface NamedEvent {
   event: AuditEventBody;
   /** Null when erased or unreadable. */
   details: JsonObject | null;
   effect: RecordedEffect;
-  /** Its time, ms since the Unix epoch. */
+  /** The time of the event, ms since the Unix epoch. */
   timeMs: number;
 }
 
-/** The kind of a named event's effect, also when its details are erased. */
+/** Returns the kind of a named event's effect, even if its details are erased. */
 export const kindOf = ({ effect }: NamedEvent): EffectKind | "none" =>
   effect.kind === "unknown" ? effect.of : effect.kind;
 
-/** SQL: two columns that hold the event of a joined `events` table. */
+/** SQL: two columns with the event of a joined `events` table. */
 export const eventColumns = (table: string): string =>
   `octet_length(${table}.body), CAST(${table}.body || coalesce(${table}.details, '') AS BLOB)`;
 
-/** What {@link eventColumns} reads. */
 export type EventColumns = [bodyLength: number | null, bodyAndDetails: Buffer | null];
 
-/** The event in its two columns; null when there is none, or it is no event. */
+/** Returns the event in these two columns; null when there is none, or the bytes are not an event. */
 export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | null {
   if (length === null || bytes === null) return null;
   const event = orNull(EventFormatError, () => parseEvent(bytes.toString("latin1", 0, length)));
@@ -40,11 +39,11 @@ export function readNamedEvent(...[length, bytes]: EventColumns): NamedEvent | n
 
 function readDetails(bytes: Buffer): JsonObject | null {
   const text = decodeText(bytes);
-  // The log's own verification reports what is not JSON.
+  // The log's own verification reports details that are not JSON.
   return text === null || text === "" ? null : orNull(SyntaxError, () => JSON.parse(text) as JsonObject);
 }
 
-/** Adds to each problem with a position, but without an event, what the event of that position says of itself. */
+/** Adds the event at the position of each problem that has a position but no event. */
 export async function nameEvents(reader: Reader, problems: readonly ReportedProblem[]): Promise<void> {
   for (const problem of problems) {
     if (problem.seq === null || problem.operation !== null) continue;

@@ -1,10 +1,10 @@
-/** The row that names the end of a log. */
+/** Reads and checks the row with the head of a log. */
 import { AUDIT_FORMAT } from "../../log/event.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 
-/** The head of the log as its row says; null without a row. Members are null when out of type. */
+/** The row with the head of a log. Members are null when their columns are of another type. */
 export interface Head {
   workspaceId: string | null;
   format: string | null;
@@ -13,7 +13,7 @@ export interface Head {
   rows: number;
 }
 
-/** Reads that row. */
+/** Returns the row; null when there is none. */
 export async function readHead(reader: Reader): Promise<Head | null> {
   const row = await reader.get<[Buffer | null, Buffer | null, number | null, Buffer | null, number]>(
     `SELECT ${textBytes("workspace_id")}, ${textBytes("format")}, ${integer("seq")}, ${textBytes("hash")},
@@ -24,7 +24,7 @@ export async function readHead(reader: Reader): Promise<Head | null> {
   return { workspaceId: decodeText(workspaceId), format: decodeText(format), seq, hash: decodeText(hash), rows };
 }
 
-/** The head's row against the last event of the log. */
+/** Compares the row with the last event of the log. */
 export function checkHead(verifier: LogVerifier, head: Head | null): void {
   let last: { seq: number; hash: string } | null = null;
   for (const { last: end } of verifier.chains.values()) {

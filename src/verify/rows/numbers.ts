@@ -1,6 +1,6 @@
 /**
- * The numbers that rows are read by, in order and in pages. The log has none that a double does not hold exactly, and a row
- * with such a number would be left out.
+ * Checks the numbers by which rows are read in order and in pages. A number that a double cannot represent exactly is
+ * never in the log, and a row with such a number would be skipped.
  */
 import type { Reader } from "../../store/transaction.ts";
 import { allOf, type Problem } from "../problems.ts";
@@ -10,12 +10,12 @@ const NUMBERS = [
   ["agents", "first_seq", 0],
   ["configs", "version", 0],
   ["checkpoints", "as_of_seq", 0],
-  // The log says nothing of these.
+  // These numbers are not in the log.
   ["entries", "id", Number.MIN_SAFE_INTEGER],
   ["seals", "id", Number.MIN_SAFE_INTEGER],
 ] as const;
 
-/** The first table with a row whose number is too large or too small; null when there is none. */
+/** Returns the problem of the first table with a row whose number is too large or too small; null for none. */
 export async function numberProblem(reader: Reader): Promise<Problem | null> {
   for (const [table, column, least] of NUMBERS) {
     const outside = `${column} > ${Number.MAX_SAFE_INTEGER} OR ${column} < ${least}`;

@@ -1,4 +1,4 @@
-/** The stored present entries against what the log left of each key. */
+/** Compares the stored present entries with the last write of each key. */
 import { SHA256 } from "bun";
 import { Bytes } from "../../log/bytes.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -17,7 +17,7 @@ import {
 import type { Replay } from "./expected/replay.ts";
 import { type KeyPlace, NEVER, type StoredWrite } from "./expected/writes.ts";
 
-/** A range of present entries. `entries` is null when nothing was read ahead, or the plain path has to. */
+/** A range of present entries. `entries` is null when nothing was read ahead, or the plain path must read them. */
 interface EntryChunk {
   range: EntryRange;
   entries: PackedEntries | null;
@@ -26,15 +26,15 @@ interface EntryChunk {
 /** The ranges to check, in the order of ids. */
 export type EntryChunks = AsyncGenerator<EntryChunk>;
 
-/** The present entries of the whole file, without reading ahead. */
+/** Yields the present entries of the whole file, without reading ahead. */
 export async function* chunksInTurn(): EntryChunks {
   yield { range: ALL_ENTRIES, entries: null };
 }
 
-/** Ids of an agent that are held at once. */
+/** The ids of an agent that are in memory at once. */
 const IDS_OF_AGENT = 1 << 18;
 
-/** The present entries of one agent alone. An index has their ids in the order of keys, so they are sorted first. */
+/** Yields the present entries of one agent. An index has their ids in the order of keys, so they are sorted first. */
 export async function* chunksOfAgent(reader: Reader, agent: number): EntryChunks {
   const sql = `SELECT json_group_array(id) FROM (SELECT id FROM entries INDEXED BY entries_live
     WHERE agent = ? AND live_to IS NULL AND id > ? AND id <= ? ORDER BY id LIMIT ?)`;
@@ -51,13 +51,15 @@ export async function* chunksOfAgent(reader: Reader, agent: number): EntryChunks
   }
 }
 
-/** Rows of a page on the plain path when all entries take it; otherwise they are those of one fast page. */
+/**
+ * The rows of a page on the plain path when all entries take it. Otherwise it is the size of one page of the fast path.
+ */
 const MANY_ROWS = 500;
 
-/** What present entries are compared with, and who checks those that differ. */
+/** The replay with which present entries are compared, and the checks of those that differ. */
 interface PresentSink {
   replay: Replay;
-  /** By `agents.first_seq`. Rows of no agent are left out here; the count of all rows finds them. */
+  /** The checks by `agents.first_seq`. Rows without an agent are skipped; the count of all rows detects them. */
   checks: ReadonlyMap<number, EntryCheck>;
 }
 
@@ -87,13 +89,13 @@ async function takeInTurn(reader: Reader, range: EntryRange, sink: PresentSink):
 
 const checkOf = ({ agent }: EntryOfFile, { checks }: PresentSink) => (agent === null ? undefined : checks.get(agent));
 
-/** Strikes entries off when the log proves each of them in all columns; otherwise takes none, and returns false. */
+/** Marks entries as found if the log proves all of them in all columns; otherwise marks none, and returns false. */
 function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, checks }: PresentSink): boolean {
   const text = new Bytes(bytes);
   const slots = new Int32Array(count);
   const place = { text, start: 0, end: 0 };
   const row = { seq: 0, timeMs: 0, created: 0, createdMs: 0, expiresMs: NEVER };
-  /** Reads a row. Returns the check of its agent. */
+  /** Unpacks a row. Returns the check of its agent. */
   const read = (index: number): EntryCheck | undefined => {
     const at = ENTRY_NUMBERS * index;
     place.start = index === 0 ? 0 : (ends[index - 1] as number);
@@ -118,7 +120,7 @@ function takeProved({ count, numbers, ends, bytes }: PackedEntries, { replay, ch
   return true;
 }
 
-/** The row, as the census takes it. */
+/** Returns the row in the form for the census. */
 function lifeOf(
   { seq, timeMs, created, createdMs, expiresMs }: StoredWrite,
   { text, start, end }: KeyPlace,

@@ -1,7 +1,7 @@
 /**
- * Whether a file has the tables, indexes, triggers, views and generated columns that governd makes, and whether its
- * indexes hold what its tables hold. Otherwise what is verified would not be what is shown: a view in place of a table,
- * or an index without some of the rows, hides them from reads that go through it.
+ * Checks that a file has exactly the tables, indexes, triggers, views and generated columns that governd makes, and
+ * that its indexes match its tables. Otherwise the verified rows might not be the rows that are shown: a view in place
+ * of a table, or an index that lacks rows, hides them from reads that use it.
  */
 
 import { messageOf } from "../../failure.ts";
@@ -23,8 +23,8 @@ const OWN_TABLES: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Every object of the schema, by its type and name, with its table and its text; an index that SQLite makes for a key
- * has no text. The bytes are compared, not the letters.
+ * Returns every object of the schema by its type and name, with its table and its text, as bytes. An index that SQLite
+ * makes for a key has no text.
  */
 function definitions(connection: Connection): Map<string, string> {
   const columns = ["type", "name", "tbl_name", "sql"].map((name) => textBytes(name)).join(", ");
@@ -33,23 +33,23 @@ function definitions(connection: Connection): Map<string, string> {
     const [type, name, table, sql] = row.map((bytes) => bytes?.toString("latin1") ?? null);
     const object = `${type} ${name}`;
     if (sql != null && OWN_TABLES.get(object) === sql) continue;
-    // Two objects of one name differ from any one.
+    // If two objects have the same name, their joined text differs from that of a single one.
     found.set(object, `${found.get(object) ?? ""}${table}\u0000${sql}\u0000`);
   }
   return found;
 }
 
-/** Something wrong with an object of the schema, and the table that it belongs to. */
+/** A problem with an object of the schema. */
 export interface SchemaChange {
-  /** The object, such as `index events_by_id`, with what is wrong. */
+  /** The object, such as `index events_by_id`, and what is wrong. */
   message: string;
   table: string;
 }
 
 /**
- * The objects of a file's schema that are not as the migrations make them.
+ * Returns the objects of a file's schema that differ from those that the migrations make.
  *
- * @param all the migrations, of which the file says how many were applied
+ * @param all the migrations; the file states how many of them were applied
  */
 export function schemaChanges(connection: Connection, all: readonly Migration[]): SchemaChange[] {
   using fresh = openConnection(":memory:");
@@ -69,7 +69,7 @@ export function schemaChanges(connection: Connection, all: readonly Migration[])
   return changes;
 }
 
-/** Adds the derived data that a file has: it is there only where it is needed. */
+/** Adds the optional tables and indexes of derived data that the file has. */
 function addDerived(fresh: Connection, connection: Connection): void {
   if (hasTable(connection, FULL_TEXT_TABLE)) fresh.exec(FULL_TEXT_SCHEMA);
   if (hasTable(connection, EMBEDDINGS_TABLE)) fresh.exec(EMBEDDINGS_SCHEMA);
@@ -77,13 +77,13 @@ function addDerived(fresh: Connection, connection: Connection): void {
   if (has(connection, "index", AGE_INDEX)) fresh.exec(AGE_INDEX_SCHEMA);
 }
 
-/** Whether a table of that name is there. */
+/** Reports whether a table of this name exists. */
 export const hasTable = (connection: Connection, name: string): boolean => has(connection, "table", name);
 
-/** Names of which a workspace has all, and another database none. */
+/** Names of objects that only a workspace has. */
 const WORKSPACE_OBJECTS = "'events', 'head', 'agents'";
 
-/** Whether a database is a workspace's, also when an object in it was replaced or dropped. */
+/** Reports whether a database is a workspace's, even if some object in it was replaced or dropped. */
 export const isWorkspace = (connection: Connection): boolean =>
   connection.get(`SELECT 1 FROM sqlite_schema WHERE name IN (${WORKSPACE_OBJECTS})`) !== undefined;
 
@@ -92,36 +92,36 @@ function has(connection: Connection, type: "table" | "index", name: string): boo
   return connection.get<[number]>(sql, [type, name]) !== undefined;
 }
 
-/** What SQLite's own check of a file found. */
+/** The result of SQLite's own check of a file. */
 export interface FileCheck {
-  /** Indexes that do not hold what their tables hold, and tables whose rows break its rules. */
+  /** Indexes that do not match their tables, and tables whose rows violate a constraint. */
   problems: SchemaChange[];
   /**
-   * The first damage of pages; null when there is none. Otherwise rows may be missing, or be read from the wrong bytes:
-   * nothing that is read proves anything.
+   * The first damaged page; null for none. With damage, rows may be missing or read from the wrong bytes, so nothing is
+   * proved.
    */
   damage: string | null;
-  /** Why the check could not be finished, or what it says that is about no page, index or table; null for neither. */
+  /** Why the check could not be finished, or a message that is not about a page, index or table; null for neither. */
   unclear: string | null;
 }
 
-/** What the check puts before the damage of pages, one in each line. */
+/** Messages about damaged pages: a heading, and a line for each. */
 const OF_PAGES = /^\*\*\* in database \w+ \*\*\*\n(.*)/;
 
-/** What the check says, with nothing before it, of a row whose bytes are none, at which it ends. */
+/** The message, without a heading, about a row with invalid bytes, at which the check ends. */
 const NO_ROW = "database disk image is malformed";
 
-/** How SQLite names an index or a table in what its check reports. */
+/** How the check's messages name an index or a table. */
 const OBJECTS: readonly [RegExp, string][] = [
   [/ (?:from|in|of) index (\S+)$/, "index"],
   [/^(?:NULL|NUMERIC|TEXT|non-\w+) value in (\S+)\.\S+$/, "table"],
   [/^CHECK constraint failed in (\S+)$/, "table"],
 ];
 
-/** What newer versions of SQLite say of a full-text index. Its content derives from the entries, and nothing depends on it. */
+/** Messages of newer versions of SQLite about a full-text index, whose content is derived and need not be verified. */
 const OF_FULL_TEXT = /\bfts5\b|^vtable constructor failed/i;
 
-/** What a problem says of an index that does not hold what its table holds. */
+/** The message for an index that does not match its table. */
 export const NOT_ITS_ROWS = "does not hold what it must";
 
 /**
@@ -148,14 +148,15 @@ export async function checkFile(reader: Reader): Promise<FileCheck> {
 }
 
 /**
- * What SQLite's check says. An index on JSON that is malformed ends the check with an error of the statement: that is
- * a finding. @throws what says that the file itself cannot be read
+ * Returns the messages of SQLite's check. An index on malformed JSON ends the check with an error of the statement,
+ * which is returned as a message.
+ * @throws other errors, which mean that the file cannot be read
  */
 async function integrityMessages(reader: Reader): Promise<string[]> {
   try {
     return await messagesOf(reader, "");
   } catch (error) {
-    // A full-text index that cannot be opened ends the check: the other tables are checked one by one.
+    // A full-text index that cannot be opened ends the check, so the other tables are checked one by one.
     if (OF_FULL_TEXT.test(messageOf(error))) return await messagesOfTables(reader);
     if (sqliteCode(error) !== "SQLITE_ERROR") throw error;
     return [messageOf(error)];
@@ -163,7 +164,7 @@ async function integrityMessages(reader: Reader): Promise<string[]> {
 }
 
 async function messagesOf(reader: Reader, table: string): Promise<string[]> {
-  // As bytes: a damaged name of an index or a table, which a message quotes, may be no text.
+  // As bytes, since a message quotes names of tables and indexes, which may not be UTF-8 in a damaged file.
   const sql = `SELECT CAST(integrity_check AS BLOB) FROM pragma_integrity_check${table === "" ? "" : "(?)"}`;
   const rows = await reader.all<[Uint8Array]>(sql, table === "" ? [] : [table]);
   return rows.map(([message]) => new TextDecoder().decode(message));
@@ -176,7 +177,7 @@ async function messagesOfTables(reader: Reader): Promise<string[]> {
   return messages;
 }
 
-/** The table of an index, and a table itself. */
+/** Returns the table of an index; for a table, the table itself. */
 async function tableOf(reader: Reader, object: string): Promise<string> {
   const [type = "", name = ""] = object.split(" ");
   const sql = "SELECT tbl_name FROM sqlite_schema WHERE type = ? AND name = ?";

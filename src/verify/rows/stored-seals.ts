@@ -1,6 +1,6 @@
 /**
- * The stored seals and sealing keys of a log, and those in its file of seals. They are read in step with the events,
- * so memory does not grow with them.
+ * Reads the stored seals and sealing keys of a log, and the seals in its seal file, while the events are read, so that
+ * memory does not grow with their number.
  */
 
 import { orNull } from "../../failure.ts";
@@ -23,13 +23,13 @@ const keyRow = (seq: number) => ({ table: "seal_keys", key: String(seq), names: 
 
 type SealRow = [id: number, size: number | null, note: Buffer | null];
 
-/** Gives a verifier the seals to expect, a little ahead of the events. */
+/** Passes seals to a verifier, a little ahead of the events that they cover. */
 export class SealFeed {
   readonly #stored: AsyncGenerator<Seal>;
   #nextStored: Seal | null = null;
   #nextFiled: Seal | null = null;
 
-  /** @param filed the seals of the workspace's file of seals, when there is one */
+  /** @param filed the seals of the workspace's seal file, if there is one */
   constructor(
     private readonly reader: Reader,
     private readonly verifier: LogVerifier,
@@ -38,7 +38,7 @@ export class SealFeed {
     this.#stored = this.#readStored();
   }
 
-  /** Expects every seal over at most `size` events, by default all that are left. Returns their sizes. */
+  /** Passes on every seal over at most `size` events, by default all that are left. Returns their sizes. */
   async upTo(size = Number.POSITIVE_INFINITY): Promise<number[]> {
     const sizes: number[] = [];
     for (;;) {
@@ -78,18 +78,19 @@ export class SealFeed {
     return null;
   }
 
-  /** Ends the reading of the file. @param rest what follows its last whole record */
+  /** Ends the reading of the file. @param rest the bytes after its last complete record */
   async #endFiled(rest: Buffer): Promise<null> {
     this.filed = null;
     const sql = "SELECT 1 FROM seals WHERE substr(CAST(note AS BLOB), 1, ?) = ?";
-    // A crash may cut the last record. It is stored, too, because a seal is stored before it is filed.
+    // A crash may truncate the last record. It must be in the database, since a seal is stored there before it is
+    // filed.
     if (rest.length > 0 && (await this.reader.get(sql, [rest.length, rest])) === undefined) {
       throw new NoteError("its end is no seal, and not the beginning of a stored one");
     }
     return null;
   }
 
-  /** The next seal of the file that is not stored in the workspace as well. */
+  /** Returns the next seal of the file that is not also stored in the workspace. */
   async #readFiled(): Promise<Seal | null> {
     if (this.filed === null) return null;
     try {
@@ -106,7 +107,7 @@ export class SealFeed {
       }
     } catch (error) {
       if (!(error instanceof NoteError)) throw error;
-      // Nothing is read after a record that is no seal.
+      // Reading ends at a record that is not a seal.
       this.filed = null;
       this.verifier.report("seal_invalid", null, null, `the file of seals is not in order: ${error.message}`);
       return null;
@@ -118,7 +119,7 @@ export class SealFeed {
 export class KeyCheck {
   readonly #named: { seq: number; fingerprint: unknown; origin: unknown }[] = [];
 
-  /** Takes every event; details are null where erased or not genuine. */
+  /** Adds an event; to be called for each. `details` is null when they are erased or not genuine. */
   add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
     if (!mayNameSealKey(operation)) return;
     const { signing_key: fingerprint, origin } = details ?? {};
@@ -144,7 +145,7 @@ export class KeyCheck {
   }
 }
 
-/** The stored sealing keys, null where they are out of form; they count only where the log names them. */
+/** Returns the stored sealing keys, null for malformed ones. A key counts only if the log names it. */
 export async function readKeys(reader: Reader): Promise<{ announcedSeq: number; key: VerifierKey | null }[]> {
   const sql = `SELECT announced_seq, ${textBytes("verifier_key")} FROM seal_keys ORDER BY announced_seq LIMIT ${SEALS_AT_ONCE}`;
   return (await reader.all<[number, Buffer | null]>(sql)).map(([announcedSeq, bytes]) => {

@@ -1,4 +1,4 @@
-/** The stored tiles of the tree against the events, in step with them. */
+/** Compares the stored tiles of the tree with the events, while these are read. */
 import { HASH_BYTES, rootOfRow, sameHash } from "../../log/merkle.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
@@ -7,7 +7,7 @@ import { allOf } from "../problems.ts";
 
 const TILES = allOf("tiles");
 
-/** A tile that is filling, as it must be stored. */
+/** A partial tile, as it must be stored. */
 interface Row {
   hashes: Uint8Array;
   count: number;
@@ -16,7 +16,7 @@ interface Row {
 
 const newRow = (tile: number): Row => ({ hashes: new Uint8Array(TILE_WIDTH * HASH_BYTES), count: 0, tile });
 
-/** Whether a tile is stored with these hashes. */
+/** Reports whether a tile is stored with these hashes. */
 export async function isStoredTile(
   reader: Reader,
   { level, tile, hashes }: { level: number; tile: number; hashes: Uint8Array },
@@ -27,7 +27,7 @@ export async function isStoredTile(
 
 export class TileCheck {
   readonly #rows: Row[] = [];
-  /** Tiles that are full and not compared yet. */
+  /** The tiles that are full and were not compared yet. */
   readonly #full: { level: number; row: Row }[] = [];
   #met = 0;
   #wrong: number | null = null;
@@ -37,31 +37,31 @@ export class TileCheck {
     private readonly verifier: LogVerifier,
   ) {}
 
-  /** Takes a full tile of leaves and the root over it, in order. */
+  /** Adds a full tile of leaves and its root, in order. */
   add(tile: number, hashes: Uint8Array, root: Uint8Array): void {
     this.#full.push({ level: 0, row: { hashes, count: TILE_WIDTH, tile } });
     this.#push(1, root, tile);
   }
 
-  /** Takes the root over a full tile of leaves that was compared elsewhere. */
+  /** Adds the root of a full tile of leaves that was compared elsewhere. */
   async addCompared(tile: number, root: Uint8Array): Promise<void> {
     this.#met += 1;
     this.#push(1, root, tile);
     await this.compare();
   }
 
-  /** Takes a full tile of leaves of which there are no events any more. */
+  /** Adds a full tile of leaves whose events were pruned. */
   async addLeaves(tile: number, hashes: Uint8Array): Promise<void> {
     this.add(tile, hashes, rootOfRow(hashes));
     await this.compare();
   }
 
-  /** Compares the tiles that are full by now. */
+  /** Compares the full tiles with the stored ones. */
   async compare(): Promise<void> {
     for (const { level, row } of this.#full.splice(0)) await this.#compare(level, row);
   }
 
-  /** Says what is wrong, after the last event. */
+  /** Reports problems; to be called after the last event. */
   async finish(): Promise<void> {
     for (const [level, row] of this.#rows.entries()) {
       if (level > 0 && row.count > 0) await this.#compare(level, row);

@@ -1,7 +1,7 @@
 /**
- * The fast path of the verifier: it only accepts valid events, on their bytes, and leaves every diagnosis to the
- * plain path (log-verifier.ts). An event is accepted when it has a shape that an event of its agent had before.
- * Accepted events are counted here, and brought into the verifier's own state only when that is asked for.
+ * The fast path of the verifier. It accepts valid events by their bytes, and leaves every diagnosis to the plain path
+ * (log-verifier.ts). An event can be accepted if it has the shape of an earlier event of its agent. Accepted events are
+ * counted here, and the verifier's own state is brought up to date only when it is needed.
  */
 import { SHA256 } from "bun";
 import { hashOfBytes } from "../../../fnv.ts";
@@ -14,32 +14,34 @@ import { eventFacts } from "../../../operations.ts";
 import type { ChainState } from "../segment.ts";
 import { HASH_CHARS, Shape, TimeForm } from "./shape.ts";
 
-/** Shapes that are remembered; beyond, all are forgotten and learned again. Each takes a few kilobytes. */
+/**
+ * The most shapes that are remembered. Beyond that, all are forgotten and learned again. Each takes a few kilobytes.
+ */
 const MAX_SHAPES = 8_192;
-/** Shapes of one agent: one with more kinds of events in turn is verified more slowly. */
+/** The most shapes of one agent. An agent that alternates between more kinds of events is verified more slowly. */
 const MAX_SHAPES_OF_AGENT = 32;
 
-/** Whether the verifier reads the details of such an event itself, so that it always takes the plain path. */
+/** Whether events of an operation always take the plain path, since the verifier reads their details. */
 const isNeverFast = (operation: string): boolean =>
   mayNameSealKey(operation) || eventFacts(operation)?.effect === "erase";
 
-/** What the next event has to follow. */
+/** The place of the next event. */
 export interface Place {
-  /** The seq that it must have; where there may be gaps, the least that it may have. */
+  /** The seq that the event must have; with gaps, the least seq that it may have. */
   seq: number;
-  /** One agent's chain alone has some of the workspace's numbers. */
+  /** Whether there may be gaps, since one agent's chain has only some of the workspace's numbers. */
   gaps: boolean;
 }
 
-/** The current event, with its facts once it is accepted. The next event overwrites it. */
+/** The facts of the current event, which are valid once it is accepted. The next event overwrites them. */
 export class Accepted {
   shape: Shape = null as unknown as Shape;
   seq = 0;
-  /** Its time, ms since the Unix epoch. */
+  /** The time of the event, ms since the Unix epoch. */
   timeMs = 0;
   /** Whether details and salt are erased. */
   erased = false;
-  /** Where its hash, its link, its commitment, its salt in hex, and its details are. */
+  /** The places of its hash, its link, its commitment, its salt in hex, and its details. */
   hashAt = 0;
   linkAt = 0;
   commitmentAt = 0;
@@ -48,18 +50,18 @@ export class Accepted {
   detailsEnd = 0;
   /** Whether the details have characters beyond ASCII. */
   foreign = false;
-  /** Where its canonical text is. */
+  /** The place of its canonical text. */
   start = 0;
   end = 0;
 }
 
-/** What is known of a chain, ready to be compared. */
+/** The state of a chain in a form for fast comparison. */
 export class KnownChain {
   shapes: Shape[] = [];
   agentSeq = 0;
   /** The hash of the last event, hex. */
   hash = new Bytes(new Uint8Array(HASH_CHARS));
-  /** Events accepted since `state` was brought up to date, and where the text of the last of them is. */
+  /** The number of events accepted since `state` was brought up to date, and the text of the last of them. */
   pending = 0;
   text: string | null = null;
   place: { bytes: Bytes; start: number; end: number } | null = null;
@@ -80,7 +82,9 @@ export class KnownChains {
   #last: KnownChain | null = null;
   #shapes = 0;
 
-  /** A chain by the hash of its agent's id; it may be another agent's, which takes the plain path. */
+  /**
+   * Returns a chain by the hash of its agent's id. It may be another agent's, whose events then take the plain path.
+   */
   find(hash: number): KnownChain | undefined {
     return this.#byHash.get(hash);
   }
@@ -88,7 +92,7 @@ export class KnownChains {
   /**
    * Learns the shape of an event that took the plain path, and the new end of its chain.
    *
-   * @param own whether events of its shape may take the fast path: not those of another workspace
+   * @param own whether events of its shape may take the fast path, which those of another workspace may not
    */
   learn(state: ChainState, event: AuditEventBody, hash: string, own: boolean): void {
     this.time.learn(event.timestamp);
@@ -117,21 +121,21 @@ export class KnownChains {
     for (const chain of this.#byAgent.values()) settleChain(chain);
   }
 
-  /** The chain of the last accepted event, brought up to date; null when an event came after it. */
+  /** The chain of the last accepted event, brought up to date; null when the last event took the plain path. */
   get last(): ChainState | null {
     if (this.#last !== null) settleChain(this.#last);
     return this.#last?.state ?? null;
   }
 
-  /** To be called before the bytes of accepted events go away. */
+  /** Copies the needed texts; to be called before the bytes of accepted events are overwritten. */
   keepTexts(): void {
     for (const chain of this.#touched) keepText(chain);
     this.#touched.clear();
   }
 
   /**
-   * Accepts the event whose parts {@link accepted} names in `text`, when hash, link and commitment are right: then
-   * it is the new end of its chain, and `leaf` is its hash.
+   * Accepts the event whose parts in `text` are in {@link accepted}, if its hash, link and commitment are right. The
+   * event then is the new end of its chain, and `leaf` its hash.
    *
    * @param body a text with the event's canonical bytes from `start` to `end`, and a zero byte before them
    * @param shape the number of the event's shape among the chain's
@@ -160,12 +164,12 @@ export class KnownChains {
     return true;
   }
 
-  /** Whether details and salt are what was committed to. */
+  /** Whether the details and the salt match the commitment. */
   #isCommitted(text: Bytes): boolean {
     const { erased, saltAt, commitmentAt, detailsAt, detailsEnd } = this.accepted;
     if (erased) return isHex(text.u8, commitmentAt, HASH_CHARS);
     if (!readHex(text.u8, saltAt, this.#salt.u8, 0, SALT_BYTES)) return false;
-    // The salt is put in front of the details for the hash, so that it is over one piece of memory.
+    // The salt is written before the details, so that both are hashed as one piece of memory.
     const from = detailsAt - SALT_BYTES;
     copy(this.#replaced, 0, text, from, SALT_BYTES);
     copy(text, from, this.#salt, 0, SALT_BYTES);
@@ -223,7 +227,7 @@ function moveToFront(shapes: Shape[], index: number): void {
 
 const QUOTE = 0x22;
 
-/** The hash of the agent's id that is at `at`, in quotes; of the workspace itself for anything else. */
+/** Returns the hash of the agent's id in quotes at `at`; the hash for the workspace itself for anything else. */
 export function agentHashAt(text: Uint8Array, at: number, limit: number): number {
   if (text[at] !== QUOTE) return hashOfBytes(text, at, at);
   let end = at + 1;

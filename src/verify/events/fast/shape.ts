@@ -1,6 +1,7 @@
 /**
- * What many events of an agent have in common: all members but numbers, id, time and hashes. An event
- * whose bytes are those of a known shape, with the rest in form, is canonical without being parsed.
+ * The shape of an event: all members except numbers, id, time and hashes, which many events of an agent have in common.
+ * An event that has the bytes of a known shape, and whose other members are well-formed, is canonical and need not be
+ * parsed.
  */
 
 import { Bytes, copy, same } from "../../../log/bytes.ts";
@@ -8,16 +9,16 @@ import { effectKind } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
 import { isErasable } from "../details.ts";
 
-/** Hex digits of a hash, characters of an id after its prefix, and of a time. */
+/** The lengths of a hash in hex, of an id after its prefix, and of a time. */
 export const HASH_CHARS = 64;
 export const ID_CHARS = 26;
 export const TIME_CHARS = 24;
 
-/** The members that make a shape. */
+/** The members of a shape. */
 const SHAPED = ["actor", "agent_id", "blocked_by", "config_version", "operation", "result", "workspace_id"] as const;
 type Shaped = Pick<AuditEventBody, (typeof SHAPED)[number]>;
 
-/** Pieces of text between the parts that differ from event to event. */
+/** The pieces of text between the parts that differ from event to event. */
 class Pieces {
   readonly bytes: Bytes;
   readonly starts: readonly number[];
@@ -29,7 +30,7 @@ class Pieces {
     this.starts = this.lengths.map((_, index) => this.lengths.slice(0, index).reduce((a, b) => a + b, 0));
   }
 
-  /** Returns the position after piece `index`, which must be at `at` of a text; -1 when it is not. */
+  /** Returns the position after piece `index` if it is at `at` of a text; otherwise -1. */
   endAt(index: number, text: Bytes, at: number): number {
     const length = this.lengths[index] as number;
     return same(text, at, this.bytes, this.starts[index] as number, length) ? at + length : -1;
@@ -37,12 +38,12 @@ class Pieces {
 }
 
 export class Shape {
-  /** Texts put together: of the last accepted event of this shape, and one to try the next in. */
+  /** The text of the last accepted event of this shape, and a text in which the next one is built. */
   draft: Draft | null = null;
   spare: Draft | null = null;
-  /** Between agent_seq, details_commitment, id, previous_hash, seq and timestamp, canonically. */
+  /** The pieces between agent_seq, details_commitment, id, previous_hash, seq and timestamp in the canonical text. */
   readonly canonical: Pieces;
-  /** In an export: between seq, agent_seq and timestamp. */
+  /** The pieces between seq, agent_seq and timestamp in an export. */
   readonly shown: Pieces;
 
   /** Whether the details of such events can be erased. */
@@ -50,7 +51,7 @@ export class Shape {
   /** The kind of effect of such events. */
   readonly effect: ReturnType<typeof effectKind>;
 
-  /** @param event one that was parsed, so that its members have their form */
+  /** @param event an event that was parsed, so that its members are well-formed */
   constructor(readonly event: Shaped) {
     const { actor, agent_id, blocked_by, config_version, operation, result, workspace_id } = event;
     this.effect = effectKind(operation, result);
@@ -81,9 +82,9 @@ function quoted(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
 }
 
-/** The canonical text of an event of a known shape, built in place: only the parts that differ are written. */
+/** The canonical text of an event of a known shape, built in place. Only the parts that differ are written. */
 export class Draft {
-  /** A zero byte, which the hash of an event begins with, and the text. */
+  /** The text after a zero byte, with which the hashed text of an event begins. */
   readonly bytes: Bytes;
   readonly agentSeqAt: number;
   readonly commitmentAt: number;
@@ -92,7 +93,7 @@ export class Draft {
   readonly seqAt: number;
   readonly timeAt: number;
 
-  /** @param agentSeqDigits and `seqDigits`: how long the numbers are */
+  /** @param agentSeqDigits @param seqDigits the lengths of the numbers */
   constructor(
     shape: Shape,
     readonly agentSeqDigits: number,
@@ -119,7 +120,7 @@ const ID_FORM = new Uint8Array(256);
 for (const character of "0123456789abcdefghjkmnpqrstvwxyz") ID_FORM[character.charCodeAt(0)] = 1;
 const SEVEN = 0x37;
 
-/** Whether 26 characters of TypeID's base32 are at `at`. */
+/** Whether the text has 26 characters of TypeID's base32 at `at`. */
 export function isTypeId(text: Uint8Array, at: number): boolean {
   let good = (text[at] as number) <= SEVEN ? 1 : 0;
   for (let index = 0; index < ID_CHARS; index++) good &= ID_FORM[text[at + index] as number] as number;
@@ -128,10 +129,10 @@ export function isTypeId(text: Uint8Array, at: number): boolean {
 
 const ZERO = 0x30;
 const COLON = 0x3a;
-/** Where the parts of a time are: 2026-01-02T03:04:05.678Z. */
+/** The places of the parts of a time: 2026-01-02T03:04:05.678Z. */
 const DATE_CHARS = 11;
 
-/** Recognizes times of a day that is known to exist. */
+/** Recognizes times of the last learned day, which is known to be valid. */
 export class TimeForm {
   readonly #day = new Bytes(new Uint8Array(DATE_CHARS));
   #dayMs = 0;
@@ -142,7 +143,7 @@ export class TimeForm {
     this.#dayMs = Date.parse(`${timestamp.slice(0, DATE_CHARS)}00:00:00.000Z`);
   }
 
-  /** The time that is at `at` and {@link fits}, ms since the Unix epoch. */
+  /** Returns the time at `at`, whose form {@link fits} has checked, ms since the Unix epoch. */
   ms({ u8 }: Bytes, at: number): number {
     const two = (place: number): number =>
       ((u8[at + place] as number) - ZERO) * 10 + (u8[at + place + 1] as number) - ZERO;
@@ -150,7 +151,7 @@ export class TimeForm {
     return this.#dayMs + seconds * 1_000 + ((u8[at + 20] as number) - ZERO) * 100 + two(21);
   }
 
-  /** Whether a time of that day is at `at` in its form. */
+  /** Whether the text has a well-formed time of that day at `at`. */
   fits(text: Bytes, at: number): boolean {
     const { u8 } = text;
     for (let index = 0; index < DATE_CHARS; index++) {
@@ -170,7 +171,7 @@ export class TimeForm {
   }
 }
 
-/** Whether two digits below `limit` are at `at`. */
+/** Whether the text has two digits at `at` whose number is below `limit`. */
 function isNumber(text: Uint8Array, at: number, limit: number): boolean {
   const [tens, ones] = [text[at] as number, text[at + 1] as number];
   return isDigit(tens) && isDigit(ones) && (tens - ZERO) * 10 + ones - ZERO < limit;

@@ -1,11 +1,11 @@
-/** The fast path for an event of an export, exactly as this format's own writer writes it. */
+/** The fast path for an event of an export that has exactly the text of this format's own writer. */
 import { Bytes, copy, numberEnd, same } from "../../../log/bytes.ts";
 import { UNSURE } from "../../../log/canonical-scan.ts";
 import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChains, type Place } from "./known-chains.ts";
 import { Draft, HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
 
-/** What an event begins with: on a line of ndjson, and in json. */
+/** The beginning of an event: on a line of ndjson, and in json. */
 export const LINE_LEAD = Bytes.of('{"type":"event","id":"aud_');
 export const ELEMENT_LEAD = Bytes.of('{"id":"aud_');
 
@@ -17,7 +17,7 @@ const COMMITMENT = Bytes.of('","details_commitment":"');
 const LINK = Bytes.of('","previous_hash":"');
 const HASH = Bytes.of('","hash":"');
 const END = Bytes.of('","format":"governd.audit/1"}');
-/** From the end of seq to the value of agent_id. */
+/** The length from the end of seq to the value of agent_id. */
 const TO_AGENT = ',"workspace_id":"ws_","agent_id":'.length + ID_CHARS;
 const SALT_CHARS = 2 * SALT_BYTES;
 const OPEN_BRACE = 0x7b;
@@ -27,8 +27,9 @@ function endOf(literal: Bytes, text: Bytes, at: number): number {
 }
 
 /**
- * Accepts the bytes from `start` to `end` when they are a valid event in its place. Then `leaf` is its hash, and
- * `known.accepted` says what it is. False says nothing about the event. The text is as it was in either case.
+ * Accepts the bytes from `start` to `end` if they are a valid event in its place. It then sets `leaf` to the event's
+ * hash, and `known.accepted` to its facts. False does not mean that the event is not valid. The text is unchanged in
+ * either case.
  */
 export function takeShown(
   known: KnownChains,
@@ -75,7 +76,7 @@ export function takeShown(
   return false;
 }
 
-/** Notes where details and hashes are, which follow the time; false when they are not in form. */
+/** Finds the details and hashes, which follow the time. Returns false when they are malformed. */
 function findRest({ accepted, scan }: KnownChains, text: Bytes, at: number, end: number): boolean {
   const detailsAt = endOf(DETAILS, text, at);
   if (detailsAt === UNSURE) return false;
@@ -101,7 +102,7 @@ function findRest({ accepted, scan }: KnownChains, text: Bytes, at: number, end:
   return true;
 }
 
-/** A draft for numbers of that length which is not the text of the last accepted event. */
+/** Returns a draft for numbers of that length, other than the draft with the text of the last accepted event. */
 function spareOf(shape: Shape, agentSeqDigits: number, seqDigits: number): Draft {
   const { spare } = shape;
   if (spare?.agentSeqDigits === agentSeqDigits && spare.seqDigits === seqDigits) return spare;
@@ -109,7 +110,7 @@ function spareOf(shape: Shape, agentSeqDigits: number, seqDigits: number): Draft
   return shape.spare;
 }
 
-/** The number at `at` when it is at least `least`; otherwise `least`, which it then is not. */
+/** Returns the number at `at` if it is at least `least`; otherwise `least`, which then does not match the text. */
 function seqFrom(text: Uint8Array, at: number, least: number): number {
   let value = 0;
   for (let place = at; place < at + 15; place++) {

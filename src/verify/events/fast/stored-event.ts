@@ -5,24 +5,26 @@ import { SALT_BYTES } from "../../../log/hash.ts";
 import { agentHashAt, type KnownChain, type KnownChains } from "./known-chains.ts";
 import { HASH_CHARS, ID_CHARS, isTypeId, type Shape, TIME_CHARS } from "./shape.ts";
 
-/** Precedes the first event of a page and follows each one: the hashed text of an event begins with this byte. */
+/**
+ * The byte before the first event of a page and after each event. The hashed text of an event begins with this byte.
+ */
 const EVENT_END = 0x00;
 /** Separates the parts of an event in a page; no part of a valid event contains it. */
 export const PART_END = 0x01;
 const SALT_CHARS = 2 * SALT_BYTES;
 
-/** Stored events in a row as one piece of memory, as a single query reads them. */
+/** Consecutive stored events in one piece of memory, as a single query returns them. */
 export interface StoredPage {
   bytes: Bytes;
   firstSeq: number;
   count: number;
-  /** Where each event begins; one more than there are, since the last one ends before the next would begin. */
+  /** Where each event begins, and where another one after the last would begin. */
   starts: Int32Array;
 }
 
 /**
- * Returns the page of `count` events from number `firstSeq` on. Null when there are not as many pieces as events, since
- * a text that holds EVENT_END cannot be told from two.
+ * Returns the page of `count` events from number `firstSeq` on. Null when the number of pieces differs, since a text
+ * that contains EVENT_END looks like two.
  */
 export function storedPage(bytes: Uint8Array, firstSeq: number, count: number): StoredPage | null {
   const starts = new Int32Array(count + 1);
@@ -38,9 +40,9 @@ export function storedPage(bytes: Uint8Array, firstSeq: number, count: number): 
 }
 
 /**
- * Accepts the bytes from `start` to `end` when they are a valid event with number `seq`: its canonical text, its
- * hash, its salt in hex and its details with PART_END between them, and a zero byte before. Then `leaf` is its
- * hash, and `known.accepted` says what it is. False says nothing about the event.
+ * Accepts the bytes from `start` to `end` if they are a valid event with number `seq`: its canonical text, its hash,
+ * its salt in hex and its details, separated by PART_END, with a zero byte before them. It then sets `leaf` to the
+ * event's hash, and `known.accepted` to its facts. False does not mean that the event is not valid.
  */
 export function takeStored(known: KnownChains, text: Bytes, start: number, end: number, seq: number, leaf: Uint8Array) {
   const chain = known.find(agentHashOfBody(text.u8, start, end));
@@ -56,7 +58,7 @@ export function takeStored(known: KnownChains, text: Bytes, start: number, end: 
   return false;
 }
 
-/** Notes where the parts of an event of a shape are. Returns the end of its canonical text, or UNSURE. */
+/** Finds the parts of an event of a shape. Returns the end of its canonical text, or UNSURE. */
 function findParts(
   { accepted, scan, time }: KnownChains,
   text: Bytes,
@@ -101,11 +103,11 @@ function findParts(
 }
 
 const QUOTE = 0x22;
-/** Characters of `{"actor":"` and of `,"agent_id":"`. */
+/** The lengths of `{"actor":"` and of `,"agent_id":"`. */
 const ACTOR_AT = 10;
 const AGENT_LEAD = 13;
 
-/** The hash of the agent's id in a canonical text, whose form is not known yet. */
+/** Returns the hash of the agent's id in a canonical text, whose form was not checked yet. */
 function agentHashOfBody(text: Uint8Array, start: number, end: number): number {
   let at = start + ACTOR_AT;
   while (at < end && text[at] !== QUOTE) at++;

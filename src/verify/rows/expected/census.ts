@@ -1,4 +1,4 @@
-/** The stored entries as a whole against the log as a whole: the two sums of {@link Replay}. */
+/** Compares the stored entries as a whole with the log as a whole, by the two sums of {@link Replay}. */
 import { orNull } from "../../../failure.ts";
 import { recordedEffect } from "../../../log/effects.ts";
 import { EventFormatError, parseEvent } from "../../../log/event.ts";
@@ -17,8 +17,8 @@ export class Census {
   readonly #stored = new Map<string | null, MultisetPrint[]>();
 
   /**
-   * @param maxKeys how many keys are followed at once
-   * @param begin takes what a pruning kept, before the first event
+   * @param maxKeys the most keys that are followed at once
+   * @param begin adds the rows that a pruning kept, before the first event
    */
   constructor(
     private readonly histories: Histories,
@@ -47,7 +47,7 @@ export class Census {
     sums[partOf(row.key, replay.parts)]?.add(name);
   }
 
-  /** Compares the sums, after the last row. `again` reads the log again, without verifying it. */
+  /** Compares the sums; to be called after the last row. @param again reads the log again, without verifying it */
   async compare(verifier: LogVerifier, again: () => AsyncGenerator<FileEvent[]>): Promise<void> {
     const { replay } = this;
     if (!replay.overflowed) return this.#compare(verifier, replay, 0);
@@ -63,7 +63,7 @@ export class Census {
   #compare(verifier: LogVerifier, replay: Replay, part: number): void {
     for (const [agentId, { last }] of verifier.chains) {
       const stored = this.#stored.get(agentId)?.[part] ?? new MultisetPrint();
-      // Erased details keep the sum of the agent from being known.
+      // The sum is unknown if details of the agent's events are erased.
       if (this.histories.of(agentId).unknown || replay.expected(agentId).equals(stored)) continue;
       const message = "the stored entries of an agent are, as a whole, not those that the log leaves";
       verifier.report("content_changed", agentId, last.event.seq, message, allOf("entries"));
@@ -72,7 +72,7 @@ export class Census {
 }
 
 function addTo(replay: Replay, { canonical, details }: FileEvent): void {
-  // The verification of the log reported what is no event.
+  // The verification of the log has reported bytes that are not an event.
   const event = orNull(EventFormatError, () => parseEvent(canonical));
   if (event !== null) replay.add(event, recordedEffect(event, details === null ? null : JSON.parse(details)));
 }

@@ -1,4 +1,4 @@
-/** What must be known of every agent before the log is read: see {@link StoredFacts}. */
+/** Loads the facts about every agent that are needed before the log is read; see {@link StoredFacts}. */
 import { namesWithEffect } from "../../../operations.ts";
 import { RETENTION, type WithRetention } from "../../../policy/retention.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
@@ -13,7 +13,7 @@ const ROWS_AT_ONCE = 2_000;
 /** One agent, or all of them. */
 type Wanted = { agentId: string } | { scope: "workspace" };
 
-/** The histories of all agents, before any event is taken. @param prunedBefore @param start see {@link Histories} */
+/** Returns the histories of all agents, before any event. @param prunedBefore @param start see {@link Histories} */
 export async function loadHistories(reader: Reader, wanted: Wanted, prunedBefore: number, start = -1) {
   const checkpoints = await loadCheckpoints(reader, wanted);
   const configs = await loadConfigs(reader, wanted);
@@ -43,7 +43,7 @@ async function loadCheckpoints(reader: Reader, wanted: Wanted): Promise<Map<stri
   return positions;
 }
 
-/** The policies of the configs that have a retention, by agent and version. */
+/** Returns the policies of the configs that have a retention, by agent and version. */
 async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string | null, Map<string, WithRetention>>> {
   const configs = new Map<string | null, Map<string, WithRetention>>();
   const columns = [textBytes("a.agent_id"), integer("c.version"), textBytes("c.config")].join(", ");
@@ -61,7 +61,7 @@ async function loadConfigs(reader: Reader, wanted: Wanted): Promise<Map<string |
   return configs;
 }
 
-/** The versions of the workspace's policies. */
+/** Returns the versions of the workspace's policies. */
 async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
   const sql = `SELECT c.rowid, ${integer("c.created_seq")}, ${textBytes("c.config")} FROM configs ${OF_AGENTS}`;
   type Version = [rowid: number, madeAt: number | null, config: Buffer | null];
@@ -72,17 +72,17 @@ async function loadFloor(reader: Reader): Promise<FloorVersion[]> {
   return versions.sort((a, b) => a.madeAt - b.madeAt);
 }
 
-/** Whether the workspace's policies ever had a retention. */
+/** Reports whether the workspace's policies ever had a retention. */
 export const hasFloorRetention = async (reader: Reader): Promise<boolean> =>
   (await loadFloor(reader)).some(({ policies }) => policies !== null);
 
 const WHOLE: Wanted = { scope: "workspace" };
 
-/** For each agent the latest moment before which what was written may have been removed as expired. */
+/** Returns by agent the latest moment such that entries written before it may have been removed as expired. */
 async function loadSweeps(reader: Reader, retentionFor: (agentId: string | null) => Retention) {
   const swept = new Map<string | null, number>();
-  // Sweeps, and restores: these end expired entries without counting them. They are found by the text of the body: a body
-  // that is not JSON would end a query for the operation.
+  // Sweeps, and restores, which end expired entries without counting them. They are found by the text of the body,
+  // since a query of the operation would fail at a body that is not JSON.
   const removals = namesWithEffect("expire", "restore").map((name) => `instr(c.body, '"operation":"${name}"') > 0`);
   const sql = `SELECT c.seq, ${eventColumns("c")} FROM events c WHERE c.rowid > ? AND (${removals.join(" OR ")})`;
   for await (const [, ...columns] of rowsOf<[number, ...EventColumns]>(reader, sql, WHOLE)) {
@@ -99,8 +99,8 @@ async function loadSweeps(reader: Reader, retentionFor: (agentId: string | null)
 const OF_AGENTS = "c JOIN agents a ON a.first_seq = c.agent WHERE c.rowid > ?";
 
 /**
- * The rows of `c` in pages, of one agent or all. The first column is `c.rowid`, which the query's first parameter
- * continues from. The agent is in `a`.
+ * Yields pages of the rows of `c`, of one agent or all. The first column is `c.rowid`, after which the query's first
+ * parameter continues. The agent is in `a`.
  */
 async function* rowsOf<R extends Row>(reader: Reader, sql: string, wanted: Wanted): AsyncGenerator<R> {
   const [condition, bound] = "agentId" in wanted ? ["AND a.agent_id = ?", [wanted.agentId]] : ["", []];

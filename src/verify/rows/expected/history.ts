@@ -1,6 +1,6 @@
 /**
- * What the log says of one agent beyond single keys: the config versions and checkpoints that must be stored, and
- * what changed many entries at once (restores, deletions by prefix, sweeps of expired entries).
+ * The history of one agent beyond single keys: the config versions and checkpoints that must be stored, and the changes
+ * of many entries at once (restores, deletions by prefix, sweeps of expired entries).
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
@@ -8,15 +8,15 @@ import type { Freshness } from "../../../policy/retention.ts";
 import { firstAtOrAfter } from "./positions.ts";
 import { NO_RETENTION, type Retention } from "./retention.ts";
 
-/** A change of many keys, and what was not gone then. */
+/** A change of many keys, and which entries had not expired then. */
 export type BulkChange = { seq: number } & Freshness &
   (
     | { kind: "prefix"; prefix: string }
-    /** `asOf`: the position whose state is brought back; null when the log does not tell which. */
+    /** `asOf`: the position whose state is restored; null when the log does not tell which. */
     | { kind: "restore"; asOf: number | null }
   );
 
-/** What must be known of an agent before its log is read. */
+/** The facts about an agent that are needed before its log is read. */
 export interface StoredFacts {
   /** Positions that the stored checkpoints see, ascending. */
   checkpoints: Float64Array;
@@ -31,13 +31,13 @@ export const NOTHING_STORED: StoredFacts = {
   sweptBeforeMs: -1,
 };
 
-/** What was not gone at an event. */
+/** Returns which entries had not expired at an event. */
 const freshAtEvent = (retention: Retention, event: AuditEventBody, effect: RecordedEffect): Freshness => ({
   cutoffMs: cutoffOf(retention, event, effect),
   nowMs: Date.parse(event.timestamp),
 });
 
-/** The cutoff at an event; a restore goes by the config before it and by the one after it. */
+/** Returns the cutoff at an event. A restore depends on the config before it and on the config after it. */
 export function cutoffOf(retention: Retention, event: AuditEventBody, effect: RecordedEffect): number {
   if (retention.isNone) return -1;
   const { seq, config_version, timestamp } = event;
@@ -47,26 +47,26 @@ export function cutoffOf(retention: Retention, event: AuditEventBody, effect: Re
 }
 
 export class AgentHistory {
-  /** Config versions made. */
+  /** The number of config versions made. */
   configs = 0;
-  /** Checkpoints made and not removed, safety checkpoints included. */
+  /** The number of checkpoints made and not removed, including safety checkpoints. */
   checkpoints = 0;
-  /** Position of the newest event that removed entries from checkpoints; -1 when there is none. */
+  /** The position of the newest event that removed entries from checkpoints; -1 for none. */
   lastRemoval: number;
-  /** Whether any entry ended or ends by itself, as far as the log is read. */
+  /** Whether any entry has an expiry time, as far as the log was read. */
   expiring = false;
-  /** Entries that end by themselves at this moment (ms) or before may have been removed, as far as the log is read. */
+  /** Entries with an expiry time up to this moment, ms, may have been removed, as far as the log was read. */
   sweptUntilMs = Number.NEGATIVE_INFINITY;
-  /** Details that would be needed to count are erased, or pruned with their events. */
+  /** Whether details that are needed for counting are erased, or pruned with their events. */
   uncertain: boolean;
   /** Whether a deletion by prefix has lost its details, and an erasure of the older format may have taken them. */
   #lostPrefix = false;
   #olderErasure = false;
   readonly bulkChanges: BulkChange[] = [];
-  /** Checkpoints that exist as far as the log is read, and all their positions, ascending. */
+  /** The checkpoints that exist as far as the log was read, and all their positions, ascending. */
   readonly #existing = new Map<string, number>();
   readonly #positions: number[] = [];
-  /** Positions of the restores that cannot be followed, ascending. */
+  /** The positions of restores whose effect is unknown, ascending. */
   readonly #unknown: number[] = [];
   #firstSweep = Number.POSITIVE_INFINITY;
   /** In a pruned log, the checkpoints whose events were kept, and the last position that is known to be kept. */
@@ -74,8 +74,8 @@ export class AgentHistory {
   #lastKept = -1;
 
   /**
-   * @param prunedBefore the position from which the log has all its events; 0 when what it had before is stated
-   * @param start position of the pruning that states it; otherwise -1
+   * @param prunedBefore the position from which the log has all events; 0 when a pruning states what was stored before
+   * @param start the position of that pruning; otherwise -1
    */
   constructor(
     readonly facts: StoredFacts,
@@ -88,13 +88,13 @@ export class AgentHistory {
     if (prunedBefore > 0) this.#firstSweep = -1;
   }
 
-  /** Takes the effect of the next event of the log. What happens to a single key is for {@link Replay}. */
+  /** Applies the effect of the next event of the log. {@link Replay} handles effects on single keys. */
   take(event: AuditEventBody, effect: RecordedEffect): void {
     const { seq } = event;
     const kind = effect.kind === "unknown" ? effect.of : effect.kind;
     if (seq < this.prunedBefore) this.#lastKept = seq;
     if (seq <= this.start) {
-      // Every version of the config is stored, so the events of all are there.
+      // All versions of the config are stored, so a pruning keeps the events of all.
       if (kind === "add_config" || (effect.kind === "restore" && effect.config !== null)) this.configs += 1;
       return;
     }
@@ -143,51 +143,52 @@ export class AgentHistory {
     }
   }
 
-  /** Takes a checkpoint that the pruning kept, in the order of their positions. */
+  /** Adds a checkpoint that the pruning kept; to be called in the order of their positions. */
   keep(id: string, asOf: number): void {
     this.#addCheckpoint(id, asOf);
   }
 
   /**
-   * Erased details keep the entries of this agent as a whole from being known. That is so in the older format, where
-   * the erasure of a key took the details of a deletion by a prefix of that name.
+   * Whether erased details make the entries of this agent as a whole unknown. This happens in the older format, where
+   * the erasure of a key also erased the details of a deletion by a prefix of that name.
    */
   get unknown(): boolean {
     return this.#lostPrefix && this.#olderErasure;
   }
 
-  /** Whether these are the ids of the checkpoints that exist after the last event. */
+  /** Whether these are exactly the ids of the checkpoints that exist after the last event. */
   areCheckpoints(ids: ReadonlySet<string>): boolean {
     return ids.size === this.#existing.size && [...ids].every((id) => this.#existing.has(id));
   }
 
   /**
-   * The checkpoints of a pruned log that must be stored, with the positions of their events. A pruning keeps the event of
-   * a checkpoint for its row alone, unless it is the first event of the agent or the last one before the pruning.
+   * Returns the checkpoints of a pruned log that must be stored, with the positions of their events: a pruning keeps
+   * the event of a checkpoint only because of its row, unless it is the first event of the agent or the last one before
+   * the pruning.
    */
   requiredCheckpoints(firstSeq: number): [id: string, seq: number][] {
     return [...this.#kept].filter(([id, seq]) => seq !== firstSeq && seq !== this.#lastKept && this.#existing.has(id));
   }
 
-  /** Whether a checkpoint that exists as far as the log is read sees what was live from `from` to `to`. */
+  /** Whether a checkpoint that exists as far as the log was read sees a version that was live from `from` to `to`. */
   isSeenNow(from: number, to: number): boolean {
     const index = firstAtOrAfter(this.#positions, from);
     return (this.#positions[index] ?? Number.POSITIVE_INFINITY) < to;
   }
 
-  /** Whether a stored checkpoint sees what was live from `from` until before `to`. */
+  /** Whether a stored checkpoint sees a version that was live from `from` until before `to`. */
   isSeen(from: number, to: number): boolean {
     const { checkpoints } = this.facts;
     return (checkpoints[firstAtOrAfter(checkpoints, from)] ?? Number.POSITIVE_INFINITY) < to;
   }
 
-  /** Whether the log leaves open what became of a version that lived from `from` to `to`. */
+  /** Whether the log does not determine what happened to a version that was live from `from` to `to`. */
   isUncertain(from: number, to: number): boolean {
     const next = this.#unknown[firstAtOrAfter(this.#unknown, from)];
     return next !== undefined && next <= to;
   }
 
-  /** Whether the log alone says, up to a position, where each key began. */
+  /** Whether the log determines, up to a position, where each key began. */
   knowsOrigins(seq: number): boolean {
     return seq < this.#firstSweep && seq < (this.#unknown[0] ?? Number.POSITIVE_INFINITY);
   }
@@ -216,11 +217,11 @@ export class AgentHistory {
     const { seq } = event;
     const known = effect.kind === "restore" ? effect : null;
     if (known !== null && known.restored === 0 && known.removed === 0) {
-      // It may still have ended expired entries, which it does not count.
+      // The restore may still have ended expired entries, which it does not count.
       if (!this.facts.retention.isNone || this.expiring) this.#sweep(event);
     } else if (seq >= this.prunedBefore) {
       const asOf = known === null ? undefined : this.#existing.get(known.checkpointId);
-      // What a restore does depends on the entries before it: after one that is not known, none is.
+      // The effect of a restore depends on the entries before it, so it is unknown after another unknown restore.
       const follows = asOf !== undefined && asOf >= this.prunedBefore && this.#unknown.length === 0;
       if (!follows) this.#unknown.push(seq);
       const fresh = freshAtEvent(this.facts.retention, event, effect);
@@ -241,7 +242,7 @@ export class Histories {
   readonly #agents = new Map<string | null, AgentHistory>();
 
   /**
-   * @param others what is known of the agents that are not in `stored`
+   * @param others the facts about agents that are not in `stored`
    * @param prunedBefore @param start see {@link AgentHistory}
    */
   constructor(
@@ -251,13 +252,13 @@ export class Histories {
     readonly start = -1,
   ) {}
 
-  /** The history of an agent, which is empty before its first event. */
+  /** Returns the history of an agent, which is empty before its first event. */
   of(agentId: string | null): AgentHistory {
     const made = () => new AgentHistory(this.stored.get(agentId) ?? this.others, this.prunedBefore, this.start);
     return this.#agents.getOrInsertComputed(agentId, made);
   }
 
-  /** The same before the log is read. */
+  /** Returns the same histories, before any event. */
   restarted(): Histories {
     return new Histories(this.stored, this.others, this.prunedBefore, this.start);
   }

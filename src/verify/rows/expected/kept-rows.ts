@@ -1,6 +1,6 @@
 /**
- * What the newest pruning kept, as its event states it: the log is replayed from there on. Prunings by older versions
- * state nothing of it; after them, only each row by itself is compared.
+ * The rows that the newest pruning kept, as its event states them. The log is replayed from there. Prunings by older
+ * versions do not state them; after such a pruning, each row is only compared by itself.
  */
 import { isJsonObject } from "../../../json.ts";
 import { sqlNames } from "../../../state/entry-changes.ts";
@@ -22,7 +22,7 @@ export interface KeptState {
   kept: Kept;
 }
 
-/** The pruning that counts, when it states what it kept; otherwise null. Its event is verified with the log. */
+/** Returns the newest pruning if it states what it kept; otherwise null. Its event is verified with the log. */
 export async function readKeptState(reader: Reader): Promise<KeptState | null> {
   const sql = `SELECT seq, CAST(details -> '$.kept' AS TEXT) FROM events WHERE agent_id IS NULL AND operation = ?
     ORDER BY CAST(details ->> '$.before_seq' AS INTEGER) DESC, seq LIMIT 1`;
@@ -31,7 +31,7 @@ export async function readKeptState(reader: Reader): Promise<KeptState | null> {
   return isJsonObject(kept) ? { seq, kept: kept as Kept } : null;
 }
 
-/** Reports whether the stored rows of `kept_rows` are those that the event of the pruning states. */
+/** Reports whether the stored rows of `kept_rows` match the event of the pruning. */
 export async function areKeptRows(reader: Reader, { kept }: KeptState): Promise<boolean> {
   const stored = (await hasTable(reader, KEPT_ROWS_TABLE)) ? await keptRowsDigest(reader) : null;
   return stored?.count === kept.versions + kept.checkpoints && stored.digest === kept.rows_digest;
@@ -61,7 +61,7 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
   for await (const page of pages(0, ROWS_AT_ONCE, read, ([id]) => id)) {
     for (const [, seq, createdSeq, from, to, ...columns] of page) {
       const named = readNamedEvent(columns[0], columns[1]);
-      // An event that is gone is reported with the events that were kept.
+      // A missing event is reported with the events that were kept.
       if (named === null || seq === null) continue;
       const { event, effect, timeMs } = named;
       if (effect.kind === "add_checkpoint") histories.of(event.agent_id).keep(effect.id, effect.asOfSeq);
@@ -69,7 +69,7 @@ export async function beginWithKept(reader: Reader, replay: Replay, histories: H
       if (effect.kind === "unknown") blanks.push(seq);
       if (effect.kind !== "put" || createdSeq === null || from === null) continue;
       const created = createdSeq === seq ? named : readNamedEvent(columns[2], columns[3]);
-      // A row that the replay proves is not compared with the event that created its key.
+      // The replay may prove the row, which is then not compared with the event that created its key.
       if (created?.effect.kind !== "put") blanks.push(createdSeq);
       const expiresMs = effect.expiresAtMs ?? NEVER;
       const version = { written: seq, from, timeMs, created: createdSeq, createdMs: created?.timeMs ?? -1, expiresMs };

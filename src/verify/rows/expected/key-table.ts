@@ -1,28 +1,28 @@
 /**
- * A hash table from the keys of agents to slots (small numbers), in a few arrays: an object and a string for each
- * key would take several times the memory, and most of the time.
+ * A hash table from the keys of agents to slots (small numbers), in a few arrays. An object and a string for each key
+ * would take several times the memory, and dominate the time.
  */
 import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 
 const FIRST_SLOTS = 1_024;
 const FIRST_BYTES = 16 * 1_024;
-/** The least cells of the index for each key. */
+/** The fewest cells of the index for each key. */
 const CELLS_PER_KEY = 2;
-/** A cell of the index that is free, and one whose key was removed; others hold a slot plus 1. */
+/** The values of a free cell of the index, and of a cell whose key was removed. Other cells have a slot plus 1. */
 const [FREE, USED] = [0, -1];
 const NOBODY = -1;
 
 // Random for each process, so that keys with equal hashes cannot be chosen.
 const [SEED, MULTIPLIER, MIXER] = crypto.getRandomValues(new Uint32Array(3)).map((value) => value | 1);
 
-/** Nobody can choose keys that all fall into one part. */
+/** Random, so that nobody can choose keys that all fall into one part. */
 const PART_SEED = crypto.getRandomValues(new Uint32Array(1))[0] as number;
 
-/** Which part of all keys a key is in. */
+/** Returns the part of a key. */
 export const partOf = (key: string, parts: number): number =>
   parts === 1 ? 0 : Bun.hash.xxHash32(key, PART_SEED) % parts;
 
-/** A hash of the bytes from `start` to `end`, and of a number. */
+/** Returns a hash of an agent and the bytes from `start` to `end`. */
 function hashOf(agent: number, { view }: Bytes, start: number, end: number): number {
   let hash = Math.imul((SEED as number) ^ agent, MIXER as number);
   let at = start;
@@ -40,23 +40,23 @@ function hashOf(agent: number, { view }: Bytes, start: number, end: number): num
 
 export class KeyTable {
   #index = new Int32Array(CELLS_PER_KEY * FIRST_SLOTS);
-  /** Cells that are not free. */
+  /** The number of cells that are not free. */
   #taken = 0;
-  /** Of each slot: its agent or NOBODY, its hash, where its key begins and how long it is. */
+  /** For each slot: its agent or NOBODY, its hash, and the beginning and the length of its key. */
   #slots = new Int32Array(4 * FIRST_SLOTS).fill(NOBODY);
   #text = new Bytes(new Uint8Array(FIRST_BYTES));
   #textEnd = 0;
-  /** Bytes of keys that were removed. */
+  /** The number of bytes of removed keys. */
   #unused = 0;
   readonly #free: number[] = [];
   #end = 0;
 
-  /** One more than the largest slot that was ever used. */
+  /** One more than the largest slot ever used. */
   get end(): number {
     return this.#end;
   }
 
-  /** The slot of a key, UTF-8 from `start` to `end` of a text; -1 when the table does not hold it. */
+  /** Returns the slot of a key, UTF-8 from `start` to `end` of a text; -1 when the table does not have it. */
   find(agent: number, text: Bytes, start: number, end: number): number {
     const hash = hashOf(agent, text, start, end);
     const mask = this.#index.length - 1;
@@ -67,7 +67,7 @@ export class KeyTable {
     }
   }
 
-  /** Adds a key that the table does not hold; returns its slot. */
+  /** Adds a key that the table does not have. Returns its slot. */
   add(agent: number, text: Bytes, start: number, end: number): number {
     if (CELLS_PER_KEY * (this.#taken + 1) > this.#index.length) this.#rebuild();
     const slot = this.#free.pop() ?? this.#end++;
@@ -92,7 +92,7 @@ export class KeyTable {
     this.#free.push(slot);
   }
 
-  /** The agent of a slot; -1 when it holds no key. */
+  /** Returns the agent of a slot; -1 when the slot has no key. */
   agentOf(slot: number): number {
     return this.#slot(slot, 0);
   }
@@ -121,7 +121,7 @@ export class KeyTable {
     this.#taken += 1;
   }
 
-  /** Rebuilds the index without removed keys, larger if that is not enough. */
+  /** Rebuilds the index without removed keys, and enlarges it if that is not enough. */
   #rebuild(): void {
     const keys = this.#end - this.#free.length + 1;
     let cells = this.#index.length;
@@ -138,7 +138,7 @@ export class KeyTable {
     this.#slots = enlarged(this.#slots).fill(NOBODY, length);
   }
 
-  /** Copies the text without the keys that were removed, to a larger array if that is not enough. */
+  /** Removes the bytes of removed keys from the text, and enlarges it if that is not enough. */
   #makeRoom(length: number): void {
     const needed = 2 * (this.#textEnd - this.#unused + length);
     const text = new Bytes(new Uint8Array(Math.max(needed, this.#text.u8.length)));

@@ -1,6 +1,6 @@
-/** Positions in the log, ascending. */
+/** Searches ascending positions in the log. */
 
-/** The first index whose position is `seq` or later; the length when there is none. Positions ascend. */
+/** Returns the first index whose position is `seq` or later; the length when there is none. */
 export function firstAtOrAfter(positions: ArrayLike<number>, seq: number): number {
   let low = 0;
   let high = positions.length;

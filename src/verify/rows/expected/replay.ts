@@ -1,13 +1,13 @@
 /**
- * Replays the log to derive the entries that must be stored. Each key is followed from write to write, and each
- * version that must still be there (the present one, and those that a stored checkpoint sees) is added to a sum; the
- * stored rows are added to another. The sums differ when a row is gone, was put back to an earlier genuine content,
- * or began or ended elsewhere than the log says.
+ * Replays the log to derive the entries that must be stored. Each key is followed from write to write. Each version
+ * that must still exist (the present one, and those that a stored checkpoint sees) is added to a sum, and the stored
+ * rows are added to another. The sums differ when a row is missing, has an earlier genuine content, or began or ended
+ * at another event than the log says.
  *
- * Both sides leave out what the log does not determine: entries that may have been swept, and those that a restore
- * with erased details may have changed; entry.ts and visibility.ts check these. Both leave out, too, a row that is in
- * all columns what its key was last written with. Memory is bounded: when there are more keys than fit, they are
- * divided into parts, and the log is read once for each part.
+ * Both sums leave out what the log does not determine: entries that may have been swept, and entries that a restore
+ * with erased details may have changed; entry.ts and checkpoints.ts check these. Both also leave out rows that equal
+ * their key's last write in all columns. Memory is bounded: when there are too many keys, they are divided into parts,
+ * and the log is read once for each part.
  */
 
 import { Bytes } from "../../../log/bytes.ts";
@@ -31,10 +31,10 @@ import {
   UsualDetails,
 } from "./writes.ts";
 
-/** Keys that are followed at once, unless said otherwise. */
+/** The most keys that are followed at once by default. */
 const MAX_KEYS = 1 << 18;
 
-/** A version that ended, and with which event. */
+/** A version that has ended, and the position of the event that ended it. */
 type Past = Version & { to: number };
 
 interface AgentReplay {
@@ -50,20 +50,20 @@ export class Replay {
   readonly #keys = new KeyTable();
   readonly #details = new UsualDetails();
   readonly #present = new PresentVersions();
-  /** By slot, ended versions that a checkpoint may see, as far as the log is read. */
+  /** By slot, ended versions that a checkpoint may see, as far as the log was read. */
   readonly #past = new Map<number, Past[]>();
   readonly #part: number;
   readonly #maxKeys: number;
-  /** How many parts the keys are divided into. */
+  /** The number of parts into which the keys are divided. */
   parts: number;
-  /** True when keys had to be left out, so that no sum is right. */
+  /** Whether keys had to be left out, so that no sum is right. */
   overflowed = false;
   #held = 0;
   #counted = false;
 
   /**
-   * @param division the part of the keys that is followed. A number instead: all are, until they are
-   *   more than that; then `overflowed` is true, and the log has to be read once for each of `parts`.
+   * @param division the part of the keys that is followed. A number instead: all keys are followed until there are more
+   *   than that; then `overflowed` is true, and the log must be read once for each of `parts`.
    */
   constructor(histories: Histories, division: { part: number; parts: number } | number = MAX_KEYS) {
     const all = typeof division === "number";
@@ -73,7 +73,7 @@ export class Replay {
     this.#maxKeys = all ? division : Number.POSITIVE_INFINITY;
   }
 
-  /** Takes an allowed write that is known to be genuine, without making an object of it. */
+  /** Applies an allowed write that is known to be genuine, without making an object of it. */
   addWrite({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): void {
     if (seq <= this.#histories.start) return;
     const { agent_id, config_version } = shape.event;
@@ -84,7 +84,7 @@ export class Replay {
     else this.#put(write, recordedEffect(shape.event, JSON.parse(text.text(detailsAt, detailsEnd))));
   }
 
-  /** Takes the packed writes from number `from` to before number `to`. `text` are their bytes. */
+  /** Applies the packed writes from number `from` to before number `to`. @param text their bytes */
   addPacked(writes: PackedWrites, text: Bytes, from: number, to: number): void {
     let start = from === 0 ? 0 : packedEnd(writes, from - 1);
     for (let index = from; index < to; index++) {
@@ -94,7 +94,7 @@ export class Replay {
     }
   }
 
-  /** Takes a write with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
+  /** Applies a write with the key from `keyAt` to `keyEnd` of a text, and the digest (hex) at `digestAt`. */
   #addPlain(write: PlainWrite, text: Bytes, keyAt: number, keyEnd: number, digestAt: number): void {
     const slot = this.#write(write, text, keyAt, keyEnd);
     if (slot >= 0) this.#present.setDigest(slot, write.seq, text, digestAt);
@@ -109,11 +109,10 @@ export class Replay {
   }
 
   /**
-   * Whether a stored present version is, in all its columns, what its key was last written with and when. It
-   * was an allowed write with genuine details then, so the row needs no check of its own.
-   * Returns the key's slot, or -1.
+   * Returns the key's slot if a stored present version equals the last write of its key in all columns, including the
+   * times; otherwise -1. The write was allowed and had genuine details, so the row needs no other check.
    *
-   * @param digest the digest of what is stored, 32 bytes
+   * @param digest the digest of the stored content, 32 bytes
    */
   proves(agentId: string | null, row: StoredWrite, { text, start, end }: KeyPlace, digest: Uint8Array): number {
     const agent = this.#agents.get(agentId);
@@ -124,12 +123,12 @@ export class Replay {
     return this.#present.isWrite(slot, row, digest) ? slot : -1;
   }
 
-  /** Marks a row that is proved as found. False when another row was: then this one has to be summed. */
+  /** Marks a proved row as found. Returns false if another row was found for the key: then this row must be summed. */
   meet(slot: number): boolean {
     return this.#present.meet(slot);
   }
 
-  /** Takes the effect of an event, in the order of the log. A key that erased details named is gone from the rows. */
+  /** Applies the effect of an event, in the order of the log. Keys in erased details have no rows any more. */
   add(event: AuditEventBody, effect: RecordedEffect): void {
     const isStated = event.seq <= this.#histories.start;
     if (effect.kind === "put" && !isStated) this.#put({ ...event, timeMs: Date.parse(event.timestamp) }, effect);
@@ -137,7 +136,7 @@ export class Replay {
     else this.#histories.of(event.agent_id).take(event, effect);
   }
 
-  /** Takes a version that a pruning kept, before the first event. */
+  /** Adds a version that a pruning kept; to be called before the first event. */
   keep(agentId: string | null, { key, digest }: EffectFacts["put"], version: Version, to: number | null): void {
     if (version.expiresMs !== NEVER) this.#histories.of(agentId).expiring = true;
     if (this.parts !== 1 && partOf(key, this.parts) !== this.#part) return;
@@ -158,7 +157,9 @@ export class Replay {
     if (this.#held > this.#maxKeys) this.#divide();
   }
 
-  /** Since when the present version of a key must be live; null when the log does not say. */
+  /**
+   * Returns the position from which the present version of a key must be live; null when the log does not determine it.
+   */
   presentOf(agentId: string | null, key: string): number | null {
     const agent = this.#agents.get(agentId);
     if (agent === undefined) return null;
@@ -169,7 +170,7 @@ export class Replay {
     return this.#present.has(slot) ? this.#present.from(slot) : null;
   }
 
-  /** The sum of an agent's versions that were not found, after the last event and the last row. */
+  /** Returns the sum of an agent's versions that were not found; to be called after the last event and the last row. */
   expected(agentId: string | null): MultisetPrint {
     if (!this.#counted) this.#countPresent();
     const agent = this.#agents.get(agentId);
@@ -198,7 +199,7 @@ export class Replay {
     if (slot < 0) return this.#begin(agent, event, text, start, end);
     const present = this.#present;
     this.#follow(agent, slot);
-    // An expired entry no longer exists: the next write of its key creates a new one.
+    // An expired entry does not exist any more, so the next write of its key creates a new one.
     const cutoffMs = history.facts.retention.cutoff(event.config_version, seq, timeMs);
     const goesOn = present.isFresh(slot, { cutoffMs, nowMs: timeMs });
     const isKept = present.has(slot) && history.isSeenNow(present.from(slot), seq);
@@ -217,12 +218,12 @@ export class Replay {
     return slot;
   }
 
-  /** Ends the present version, and keeps what a checkpoint may see. */
+  /** Ends the present version, and keeps it if a checkpoint may see it. */
   #keep(agent: AgentReplay, slot: number, seq: number): void {
     const begun = this.#present.get(slot);
     this.#end(agent, slot, seq);
     this.#forget(agent, slot);
-    // The time of creation stays known for the versions that follow.
+    // The time of creation is kept for the versions that follow.
     if (begun !== null) this.#present.set(slot, begun);
   }
 
@@ -239,7 +240,7 @@ export class Replay {
     this.#held -= 1;
   }
 
-  /** Applies to a key the bulk changes since the previous call for it. */
+  /** Applies to a key the bulk changes since its previous call. */
   #follow(agent: AgentReplay, slot: number): void {
     const { bulkChanges } = agent.history;
     const present = this.#present;
@@ -252,7 +253,7 @@ export class Replay {
     }
   }
 
-  /** Does for one key what `planRestore` and `restoreEntries` do. */
+  /** Applies a restore to one key, as `planRestore` and `restoreEntries` do. */
   #restore(agent: AgentReplay, slot: number, change: { seq: number; asOf: number | null } & Freshness): void {
     const { seq, asOf } = change;
     if (asOf === null) {
@@ -280,7 +281,7 @@ export class Replay {
     this.#held += 1;
   }
 
-  /** Forgets versions that no checkpoint sees any more, when all that happened is followed. */
+  /** Drops versions that no checkpoint sees any more, if all bulk changes are applied. */
   #forget({ history }: AgentReplay, slot: number): void {
     const past = this.#past.get(slot);
     if (past === undefined) return;
@@ -290,7 +291,7 @@ export class Replay {
     else this.#past.delete(slot);
   }
 
-  /** Counts a version that must be stored. */
+  /** Adds a version that must be stored to the sum. */
   #count({ history, expected }: AgentReplay, slot: number, version: Version, to: number | null): void {
     if (version.timeMs < history.facts.sweptBeforeMs || version.expiresMs <= history.sweptUntilMs) return;
     if (history.isUncertain(version.from, to ?? Number.POSITIVE_INFINITY)) return;
@@ -307,7 +308,7 @@ export class Replay {
     return agent;
   }
 
-  /** Continues with half of the keys, to learn how many parts are needed. */
+  /** Continues with half of the keys, to determine how many parts are needed. */
   #divide(): void {
     this.overflowed = true;
     this.parts *= 2;

@@ -1,10 +1,10 @@
-/** From when on what an agent wrote had expired, as the configs of the agent and the policies of the workspace say. */
+/** Computes which entries of an agent had expired, by the agent's configs and the workspace's policies. */
 import type { JsonObject } from "../../../json.ts";
 import { policiesOf } from "../../../policy/policies.ts";
 import { RETENTION, retentionCutoff, type WithRetention } from "../../../policy/retention.ts";
 import { firstAtOrAfter } from "./positions.ts";
 
-/** A version of the workspace's policies: in force for the events after the one that made it. */
+/** A version of the workspace's policies. It is in force for the events after the one that made it. */
 export interface FloorVersion {
   /** The position of that event. */
   madeAt: number;
@@ -27,10 +27,13 @@ export class Retention {
     this.isNone = configs.size === 0 && floor.every(({ policies }) => policies === null);
   }
 
-  /** Whether nothing ever expires by its age. */
+  /** Whether there was never a retention. */
   readonly isNone: boolean;
 
-  /** Entries written before this moment (ms) were expired under a config, at a position and time; -1: none. */
+  /**
+   * Returns the moment, ms, such that entries written before it had expired under a config, at a position and time; -1
+   * for none.
+   */
   cutoff(configVersion: string | null, seq: number, timeMs: number): number {
     if (this.isNone) return -1;
     const own = configVersion === null ? undefined : this.configs.get(configVersion);
@@ -44,12 +47,12 @@ const cutoffUnder = (policies: WithRetention | null | undefined, timeMs: number)
 
 export const NO_RETENTION = new Retention(new Map(), []);
 
-/** The policies of a stored config; null without a retention, and when the text is no config. */
+/** Returns the policies of a stored config; null without a retention, or when the text is not a config. */
 export function retentionOf(config: string | null): WithRetention | null {
   try {
     const policies = config === null ? null : policiesOf(JSON.parse(config) as JsonObject);
     return policies?.[RETENTION] == null ? null : policies;
   } catch {
-    return null; // text that is no config does not fit its digest, which is reported with the config
+    return null; // text that is not a config differs from its digest, which is reported with the config
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Versions of keys: the name of each in a sum, and the present ones by slot in a {@link KeyTable}, numbers and digests in a
- * few arrays.
+ * Versions of keys: their names for sums, and the present versions by slot of a {@link KeyTable}, as numbers and
+ * digests in a few arrays.
  */
 import { randomBytes } from "node:crypto";
 import { SHA256 } from "bun";
@@ -14,16 +14,19 @@ import { NEVER, type PlainWrite, type StoredWrite } from "./writes.ts";
 /** A version of a key. */
 export interface Version {
   written: number;
-  /** The write, or the restore that brought it back. */
+  /** The position of the write, or of the restore that brought it back. */
   from: number;
   timeMs: number;
   created: number;
   createdMs: number;
-  /** When it ends by itself; NEVER for most. */
+  /** When it expires, ms; NEVER for most. */
   expiresMs: number;
 }
 
-/** What is summed of a version: its whole life. Where the key began is left out when the log does not tell. */
+/**
+ * Returns the name of a version in a sum: its whole life. The key's beginning is left out if the log does not determine
+ * it.
+ */
 export function nameOf(
   history: AgentHistory,
   key: string,
@@ -33,11 +36,11 @@ export function nameOf(
   return `${written} ${from} ${to ?? "-"} ${history.knowsOrigins(from) ? created : "-"} ${key}`;
 }
 
-/** The name under which a stored row is summed; null when it is left out, because the log does not determine it. */
+/** Returns the name of a stored row in a sum; null when it is left out, since the log does not determine it. */
 export function nameOfRow(history: AgentHistory, row: StoredLife): string | null {
   if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
   if (row.expires_at !== null && row.expires_at <= history.sweptUntilMs) return null;
-  // The event of a pruning by an older version does not say what was stored.
+  // The event of a pruning by an older version does not state what was stored.
   if (row.written_seq < history.prunedBefore) return null;
   if (history.isUncertain(row.live_from, row.live_to ?? Number.POSITIVE_INFINITY)) return null;
   const version = { written: row.written_seq, from: row.live_from, created: row.created_seq };
@@ -52,15 +55,15 @@ const HALF_BYTES = 6;
 const digest = Buffer.alloc(SHA256.byteLength);
 
 /**
- * Whether two multisets of names are the same, without keeping them: the sum of a hash of each. The hash is keyed with a
- * secret of this process, so nobody can choose names whose sums are equal.
+ * Compares two multisets of names without keeping them, by the sum of the names' hashes. The hash is keyed with a
+ * secret of this process, so nobody can choose names with equal sums.
  */
 export class MultisetPrint {
   #low = 0;
   #high = 0;
 
   add(name: string): void {
-    // The secret has a fixed length, and the sum shows nothing of a hash: no HMAC is needed.
+    // No HMAC is needed, since the secret has a fixed length, and no hash is ever shown.
     SHA256.hash(SECRET + name, digest);
     this.#low = (this.#low + digest.readUIntBE(0, HALF_BYTES)) % MODULUS;
     this.#high = (this.#high + digest.readUIntBE(HALF_BYTES, HALF_BYTES)) % MODULUS;
@@ -74,7 +77,7 @@ export class MultisetPrint {
 /** The names of an agent's versions that must be stored. */
 export class ExpectedNames {
   readonly #print = new MultisetPrint();
-  /** Of versions that end by themselves. Which of them must be stored is known when the whole log is read. */
+  /** Versions with an expiry time. Which of them must be stored is known only after the whole log was read. */
   #ending: [expiresMs: number, name: string][] = [];
 
   add(name: string, expiresMs: number): void {
@@ -82,7 +85,7 @@ export class ExpectedNames {
     else this.#ending.push([expiresMs, name]);
   }
 
-  /** The sum after the last event, without the versions that may have been removed since they ended. */
+  /** Returns the sum after the last event, without versions that have expired and may have been removed. */
   print(sweptUntilMs: number): MultisetPrint {
     for (const [expiresMs, name] of this.#ending) if (expiresMs > sweptUntilMs) this.#print.add(name);
     this.#ending = [];
@@ -93,17 +96,17 @@ export class ExpectedNames {
 const FIRST_SLOTS = 1_024;
 const NUMBERS = 7;
 const [WRITTEN, FROM, TIME, CREATED, CREATED_TIME, EXPIRES, FOLLOWED] = [0, 1, 2, 3, 4, 5, 6] as const;
-/** Stands for the write of a key that has no present version. */
+/** Stands for the write of a key without a present version. */
 const NONE = -1;
 
 export class PresentVersions {
   #numbers = new Float64Array(NUMBERS * FIRST_SLOTS);
   #met = new Uint8Array(FIRST_SLOTS);
-  /** Of each slot the digest (hex) of what was last written with one, and the position of that write. */
+  /** By slot, the digest (hex) of the last write that had one, and the position of that write. */
   #digests = new Bytes(new Uint8Array(FIRST_SLOTS * HASH_CHARS));
   #digestSeqs = new Float64Array(FIRST_SLOTS).fill(NONE);
 
-  /** Begins a slot for a key. @param followed how many of its agent's bulk changes are applied already */
+  /** Begins a slot for a key. @param followed the number of its agent's bulk changes that are applied already */
   begin(slot: number, version: Version, followed: number): void {
     if (slot >= this.#met.length) this.#grow();
     this.set(slot, version);
@@ -128,12 +131,12 @@ export class PresentVersions {
     };
   }
 
-  /** Since when the present version is live. */
+  /** Returns the position from which the present version is live. */
   from(slot: number): number {
     return this.#numbers[NUMBERS * slot + FROM] as number;
   }
 
-  /** Whether there is a present version, and it is not gone. */
+  /** Whether there is a present version that has not expired. */
   isFresh(slot: number, fresh: Freshness): boolean {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
@@ -168,7 +171,7 @@ export class PresentVersions {
     this.#numbers[NUMBERS * slot + WRITTEN] = NONE;
   }
 
-  /** How many of its agent's bulk changes are applied to the key. */
+  /** Returns the number of its agent's bulk changes that are applied to the key. */
   followed(slot: number): number {
     return this.#numbers[NUMBERS * slot + FOLLOWED] as number;
   }
@@ -177,13 +180,13 @@ export class PresentVersions {
     this.#numbers[NUMBERS * slot + FOLLOWED] = count;
   }
 
-  /** Keeps the digest that is at `at` of a text, of the write `seq`. */
+  /** Stores the digest of the write `seq`, which is at `at` of a text. */
   setDigest(slot: number, seq: number, text: Bytes, at: number): void {
     copy(this.#digests, slot * HASH_CHARS, text, at, HASH_CHARS);
     this.#digestSeqs[slot] = seq;
   }
 
-  /** Whether the present version is this write with this digest (32 bytes), and is live since. */
+  /** Whether the present version is this write with this digest (32 bytes), and is live since the write. */
   isWrite(slot: number, { seq, timeMs, created, createdMs, expiresMs }: StoredWrite, digest: Uint8Array): boolean {
     const at = NUMBERS * slot;
     const numbers = this.#numbers;
@@ -199,7 +202,7 @@ export class PresentVersions {
     );
   }
 
-  /** Marks the stored row of a present version as found; false when it was already. */
+  /** Marks the stored row of a present version as found. Returns false when it was found before. */
   meet(slot: number): boolean {
     if (this.#met[slot] !== 0) return false;
     this.#met[slot] = 1;

@@ -1,26 +1,26 @@
 /**
- * Writes on the fast path: the key and the digest in their details, found in their bytes without parsing them, and the
- * writes of a part of a log, packed by the thread that verified it for the one that follows the keys.
+ * Writes on the fast path: finds the key and the digest in the bytes of their details without parsing them, and packs
+ * the writes of a part of a log, from the thread that verifies it to the thread that follows the keys.
  */
 import { Bytes, copy, enlarged, same } from "../../../log/bytes.ts";
 import { momentOf } from "../../../log/effects.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS, type Shape, TIME_CHARS, TimeForm } from "../../events/fast/shape.ts";
 
-/** Stands for the end of an entry that does not end by itself. */
+/** Stands for the expiry time of an entry that does not expire. */
 export const NEVER = Number.POSITIVE_INFINITY;
 
-/** What is followed of a write besides its key. */
+/** The facts of a write that are followed, besides its key. */
 export interface PlainWrite {
   agent_id: string | null;
   config_version: string | null;
   seq: number;
   timeMs: number;
-  /** When the entry ends by itself; {@link NEVER} for most. */
+  /** When the entry expires, ms; {@link NEVER} for most. */
   expiresMs: number;
 }
 
-/** What a stored row says of the write that it is of. */
+/** The facts in a stored row about its write. */
 export interface StoredWrite {
   seq: number;
   timeMs: number;
@@ -47,21 +47,23 @@ const REST = 66;
 /** Whether a piece is at `at` of a text. */
 const has = (text: Bytes, at: number, piece: Bytes): boolean => same(text, at, piece, 0, piece.u8.length);
 
-/** Where the parts of a write's details of the usual form are: with a key in ASCII, and no member but those that prove. */
+/**
+ * The places of the parts of a write's details in the usual form: with a key in ASCII, and only the members that prove.
+ */
 export class UsualDetails {
   keyAt = 0;
   keyEnd = 0;
   digestAt = 0;
-  /** When the entry ends by itself; {@link NEVER} for most. */
+  /** When the entry expires, ms; {@link NEVER} for most. */
   expiresMs = NEVER;
   readonly #time = new TimeForm();
 
-  /** Reads canonical details without escapes. False when they are of another form. */
+  /** Reads canonical details without escapes. Returns false when they have another form. */
   read(text: Bytes, start: number, end: number): boolean {
     this.digestAt = end - REST;
     this.keyEnd = this.digestAt - KEY_END.u8.length;
     if (this.keyEnd < start || !has(text, this.keyEnd, KEY_END) || !this.#readStart(text, start)) return false;
-    // A quote is the end of the key, with another member between it and the digest.
+    // A quote would end the key before, so there is another member between the key and the digest.
     for (let at = this.keyAt; at < this.keyEnd; at++) if (text.u8[at] === QUOTE) return false;
     return this.keyEnd >= this.keyAt;
   }
@@ -88,20 +90,22 @@ export class UsualDetails {
 
 const FIRST_BYTES = 64 * 1024;
 
-/** Numbers of a write in `numbers`: seq, its time and when its entry ends (ms). */
+/** The numbers of a write in `numbers`: seq, its time and the expiry time of its entry, ms. */
 const WRITE_NUMBERS = 3;
 
-/** {@link WRITE_NUMBERS} numbers for each write; in `places` two: its kind and the end of its text. */
+/**
+ * Packed writes. Each has {@link WRITE_NUMBERS} in `numbers`, and two in `places`: its kind, and the end of its text.
+ */
 export interface PackedWrites {
   count: number;
   numbers: Float64Array<ArrayBuffer>;
   places: Uint32Array<ArrayBuffer>;
-  /** Of each write its key, in ASCII, and its digest, hex. */
+  /** For each write, its key in ASCII, and its digest in hex. */
   bytes: Uint8Array<ArrayBuffer>;
   kinds: Pick<PlainWrite, "agent_id" | "config_version">[];
 }
 
-/** Packed write number `index`, without its key and digest. */
+/** Returns packed write number `index`, without its key and digest. */
 export function packedWrite({ numbers, places, kinds }: PackedWrites, index: number): PlainWrite {
   const { agent_id, config_version } = kinds[places[2 * index] as number] as PackedWrites["kinds"][number];
   const at = WRITE_NUMBERS * index;
@@ -109,7 +113,7 @@ export function packedWrite({ numbers, places, kinds }: PackedWrites, index: num
   return { agent_id, config_version, seq, timeMs, expiresMs };
 }
 
-/** Where the key and digest of packed write number `index` end in the bytes. */
+/** Returns where the key and digest of packed write number `index` end in the bytes. */
 export const packedEnd = ({ places }: PackedWrites, index: number): number => places[2 * index + 1] as number;
 
 /** Packs allowed writes that the fast path accepted. */
@@ -124,7 +128,7 @@ export class WritePacker {
   readonly #kindOf = new Map<Shape, number>();
   readonly #details = new UsualDetails();
 
-  /** @param capacity how many there may be */
+  /** @param capacity the most writes */
   constructor(capacity: number) {
     this.#numbers = new Float64Array(WRITE_NUMBERS * capacity);
     this.#places = new Uint32Array(2 * capacity);
@@ -134,7 +138,7 @@ export class WritePacker {
     return this.#count;
   }
 
-  /** Packs a write; false when its details do not have the usual form. */
+  /** Packs a write. Returns false when its details do not have the usual form. */
   add({ shape, seq, timeMs, foreign, detailsAt, detailsEnd }: Accepted, text: Bytes): boolean {
     const details = this.#details;
     if (foreign || !details.read(text, detailsAt, detailsEnd)) return false;
