@@ -62,7 +62,7 @@ const FOUNDATION_REACH = 40;
 
 /** "Rose Cottage, Mill Lane": a house with a name instead of a number. */
 const NAMED_HOUSE =
-  /(?:\p{Lu}[\p{L}'’-]+\s){1,3}(?:Cottage|House|Farm|Lodge|Barn|Hall|Manor|Grange|Villa|Rectory|Vicarage|Croft|Mill|Court),\s{1,2}(?:\p{Lu}[\p{L}'’-]+\s){1,3}$/u;
+  /(?:\p{Lu}[\p{L}'’-]+\s){1,3}(?:Cottage|House|Farm|Lodge|Barn|Hall|Manor|Grange|Villa|Rectory|Vicarage|Croft|Mill|Court|Forge|Chapel|Stables|Gables|School),\s{1,2}(?:\p{Lu}[\p{L}'’-]+\s){1,3}$/u;
 
 /** "201 Hickory Lane": the word that spans `[start, end)` ends a street's name. */
 function streetAddress(weak: boolean): Check {
@@ -211,7 +211,7 @@ const REACH_DATE = 32;
 const LABEL_GLUE =
   /^(?:s\b)?["'`\])]{0,3}(?:[\s:=>?,"'`\\({[-]|\b(?:is|in|at|to|it|line|number|ist|est|es|è|é|the|of|corner|\d(?=["':]))\b|\d(?=["'\s]{0,2}[:=])|>){0,12}/iu;
 const NUMBER_FIRST =
-  /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
+  /^(\d{1,6}[A-Za-z]?(?:[-/]\d{1,4})?),?\s{1,2}(?:\d{1,3}(?:st|nd|rd|th)\s)?\p{L}[\p{L}'’.-]*(?:[\s,]+[\p{L}\p{N}'’./#-]+){1,10}/u;
 const NAME_FIRST =
   /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
 

@@ -11,7 +11,7 @@ const TOWN =
   /(?:\d{5}(?:-\d{3})?|\d{3}\s\d{2}|\d{2}-\d{3}|\d{4}-\d{3}|\d{4}\s[A-Z]{2}|\d{4}|\d{6})[\s,]{1,2}\p{Lu}\p{L}{2,}/uy;
 /** A name, a number, and perhaps a part of the building. */
 const STREET =
-  /(?:^|[\s:(;>"'])(\p{Lu}[\p{L}.'’-]+(?:\s{1,2}[\p{L}.'’-]+){0,4},?\s{1,2}(?:n[°ºr.o]{1,2}\s?)?\d{1,4}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?(?:,?\s(?:[\p{L}º°ª.]{1,12}\s?){1,2}\d{0,4}\p{L}?)?),?[\s]{1,3}(?:[A-Z]{1,2}-)?$/u;
+  /(?:^|[\s:(;>"'])(\p{Lu}[\p{L}.'’-]+(?:\s{1,2}[\p{L}.'’-]+){0,4},?\s{1,2}(?:n[°ºr.o]{1,2}\s?)?\d{1,4}\s?\p{L}?(?:\s?[-/]\s?(?:\d{1,4}\p{L}?|[IVX]{1,4}))?(?:,?\s(?:\d{1,2}[º°ª]\s?\p{L}?|(?:[\p{L}º°ª.]{1,12}\s?){1,2}\d{0,4}\p{L}?))?),?[\s]{1,3}(?:[A-Z]{1,2}-)?$/u;
 /** Words before other numbers: a month, a part of a book, a product. */
 const OTHER =
   /(?<!\p{L})(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|januar|februar|märz|mai|juni|juli|august|september|oktober|november|dezember|chapter|section|figure|table|page|article|vol|volume|version|windows|room|level|model|line|type|no|number|part|step|order|invoice|phase|build|release|class|grade|top|gate|flight|python|node|ubuntu|iphone|day|week|year|kapitel|seite|abschnitt|artikel|page|chapitre|capítulo|página)\.?,?\s{1,2}(?:n[°º.]?\s?)?\d{1,4}\s?\p{L}?(?:[-/]\d+)?,?\s*$/iu;

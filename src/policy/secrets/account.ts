@@ -92,12 +92,25 @@ function isReset(written: string, isJoined: boolean): boolean {
 
 const SLASHED = /["'`]?[ \t]?\/[ \t]["'`]?([^\s/|,;:"'`<>(){}[\]]{6,40})(?=["'`]?(?:[\s.,;!?)]|$))/y;
 
+const JOINED = /\/([^\s/|,;:"'`<>(){}[\]\\]{6,40})(?=["'`]?(?:[\s,;!?)]|\.?$|\.\s))/y;
+
+/** `admin/Password!2019`: without spaces, only what no path has. */
+function joined(text: string, start: number, end: number): string | undefined {
+  if (!/[\s"'(:]/.test(text[start - 1] ?? " ")) return undefined;
+  const written = matchAt(JOINED, text, end)?.[1];
+  return written !== undefined && /^\p{Lu}(?=.*\d)(?:[^.]*[!#$%^&*+=?~@]|\p{Ll}{3,}\d{3,}[!?]?$)/u.test(written)
+    ? written
+    : undefined;
+}
+
 /** `Grafana: admin / c0ffee-Grinder`, at the user. */
-export function slashedSecret(text: string, _start: number, end: number): Hit | null {
+export function slashedSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
-  const written = matchAt(SLASHED, text, end)?.[1];
+  const written = matchAt(SLASHED, text, end)?.[1] ?? joined(text, start, end);
   const password = written?.replace(/[.?!]$/, "");
   if (written === undefined || password === undefined || !looksChosen(password)) return null;
+  if (text[end] === "/" && text[end + 1] !== " ")
+    return hitOf("generic_credential", end + 1, end + 1 + password.length);
   const at = SLASHED.lastIndex - written.length;
   return hitOf("generic_credential", at, at + password.length);
 }
@@ -140,11 +153,24 @@ const MOST_TYPED = 72;
 const LISTED_MAIL =
   /[\w.-]{1,64}\.[a-z]{2,12}([ \t]?[:;|][ \t]?|[ \t]\/[ \t]|,[ \t]|[，、][ \t]?|[ \t](?:with|mit|avec|con|com|met|med|z|s|с|з|με|és|and|und|et|y|e)[ \t])([^\s:;|,/"'<>]{6,48})(?=[ \t.,;)"']{0,2}(?:\n|$))/y;
 
+const USING_MAIL =
+  /[\w.-]{1,64}\.[a-z]{2,12}\)?[ \t](?:(?:still|now|immer noch|jetzt)[ \t])?(?:uses|has|accepts|takes|with|nutzt|hat|mit|avec|utilise|con|usa|com|met|gebruikt|z|używa|s|с|з|med|har|ile)[ \t]["'“„«]?([^\s"'“”„«»<>]{6,48})/y;
+
+/** `the shared mailbox (billing@mailbox.org) uses Gr8Lakes!Trout`: what looks like nothing but a password. */
+function passwordOfMail(text: string, end: number): Hit | null {
+  const written = matchAt(USING_MAIL, text, end)?.[1];
+  const password = written?.replace(/[.,;:)]+$/, "");
+  if (written === undefined || password === undefined || !/[!#$%^&*+=?~]./.test(password) || !looksChosen(password))
+    return null;
+  const at = USING_MAIL.lastIndex - written.length;
+  return hitOf("generic_credential", at, at + password.length);
+}
+
 /** `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. What is not tied by a colon must look the part. */
 export const mailAndPassword: Check = (text, _start, end) => {
   spend(MAIL_UNITS);
   const match = matchAt(LISTED_MAIL, text, end);
-  if (match === null) return null;
+  if (match === null) return passwordOfMail(text, end);
   const [, tie = "", written = ""] = match;
   const password = written.replace(/[.,;)]+$/, "");
   const isListed = !/[;|]|^\s\p{L}/u.test(tie);

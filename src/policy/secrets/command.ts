@@ -118,7 +118,7 @@ function argument(isClear: boolean, isLogin: boolean): Check {
       const isPlausible =
         looksChosen(value) ||
         (isClear && looksLikePassword(value)) ||
-        (isLogin && /^\p{Lu}/u.test(value) && mayBeOne(value));
+        (isLogin && /^\p{Lu}|[-_.!]\d/u.test(value) && mayBeOne(value));
       const from = text.indexOf(value, at);
       if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
     }

@@ -160,6 +160,9 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
 const OWN_SECRET =
   /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.({ -]{0,12}secret|secret[-_ ]?key/i;
 const SECRET = /secret|geheim|segre[dt]o/i;
+/** `session({ secret: 'katzenminze' })` */
+const OF_SESSION = /session\w*\(\{[^{}]{0,60}?secret$/i;
+const LONGEST_SESSION = 80;
 /** "Curlew&Marsh" */
 const isOfPerson = (value: string): boolean => !isPlaceholder(value) && looksChosen(value);
 const PHRASE = /^[a-z]{1,12}(?:[ -][a-z\d]{1,12}){2,7}$/;
@@ -172,6 +175,12 @@ function isMeantAsSecret(
   { start: at, end: last, link, quoted }: Assigned,
 ): boolean {
   if (link === "beside" || (link === "said" && !quoted)) return false;
+  if (
+    quoted &&
+    OF_SESSION.test(text.slice(Math.max(0, start - LONGEST_SESSION), end)) &&
+    isOneWord(text.slice(at, last))
+  )
+    return true;
   if (quoted && SECRET.test(text.slice(start, end)) && isBehindUser(text, start) && isOfPerson(text.slice(at, last)))
     return true;
   if (last - at < SHORTEST_KEY || last - at > LONGEST_PASSWORD) return false;

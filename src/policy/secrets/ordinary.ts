@@ -36,7 +36,7 @@ const LONGER_THAN_STATES = 13;
 
 const NOT_LATIN = /[^\P{L}\p{Script=Latin}]/u;
 const NETWORK = new WordSet(
-  "wi-fi|wlan|wireless|hotspot|network|netzwerk|réseau|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|síti|sítě|rețe|δίκτυο|сети|сеть|мереж|вайфа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat|wifi|вай-фа|red de|rede |rete ".split(
+  "ssid|wi-fi|wlan|wireless|hotspot|network|netzwerk|réseau|netwerk|nätverk|netværk|nettverk|verkon|verkko|nätet|sieci|síti|sítě|rețe|δίκτυο|сети|сеть|мереж|вайфа|wi̇fi|شبكة|الواي|רשת|नेटवर्क|网络|ネットワーク|네트워크|mạng|jaringan|hálózat|wifi|вай-фа|red de|rede |rete ".split(
     "|",
   ),
   () => "anywhere",
@@ -65,9 +65,21 @@ export function ordinaryPassword(text: string, start: number, end: number, kind:
   );
 }
 
+/** `mot de passe wifi Escabeau2031`: the network's word stands between, and nothing ties the value. */
+const OF_NETWORK = new RegExp(
+  String.raw`[ \t](?:\p{L}{1,4}[ \t])?(?:wi-?fi|wlan|вай-?фа\p{L}{1,3}|وای‌?فای|واي فاي|الواي فاي)[ \t]{1,2}${QUOTE}([\p{Script=Latin}][\p{Script=Latin}\d_.-]{5,39}\d!?)(?=${OTHER_QUOTE}(?:[ \t]{0,2}(?:[.,;!?)\n،]|$)|[ \t](?:است|है)))`,
+  "iuy",
+);
+
+function networkWord(text: string, end: number): Place | null {
+  const word = matchAt(OF_NETWORK, text, end)?.[1];
+  if (word === undefined || THING.test(word) || isPlaceholder(word) || mentionsPassword(word)) return null;
+  return { start: OF_NETWORK.lastIndex - word.length, end: OF_NETWORK.lastIndex };
+}
+
 function wordBehind(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   const match = matchAt(WORD_SAID, text, end);
-  if (match === null) return null;
+  if (match === null) return kind === "password" ? networkWord(text, end) : null;
   const [, tie = "", word = ""] = match;
   const last = WORD_SAID.lastIndex;
   spend(JUDGED_UNITS);
