@@ -1,4 +1,4 @@
-/** How far each sink of seals is behind. The name of a sink holds no secret. */
+/** The backlog of each sink of seals. The name of a sink contains no secret. */
 import type { AnchorLag } from "../anchors/queue.ts";
 import type { Families, Sample } from "./family.ts";
 

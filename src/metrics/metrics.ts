@@ -10,7 +10,7 @@ import { type SinkLag, sinkFamilies } from "./sinks.ts";
 import { type StorageDirectories, StorageMeter, storageFamilies, type Timed } from "./storage.ts";
 import { type WorkspaceSource, workspaceFamilies } from "./workspaces.ts";
 
-/** Where the numbers come from. */
+/** The sources of the numbers. */
 export interface MetricsSources extends WorkspaceSource, Timed {
   requests: RequestMeter;
   anchors: { readonly lags: AnchorLag[] };

@@ -41,7 +41,8 @@ export function requestFamilies(families: Families, meter: RequestMeter): void {
     "governd_policy_decisions_total",
     "Operations that policies decide about, by the policy that refused; none when allowed, suspension when the agent was suspended, quota when the workspace was full.",
     () => {
-      // All possible ones are shown from the start with 0: a series that first appears with 1 shows no increase.
+      // All possible labels are shown with 0 from the start, since a series that first appears with 1 shows no
+      // increase.
       const samples = DECISIONS.map((labels) => ({ labels, value: 0 }));
       for (const { result, refusedBy, count } of meter.decisions()) {
         const labels = decisionOf(result, refusedBy);
@@ -73,7 +74,7 @@ const DECISIONS: readonly DecisionLabels[] = [
   { decision: "denied", policy: "quota" },
 ];
 
-/** What denied an operation, by the code of the problem that it returned. */
+/** The label for the reason of a denial, by the code of the problem. */
 const DENIED_BY: Readonly<Record<string, string>> = { agent_suspended: "suspension", quota_exceeded: "quota" };
 
 function decisionOf(result: string, refusedBy: string | null): DecisionLabels | null {

@@ -1,4 +1,4 @@
-/** How far each sink is behind. Sinks are named by their ids, so an address never gets into a label. */
+/** The backlog of each sink. Sinks are named by their ids, so an address never gets into a label. */
 import type { SinkState } from "../sinks/delivery.ts";
 import type { Families, Sample } from "./family.ts";
 

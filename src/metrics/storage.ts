@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { systemCode } from "../failure.ts";
 import type { Families } from "./family.ts";
 
-/** What has times to alert on, in ms since the epoch. */
+/** The sources of times for alerts, in ms since the Unix epoch. */
 export interface Timed {
   /** When each certificate in use expires, with its role. Empty without TLS. */
   certificates(): readonly { role: string; notAfter: number }[];
-  /** When the newest complete backup was started, and the last one that failed or lacks a workspace. */
-  /** Returns null while none are scheduled. */
+  /**
+   * When the newest complete backup was started, and the last one that failed or lacks a workspace; null without a
+   * schedule.
+   */
   backups(): { readonly status: { lastSuccessMs: number | null; lastFailureMs: number | null } } | null;
 }
 
@@ -53,7 +55,7 @@ export function storageFamilies(families: Families, storage: StorageMeter, { cer
 
 const seconds = (ms: number | null) => (ms === null ? null : ms / 1_000);
 
-/** How long a result is reused. */
+/** How long a result is reused, ms. */
 const FRESH_MS = 60_000;
 const FILES_AT_ONCE = 64;
 
@@ -89,7 +91,7 @@ export class StorageMeter {
     return this.#found ?? (this.#measuring as Promise<StorageSizes>);
   }
 
-  /** Returns what this process may still use of the file system, and its size, bytes. */
+  /** Returns the space of the file system that this process may still use, and its size, bytes. */
   async room(): Promise<{ free: number; total: number }> {
     const { bavail, blocks, bsize } = await statfs(this.directories.root);
     return { free: bavail * bsize, total: blocks * bsize };
@@ -114,7 +116,7 @@ export const databaseBytes = (path: string): Promise<number> => bytesOf([path, `
 const bytesIn = async (directory: string): Promise<number> =>
   bytesOf((await readdir(directory)).map((name) => join(directory, name)));
 
-/** Returns the total size of files. A file that no longer exists, such as a write-ahead log, counts 0. */
+/** Returns the total size of files. A missing file, such as a write-ahead log, counts 0. */
 async function bytesOf(paths: readonly string[]): Promise<number> {
   let total = 0;
   for (let at = 0; at < paths.length; at += FILES_AT_ONCE) {

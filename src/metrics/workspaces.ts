@@ -15,7 +15,7 @@ export interface Tally {
   lastSealMs: number | null;
 }
 
-/** Where the numbers of workspaces come from. */
+/** The sources of the numbers. */
 export interface WorkspaceSource {
   pool: WorkspacePool;
   tally: Readonly<Tally>;

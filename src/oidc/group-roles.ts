@@ -5,7 +5,7 @@ export const ISSUED_ROLES = ["auditor", "member", "owner"] as const;
 
 export type IssuedRole = (typeof ISSUED_ROLES)[number];
 
-/** What a group gives. */
+/** A role that a group gives. */
 export interface GroupRole {
   group: string;
   role: IssuedRole;
@@ -16,19 +16,19 @@ export interface GroupRole {
 /** Who may sign in by the issuer, and as what. */
 export interface RoleRules {
   roleMap: readonly GroupRole[];
-  /** Only its people may sign in; null for everybody to whom a role is given. */
+  /** The group whose members may sign in; null for everybody who has a role. */
   requireGroup: string | null;
-  /** In all workspaces, for people to whom no group gives a role; null: they cannot sign in. */
+  /** The role in all workspaces of people without a role from a group; null when they cannot sign in. */
   defaultRole: IssuedRole | null;
 }
 
-/** Somebody's roles: in all workspaces, and in single ones. */
+/** The roles of a person: in all workspaces, and in single ones. */
 export interface IssuedRoles {
   everywhere: IssuedRole | null;
   byWorkspace: ReadonlyMap<string, IssuedRole>;
 }
 
-/** Returns the roles of somebody with these groups; null when nothing lets them in. */
+/** Returns the roles of a person with these groups; null when the person may not sign in. */
 export function issuedRoles(rules: RoleRules, groups: readonly string[]): IssuedRoles | null {
   if (rules.requireGroup !== null && !groups.includes(rules.requireGroup)) return null;
   const given = rules.roleMap.filter(({ group }) => groups.includes(group));
@@ -44,7 +44,7 @@ export function issuedRoles(rules: RoleRules, groups: readonly string[]): Issued
   return { everywhere, byWorkspace };
 }
 
-/** Returns the role in one workspace: the strongest that is given, or null. */
+/** Returns the strongest role in one workspace; null for none. */
 export function roleIn({ everywhere, byWorkspace }: IssuedRoles, workspaceId: string): IssuedRole | null {
   const own = byWorkspace.get(workspaceId);
   return own === undefined ? everywhere : stronger(everywhere, own);

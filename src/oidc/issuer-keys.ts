@@ -1,26 +1,28 @@
 /**
- * The keys that an issuer publishes (OpenID Connect Discovery 1.0, RFC 7517), fetched over verified TLS and kept. Tokens
- * are verified with those that are known for a while after the issuer has stopped to answer, and no longer.
+ * The keys that an issuer publishes (OpenID Connect Discovery 1.0, RFC 7517), fetched over verified TLS and cached.
+ * When the issuer stops answering, cached keys are used for {@link USABLE_MS} at most.
  */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { JWKSNoMatchingKey } from "jose/errors";
 import { isJsonObject } from "../json.ts";
 import { IssuerUnavailable } from "./refused.ts";
 
-/** How long the issuer may take for one answer. */
+/** How long the issuer may take for one answer, ms. */
 const PATIENCE_MS = 5_000;
-/** When keys are fetched again: a key that the issuer withdraws is refused after this time. */
+/**
+ * How long keys are used before they are fetched again, ms. A key that the issuer withdraws is refused after this time.
+ */
 const FRESH_MS = 5 * 60_000;
-/** How long keys are used when the issuer does not answer. */
+/** How long keys are used when the issuer does not answer, ms. */
 const USABLE_MS = 3_600_000;
-/** The least time between two attempts to fetch keys, whatever tokens say. */
+/** The shortest time between two attempts to fetch keys, regardless of the keys that tokens name, ms. */
 const PAUSE_MS = 30_000;
 /** Far more than the documents of an issuer have. */
 const MAX_DOCUMENT_BYTES = 1024 * 1024;
 
 interface IssuerKeysOptions {
   issuer: string;
-  /** Returns the authorities in PEM that vouch for the issuer; null for the usual ones. */
+  /** Returns the certificate authorities of the issuer in PEM; null for the default ones. */
   ca: () => string | null;
   monotonicMs: () => number;
   /** Called when the keys could not be fetched. */
@@ -36,7 +38,7 @@ export class IssuerKeys {
   constructor(private readonly options: IssuerKeysOptions) {}
 
   /**
-   * Returns the key that a token names. A key that is not known is looked for at the issuer.
+   * Returns the key that a token names. An unknown key is fetched from the issuer.
    * @throws {IssuerUnavailable} without usable keys, and the library's errors when there is no such key
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
@@ -60,7 +62,7 @@ export class IssuerKeys {
     return this.options.monotonicMs() - sinceMs;
   }
 
-  /** Fetches the keys, unless that was tried just now. Requests that need them meanwhile wait for the same answer. */
+  /** Fetches the keys, unless that was tried within {@link PAUSE_MS}. Concurrent requests wait for the same answer. */
   async #refresh(): Promise<void> {
     if (this.#fetching === null && this.#age(this.#triedMs) >= PAUSE_MS) {
       this.#triedMs = this.options.monotonicMs();
@@ -114,7 +116,7 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A word for the log: what the system or the library calls it, and no text of the issuer. */
+/** Returns an error with a word for the log: the code of the system or the library, and no text of the issuer. */
 function unavailable(error: unknown): IssuerUnavailable {
   const { code, name } = error instanceof Error ? (error as Error & { code?: unknown }) : { code: "", name: "unknown" };
   return new IssuerUnavailable(typeof code === "string" && code !== "" ? code : name, { cause: error });

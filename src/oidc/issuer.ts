@@ -1,7 +1,7 @@
 /**
- * The issuer that people sign in with: OpenID Connect Core, the authorization code flow with PKCE (RFC 7636), `nonce` and
- * `iss` (RFC 9207). The library checks what the issuer answers, here with the signature of the ID token too, although it
- * comes over TLS from the issuer itself.
+ * Signs people in with an issuer: OpenID Connect Core, the authorization code flow with PKCE (RFC 7636), `nonce` and
+ * `iss` (RFC 9207). The library checks the issuer's answers, including the signature of the ID token, although it comes
+ * from the issuer itself over TLS.
  */
 import { createRemoteJWKSet, errors, customFetch as keyFetch } from "jose";
 import * as openid from "openid-client";
@@ -9,11 +9,11 @@ import { type Clock, systemClock } from "../ids.ts";
 import { type LoggedOut, readLogoutToken } from "./logout-token.ts";
 import { IssuerRefused, IssuerUnavailable } from "./refused.ts";
 
-/** How far the clocks of the issuer and of this machine may differ. */
+/** How far the clocks of the issuer and of this machine may differ, seconds. */
 const CLOCK_TOLERANCE_S = 90;
-/** How long the issuer may take for one answer. */
+/** How long the issuer may take for one answer, seconds. */
 const PATIENCE_S = 5;
-/** How long what the issuer says of itself is used before it is asked again. */
+/** How long the issuer's metadata is used before it is fetched again, ms. */
 const DISCOVERY_MS = 3_600_000;
 
 interface IssuerOptions {
@@ -21,14 +21,14 @@ interface IssuerOptions {
   clientId: string;
   /** Null for a public client. */
   clientSecret: string | null;
-  /** Authorities in PEM that vouch for the issuer; null for the usual ones. */
+  /** The certificate authorities of the issuer in PEM; null for the default ones. */
   ca: string | null;
   scopes: readonly string[];
   groupsClaim: string;
   clock: Clock;
 }
 
-/** What a sign-in needs again when the browser comes back. */
+/** The state of a sign-in until the browser returns. */
 interface Flow {
   state: string;
   nonce: string;
@@ -36,24 +36,24 @@ interface Flow {
   redirectUri: string;
 }
 
-/** A sign-in that waits for the browser to come back. */
+/** A sign-in that waits for the browser to return. */
 export interface WaitingFlow extends Flow {
-  /** The page to open afterwards. */
+  /** The page to open after the sign-in. */
   next: string;
   /** The account that the identity is linked to; null for signing in. */
   linkTo: string | null;
 }
 
-/** What the issuer says of somebody who signed in. Nobody is identified by anything but issuer and subject. */
+/** The claims of the issuer about a person who signed in. Only issuer and subject identify a person. */
 export interface Identity {
   issuer: string;
   subject: string;
-  /** The session at the issuer, by which it can be ended; null when the issuer names none. */
+  /** The session at the issuer, by which the issuer can end it; null when the issuer names none. */
   session: string | null;
   email: string | null;
   name: string | null;
   groups: readonly string[];
-  /** Whether the issuer says that it asked for more than one factor (RFC 8176). */
+  /** Whether the issuer states that it used more than one factor (RFC 8176). */
   isMultiFactor: boolean;
 }
 
@@ -68,13 +68,13 @@ export class Issuer {
 
   constructor(private readonly options: IssuerOptions) {}
 
-  /** Its name, as settings and events write it. */
+  /** The issuer's name in settings and events. */
   get name(): string {
     return this.options.issuer;
   }
 
   /**
-   * Returns where the browser is sent, and what to keep until it comes back.
+   * Begins a sign-in. Returns the address for the browser, and the state to keep until it returns.
    * @throws {IssuerUnavailable}
    */
   async begin(redirectUri: string): Promise<{ url: string; flow: Flow }> {
@@ -97,8 +97,9 @@ export class Issuer {
   }
 
   /**
-   * Returns who came back. `query` is that of the redirection.
-   * @throws {IssuerRefused} when it proves nothing, {IssuerUnavailable}
+   * Finishes a sign-in. Returns the person's identity.
+   * @param query the query of the redirection
+   * @throws {IssuerRefused} when the answer does not prove an identity, {IssuerUnavailable}
    */
   async finish({ state, nonce, verifier, redirectUri }: Flow, query: string): Promise<Identity> {
     const { config } = await this.#discover();
@@ -116,7 +117,7 @@ export class Issuer {
     }
   }
 
-  /** Returns whose sessions end by a logout token. @throws {IssuerRefused} when it is not valid, {IssuerUnavailable} */
+  /** Returns whose sessions a logout token ends. @throws {IssuerRefused} when it is not valid, {IssuerUnavailable} */
   async loggedOut(token: string): Promise<LoggedOut> {
     const { keys } = await this.#discover();
     const { issuer, clientId: audience, clock } = this.options;
@@ -127,7 +128,7 @@ export class Issuer {
     }
   }
 
-  /** Claims that are not in the ID token. An issuer may have no such endpoint. */
+  /** Returns the claims of the userinfo endpoint; none if the issuer does not have one. */
   async #userInfo(config: openid.Configuration, accessToken: string, subject: string) {
     if (config.serverMetadata().userinfo_endpoint === undefined) return {};
     return await openid.fetchUserInfo(config, accessToken, subject);
@@ -154,7 +155,7 @@ export class Issuer {
     try {
       return await this.#discovered;
     } catch (error) {
-      // Its last word is better than none: keys and addresses change rarely.
+      // The last metadata is used, since keys and addresses change rarely.
       if (known) return known;
       throw new IssuerUnavailable(reasonOf(error), { cause: error });
     }
@@ -192,7 +193,10 @@ function classified(error: unknown): Error {
   return new (UNAVAILABLE.has(reason) ? IssuerUnavailable : IssuerRefused)(reason, { cause: error });
 }
 
-/** A word for the log: a code of the library, of OAuth (RFC 6749 section 5.2) or of the system, never a text of the issuer. */
+/**
+ * Returns a word for the log: a code of the library, of OAuth (RFC 6749 section 5.2) or of the system; no text of the
+ * issuer.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof IssuerUnavailable || error instanceof IssuerRefused) return error.reason;
   if (error instanceof openid.AuthorizationResponseError || error instanceof openid.ResponseBodyError) {

@@ -3,10 +3,10 @@ import { type JWTVerifyGetKey, jwtVerify } from "jose";
 import { IssuerRefused } from "./refused.ts";
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
-/** How old a token may be. */
+/** The longest age of a token, seconds. */
 const MAX_AGE_S = 600;
 
-/** Whose sessions end: those of a subject, or one session at the issuer. */
+/** The sessions that end: those of a subject, or one session at the issuer. */
 export interface LoggedOut {
   subject: string | null;
   session: string | null;
@@ -20,7 +20,7 @@ interface Expected {
   toleranceS: number;
 }
 
-/** Reads a token. @throws {IssuerRefused}, and the library's errors when signature or claims are not right */
+/** Reads a token. @throws {IssuerRefused}, and the library's errors when the signature or the claims are not valid */
 export async function readLogoutToken(
   token: string,
   keys: JWTVerifyGetKey,
@@ -35,7 +35,7 @@ export async function readLogoutToken(
     requiredClaims: ["iat", "jti", "events"],
   });
   const { events, nonce, sub = null, sid = null } = payload;
-  // An ID token, which pages see, must not end sessions.
+  // An ID token, which web pages can see, must not end sessions.
   if (nonce !== undefined) throw new IssuerRefused("a logout token with a nonce");
   if (typeof events !== "object" || events === null || !Object.hasOwn(events, EVENT)) {
     throw new IssuerRefused("a logout token without its event");

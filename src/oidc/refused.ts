@@ -1,4 +1,4 @@
-/** Why nobody is signed in by the issuer. A reason is a word for the log, and repeats nothing that was sent. */
+/** Errors of signing in by the issuer. A reason is a word for the log, and repeats nothing that was sent. */
 
 /** The issuer cannot be used now. */
 export class IssuerUnavailable extends Error {
@@ -10,7 +10,7 @@ export class IssuerUnavailable extends Error {
   }
 }
 
-/** What came back does not prove who somebody is. */
+/** The answer does not prove the identity of a person. */
 export class IssuerRefused extends Error {
   constructor(
     readonly reason: string,

@@ -1,10 +1,10 @@
-/** Which workloads are let in, as what: the rules of the settings. */
+/** The rules in the settings: which workloads are accepted, and with which rights. */
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Scope } from "../operation-facts.ts";
 
 /**
- * What a claim must be. A text with `*` for any characters, or several of which one must fit; of a claim that is an object,
- * its members.
+ * The pattern of a claim: a text with `*` for any characters, or several texts of which one must match; for a claim
+ * that is an object, the patterns of its members.
  */
 export type ClaimPattern = string | readonly string[] | ClaimPatterns;
 
@@ -12,11 +12,11 @@ export interface ClaimPatterns {
   readonly [claim: string]: ClaimPattern;
 }
 
-/** Tokens of one issuer, and what they may do. */
+/** The tokens of one issuer that are accepted, and their rights. */
 export interface WorkloadRule {
   issuer: string;
   audience: string;
-  /** File with the authorities in PEM that vouch for the issuer; null for the usual ones. */
+  /** The file with the certificate authorities of the issuer in PEM; null for the default ones. */
   caFile: string | null;
   workspaceId: string;
   scope: Scope;
@@ -25,14 +25,14 @@ export interface WorkloadRule {
   claims: ClaimPatterns;
 }
 
-/** Reports whether the claims of a token fit all patterns. A claim that the token lacks fits none. */
+/** Reports whether the claims of a token match all patterns. A missing claim matches no pattern. */
 export function fitsClaims(patterns: ClaimPatterns, claims: JsonObject): boolean {
   return Object.entries(patterns).every(
     ([claim, pattern]) => Object.hasOwn(claims, claim) && fits(pattern, claims[claim]),
   );
 }
 
-/** Of a claim that is a list, one item must fit. */
+/** Reports whether a claim matches. If the claim is a list, one item must match. */
 function fits(pattern: ClaimPattern, claim: unknown): boolean {
   if (Array.isArray(claim)) return claim.some((item) => fits(pattern, item));
   if (typeof pattern === "string") return isScalar(claim) && fitsText(pattern, `${claim}`);
@@ -43,7 +43,7 @@ function fits(pattern: ClaimPattern, claim: unknown): boolean {
 const isScalar = (claim: unknown): claim is string | number | boolean =>
   typeof claim === "string" || typeof claim === "number" || typeof claim === "boolean";
 
-/** Compares without a regular expression: the time is the product of both lengths at most, whatever the pattern. */
+/** Compares without a regular expression, so that the time is at most the product of both lengths for any pattern. */
 function fitsText(pattern: string, text: string): boolean {
   const [first = "", ...rest] = pattern.split("*");
   const last = rest.pop();

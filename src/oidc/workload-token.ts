@@ -4,7 +4,7 @@ import { JOSEError, JWTClaimValidationFailed, JWTExpired } from "jose/errors";
 import type { JsonObject } from "../json.ts";
 import { IssuerRefused, IssuerUnavailable } from "./refused.ts";
 
-/** How far the clocks of an issuer and of this machine may differ. */
+/** How far the clocks of an issuer and of this machine may differ, seconds. */
 const TOKEN_TOLERANCE_S = 60;
 /** Signatures that only the holder of the issuer's private key can make. */
 const ALGORITHMS = [
@@ -23,7 +23,7 @@ const ALGORITHMS = [
 /** The longest subject. It becomes part of the record. */
 const MAX_SUBJECT = 1_024;
 
-/** What a valid token says. */
+/** The claims of a valid token. */
 export interface WorkloadToken {
   subject: string;
   audiences: readonly string[];
@@ -32,7 +32,9 @@ export interface WorkloadToken {
   expiresAt: number;
 }
 
-/** Only a JWT has three texts in base64url, the first a JSON object, behind `Authorization: Bearer`. */
+/**
+ * The form of a JWT: three texts in base64url, the first of a JSON object. No other credential after `Bearer` has it.
+ */
 const TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/;
 
 export const isToken = (text: string): boolean => TOKEN.test(text);
@@ -49,8 +51,8 @@ export function namedIssuer(token: string): string | null {
 }
 
 /**
- * Verifies a token. Its audience is for the rules to compare. `nowMs` is milliseconds since the Unix epoch.
- * @throws {IssuerRefused} with the reason in words, {IssuerUnavailable}
+ * Verifies a token, except its audience, which the rules compare. `nowMs` is milliseconds since the Unix epoch.
+ * @throws {IssuerRefused} with the reason, {IssuerUnavailable}
  */
 export async function verifyToken(
   token: string,
@@ -78,7 +80,7 @@ export async function verifyToken(
   }
 }
 
-/** Tells the one who holds the token what is wrong with it, without repeating anything of it. */
+/** Returns what is wrong with a token, for its holder, without repeating any part of it. */
 function reasonOf(error: JOSEError): string {
   if (error instanceof JWTExpired) return "it has expired";
   if (error instanceof JWTClaimValidationFailed) {

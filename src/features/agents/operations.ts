@@ -50,7 +50,7 @@ const listAgents = inquiry("agent.list", {
   },
   async record(_tx, context, input, { items, next }) {
     const { prefix, contains } = input;
-    // Also where no agent was looked for since the workspace was opened.
+    // This loads the floor, if no agent was looked up since the workspace was opened.
     const policies = context.agents.policiesOf(await context.agents.find(null));
     const asked = contains === undefined ? {} : recorded("contains", contains, policies);
     const details = { ...recorded("prefix", prefix, policies), ...asked, count: itemCount(items) };
@@ -70,7 +70,7 @@ const readAgentOverview = inquiry("agent.read", {
   },
 });
 
-/** Suspends or resumes an agent. A request that changes nothing succeeds and is recorded as well. */
+/** Suspends or resumes an agent. A request that changes nothing also succeeds and is recorded. */
 async function setSuspended(
   suspended: boolean,
   reader: Reader,
@@ -78,7 +78,7 @@ async function setSuspended(
   { agentId, reason }: { agentId: string; reason: string | null },
 ): Promise<Outcome> {
   const agent = await context.agents.find(agentId);
-  // The overview reads the heads from the file, where those of this transaction's earlier events must be.
+  // The overview reads heads from the file, so the heads of earlier events in this transaction must be written first.
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return noAgent(null, agentId);
@@ -102,7 +102,6 @@ async function setSuspended(
   });
 }
 
-/** What runs each operation of this feature. */
 export const agentOperations: OperationsOf<"agent"> = {
   "agent.suspend": (reader, context, input) => setSuspended(true, reader, context, input),
   "agent.resume": (reader, context, input) => setSuspended(false, reader, context, input),
@@ -113,7 +112,7 @@ export const agentOperations: OperationsOf<"agent"> = {
 const SUSPENDED =
   "The agent is suspended: its data and checkpoints are unavailable to keys, and to people for changes. An operator can resume it with POST /v1/agents/{agent_id}/resume.";
 
-/** Returns the operation with a check before it. For a suspended agent it is refused, which is recorded. */
+/** Returns the operation with a check before it: for a suspended agent the operation is refused, which is recorded. */
 export function refusingSuspended(operation: Operation<OperationName>): Operation<OperationName> {
   const checked: Operation<OperationName> = async (reader, context, input, prepared) => {
     const agent = await subjectOf(reader, context, input);
@@ -123,7 +122,7 @@ export function refusingSuspended(operation: Operation<OperationName>): Operatio
     return refused(agent, "denied", details, { code: "agent_suspended", detail: SUSPENDED });
   };
   return (reader, context, input, prepared) => {
-    // Most requests are about an agent whose state is cached: no promise for the check alone.
+    // The agent's state is cached in most cases, so the check itself needs no promise.
     const agent = "agentId" in input && input.agentId !== null ? context.agents.known(input.agentId) : undefined;
     const run = agent?.suspended === false ? operation : checked;
     return run(reader, context, input, prepared);

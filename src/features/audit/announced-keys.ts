@@ -1,4 +1,4 @@
-/** What exports and receipts carry after a rotation of the sealing key (log/key-chain.ts), or after a restore. */
+/** The chain of keys in exports and receipts after a rotation (log/key-chain.ts), and the restores in exports. */
 import type { JsonObject } from "../../json.ts";
 import type { ExportRestores } from "../../log/export-schema.ts";
 import type { KeyChain } from "../../log/key-chain.ts";
@@ -14,17 +14,17 @@ import type { Reader } from "../../store/transaction.ts";
 const bytesOf = ({ verifierKey }: { verifierKey: string }): string => hexOf(parseVerifierKey(verifierKey).publicKey);
 
 /**
- * Returns the keys up to the one that seals a log of `size` events, each with what announces it; none when that is the
+ * Returns the keys up to the one that seals a log of `size` events, each with its announcement; none when that is the
  * log's first key.
  */
 export async function announcedKeys(reader: Reader, size: number): Promise<{ keys?: KeyChain }> {
-  // A key does not seal its own announcement. A restore announces no key, but a name of the present one.
+  // A key does not seal its own announcement. A restore announces no key, only a new name of the present one.
   const keys = (await sealingKeys(reader))
     .filter(({ announcedSeq: seq }) => seq === 0 || seq < size - 1)
     .filter((key, at, all) => at === 0 || bytesOf(key) !== bytesOf(all[at - 1] as typeof key));
   const chain: KeyChain = [];
   for (const { announcedSeq, verifierKey } of keys) {
-    // The genesis is shown under the seal over the first rotation, which its key made.
+    // The genesis is shown under the seal over the first rotation, which the first key made.
     const seal = await sealOfSize(reader, Math.max(announcedSeq, keys[1]?.announcedSeq ?? 0) + 1);
     const stored = await eventAt(reader, null, announcedSeq);
     if (stored === undefined || seal === null) return {};
@@ -35,7 +35,9 @@ export async function announcedKeys(reader: Reader, size: number): Promise<{ key
   return chain.length > 1 ? { keys: chain } : {};
 }
 
-/** Returns the positions of the restores that began an epoch. Such a restore names the present key by its new origin. */
+/**
+ * Returns the positions of the restores that began an epoch. Such a restore names the present key with a new origin.
+ */
 export async function epochRestores(reader: Reader): Promise<number[]> {
   const keys = await sealingKeys(reader);
   const renamed = keys.filter((key, at) => at > 0 && bytesOf(key) === bytesOf(keys[at - 1] as typeof key));
@@ -43,8 +45,8 @@ export async function epochRestores(reader: Reader): Promise<number[]> {
 }
 
 /**
- * Returns the restores that began an epoch of a log of `size` events, each with its proof in the seal of that size; none
- * when there are none.
+ * Returns the restores that began an epoch of a log of `size` events, each with its proof in the seal of that size;
+ * none when there are none.
  */
 export async function shownRestores(reader: Reader, size: number): Promise<{ restores?: ExportRestores }> {
   const restores: ExportRestores = [];

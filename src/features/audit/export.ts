@@ -1,8 +1,8 @@
 /**
- * Exports. A reader thread looks where the window begins and ends. The workspace's thread records the export: its event
- * states what the export holds (log/export-binding.ts), and a seal over this event is made in the same transaction. Then
- * a reader thread streams the text page by page. All of it follows from the event, so an export that broke off can be
- * resumed at any time.
+ * Exports. A reader thread finds the first and the last event. The workspace's thread records the export: its event
+ * states the content (log/export-binding.ts), and a seal over this event is made in the same transaction. Then a reader
+ * thread streams the text page by page. The text follows from the event alone, so an interrupted export can be resumed
+ * at any time.
  */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
@@ -28,17 +28,23 @@ import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 type Wanted = Pick<ExportPlan, "scope" | "window">;
 
-/** Events read at once. */
+/** The events that are read at once. */
 const EVENTS_AT_ONCE = 500;
-/** How long the end of an export waits for the seal over an erasure that came meanwhile, and how often it looks. */
+/**
+ * How long the end of an export waits for the seal over an erasure that happened meanwhile, and how often it checks,
+ * ms.
+ */
 const SEAL_WAIT_MS = 15_000;
 const LOOK_EVERY_MS = 250;
 
-/** What a reader thread found of the limits of an export, for the workspace's thread, which looks only at what came since. */
+/**
+ * The first and last event of an export, found by a reader thread; the workspace's thread then checks only newer
+ * events.
+ */
 interface FoundLimits extends JsonObject {
   first: number | null;
   last: number | null;
-  /** The last number that was looked at, and the last one of the workspace's own chain. */
+  /** The last number that was examined, and the last one of the workspace's own chain. */
   through: number;
   ownThrough: number;
   pruned: number;
@@ -46,14 +52,14 @@ interface FoundLimits extends JsonObject {
 
 const isWindow = ({ window: { startMs, endMs } }: Wanted): boolean => startMs !== undefined || endMs !== undefined;
 
-/** Looks where an export begins and ends, among the events that were not looked at before. */
+/** Finds the first and last event of an export, among the events that were not examined before. */
 async function findLimits(reader: Reader, wanted: Wanted, known?: FoundLimits): Promise<FoundLimits> {
   const agentId = agentIdOf(wanted.scope);
   const through = await lastNumber(reader, agentId);
   const own = "SELECT max(agent_seq) FROM events WHERE agent_id IS NULL";
   const ownThrough = (await reader.value<number | null>(own)) ?? 0;
   const pruned = Math.max(known?.pruned ?? 0, await prunedBefore(reader, known?.ownThrough));
-  // After a pruning the first event that was found may be gone.
+  // A pruning may have removed the first event that was found.
   if (known !== undefined && pruned > known.pruned) return findLimits(reader, wanted);
   const common = { through, ownThrough, pruned };
   if (!isWindow(wanted)) {
@@ -65,7 +71,7 @@ async function findLimits(reader: Reader, wanted: Wanted, known?: FoundLimits): 
   return { first: known?.first ?? found.first, last: found.last ?? known?.last ?? null, ...common };
 }
 
-/** Returns the first number whose event has its body. */
+/** Returns the number of the first event that was not pruned. */
 async function firstNumber(reader: Reader, agentId: string | null, pruned: number): Promise<number | null> {
   if (agentId === null) return pruned;
   return pruned === 0 ? 1 : (await windowLimits(reader, agentId, {}, { after: -1, fromSeq: pruned })).first;
@@ -79,7 +85,7 @@ async function lastNumber(reader: Reader, agentId: string | null): Promise<numbe
   return (await reader.value<number | null>(sql, bound)) ?? -1;
 }
 
-/** What the event of an export states of it. */
+/** Returns what the event of an export states about the export. */
 async function boundBy(reader: Reader, context: Context, wanted: Wanted, found?: FoundLimits): Promise<JsonObject> {
   const { first, last, pruned } = await findLimits(reader, wanted, found);
   const agentId = agentIdOf(wanted.scope);
@@ -126,7 +132,7 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
       const bound = await boundBy(reader, context, input, found ?? undefined);
       return finished(agent, { ...details, ...bound }, answer, true);
     }
-    // A cursor is not secret. It must lead to the event of such an export, and to events that this export holds.
+    // A cursor is not secret, so it must name the event of such an export, and events that this export contains.
     const resumed = await bindingAt(reader, plan);
     if (resumed === null || received > resumed.said.event_count) throw new Problem("invalid_request", NO_EXPORT);
     return finished(agent, { ...details, received }, answer);
@@ -137,7 +143,7 @@ const NO_EXPORT = 'The "cursor" does not continue an export of this trail. Expor
 
 /** Returns the event of an export; null when the plan does not name one. */
 async function bindingAt(reader: Reader, { scope, format, eventSeq }: ExportPlan) {
-  // Imported when first needed: it brings the schema compiler, a third of what a thread would load at its start.
+  // Imported when first needed, since it imports the schema compiler, a third of what a thread would load at its start.
   const { EXPORT, readBinding } = await import("../../log/export-binding.ts");
   const stored = await eventAt(reader, null, eventSeq);
   if (stored === undefined || bodyOf(stored).operation !== EXPORT || stored.details === null) return null;
@@ -152,13 +158,13 @@ const bodyOf = (stored: StoredEvent): AuditEventBody => parseEvent(canonicalText
 
 function headersOf(plan: ExportPlan, at: string, workspaceId: string): { contentType: string; filename: string } {
   return {
-    // The second part of a JSON text is not JSON.
+    // The rest of a JSON text is not itself JSON.
     contentType: plan.received > 0 && plan.format === "json" ? "application/octet-stream" : contentTypeOf(plan.format),
     filename: fileName(agentIdOf(plan.scope) ?? workspaceId, at, plan.format),
   };
 }
 
-/** Returns the export as pieces of text. Holds one page of events at a time. */
+/** Yields the export as pieces of text. Keeps one page of events in memory at a time. */
 export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceId: string): AsyncGenerator<string> {
   const binding = await bindingAt(reader, plan);
   if (binding === null) throw new Error("there is no event of this export");
@@ -214,11 +220,11 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
       yield page.map((one) => writer.event(one)).join("");
     }
   }
-  // In an export that is resumed, an earlier part may have blanks too.
+  // If an export is resumed, the earlier part may also have blanks.
   yield writer.end(blanks > 0 || received > 0 ? await laterErasures(reader, agentId, said) : undefined);
 }
 
-/** Returns the number of the first event behind an empty window; at the latest the export's own. */
+/** Returns the number of the first event after an empty window, which is at the latest the export's own event. */
 async function firstAfter(
   reader: Reader,
   agentId: string | null,
@@ -238,8 +244,8 @@ async function bodyAt(reader: Reader, agentId: string | null, number: number): P
 }
 
 /**
- * Returns the erasures after the last exported event that destroyed details of exported events, with proofs to the
- * newest seal; undefined when there is none.
+ * Returns the erasures after the last exported event that erased details of exported events, with proofs to the newest
+ * seal; undefined when there are none.
  */
 async function laterErasures(reader: Reader, agentId: string | null, { first, last }: BoundExport) {
   if (first === null || last === null) return undefined;
@@ -255,7 +261,7 @@ async function laterErasures(reader: Reader, agentId: string | null, { first, la
   return { events: await Promise.all(events), seal: seal?.note ?? null };
 }
 
-/** Returns the newest seal, for an event that was recorded during an export as soon as it is sealed. */
+/** Waits until an event, which was recorded during an export, is sealed. Returns the newest seal. */
 async function sealOver(reader: Reader, seq: number): Promise<StoredSeal | null> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
     const seal = await newestSeal(reader);

@@ -1,6 +1,6 @@
 /**
- * Exports with filters. What is left out cannot be proved, so they are views: the event of the export says what was asked
- * for, and binds nothing.
+ * Exports with filters. Completeness cannot be proved of them, so they are views: the event of the export states the
+ * filter, and binds no content.
  */
 import type { JsonObject } from "../../json.ts";
 import { contentTypeOf, viewWriter } from "../../log/export-write.ts";
@@ -17,7 +17,7 @@ import { agentIdOf, filterDetails } from "./scope.ts";
 
 type ExtractPlan = Extract<StreamPlan, { kind: "extract" }>;
 
-/** Events read at once. */
+/** The events that are read at once. */
 const EVENTS_AT_ONCE = 500;
 
 const EXTENSIONS = {
@@ -71,7 +71,7 @@ export async function* streamExtract(reader: Reader, plan: ExtractPlan): AsyncGe
       const atMs = Date.parse(event.timestamp);
       if (atMs >= startMs && atMs < endMs && fits(filter, event)) text += writer.event(stored);
     }
-    // An empty piece lets the thread look at other work.
+    // Even an empty piece is yielded, so that the thread can do other work.
     yield text;
     if (page.length < EVENTS_AT_ONCE) return;
   }

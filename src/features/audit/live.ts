@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 250;
 const HEARTBEAT_MS = 15_000;
 /** How long a client waits before it reconnects, ms. */
 const RETRY_MS = 2_000;
-/** Events read at once. */
+/** The events that are read at once. */
 const EVENTS_AT_ONCE = 100;
 
 const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave the header out to follow from now on.";
@@ -50,7 +50,7 @@ export async function* streamTail(reader: Reader, plan: TailPlan): AsyncGenerato
   let version = -1;
   let silentMs = 0;
   for (;;) {
-    // Read before the events: a commit in between appears as another version.
+    // The version is read before the events, so that a commit in between shows as another version.
     const [found] = (await reader.get<[number]>("PRAGMA data_version")) ?? [0];
     if (found !== version) {
       version = found;

@@ -41,13 +41,13 @@ const queryAudit = inquiry("audit.query", {
 /** The most problems in an answer. */
 const MAX_PROBLEMS = 100;
 
-/** Returns the number of threads for a large log. Where there are enough processors, one is left to the service. */
+/** Returns the number of threads for a large log. If there are enough processors, one is left to the service. */
 function threadsToSpare(): number {
   const processors = availableParallelism();
   return processors === 1 ? 1 : Math.max(2, processors - 1);
 }
 
-/** Whether a verification of this thread uses further threads. Only one at a time may. */
+/** Whether a verification of this thread uses additional threads, which only one may at a time. */
 let isHelped = false;
 
 /**
@@ -58,13 +58,13 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
   const helped = agentId === null && !isHelped;
   const threads = { count: threadsToSpare(), patient: true };
   if (helped) isHelped = true;
-  // Imported when first needed: the verifier is half of what a thread would load at its start.
+  // Imported when first needed, since the verifier is half of what a thread would load at its start.
   const { logCompleteness } = await import("../../verify/completeness.ts");
   const { verifyWorkspaceAndFile } = await import("../../verify/sources.ts");
   const { causesOf } = await import("../../verify/causes.ts");
   const { nameEvents } = await import("../../verify/rows/events-named.ts");
   const { reported, reportedObstacle, reportedRestores } = await import("../../verify/report.ts");
-  // The first key that the log names: it seals the later ones.
+  // The first key that the log names, which seals the later ones.
   const [first] = await sealingKeys(reader);
   try {
     const scope = agentId === null ? ({ scope: "workspace" } as const) : { agentId };
@@ -75,10 +75,10 @@ async function verifyTrail(reader: Reader, agentId: string | null, openControl: 
       ...(helped ? { threads } : {}),
     });
     const completeness = obstacle === null ? logCompleteness(report) : ({ is: "unknown" } as const);
-    // A log that is not valid proves nothing about another file.
+    // A log that is not valid cannot prove anything about the control database.
     const valid = report.valid && obstacle === null;
     const control = agentId === null && valid && openControl ? await verifyControlRows(reader, openControl) : null;
-    // Damaged pages may hold anything, so what is read of them is no finding.
+    // Damaged pages may contain anything, so problems in them are not reported.
     const causes =
       obstacle === null ? causesOf(report.problems).map(reported) : [reportedObstacle(obstacle.code, obstacle.message)];
     const problems = causes.slice(0, MAX_PROBLEMS);
@@ -129,7 +129,7 @@ const verifyAudit = inquiry("audit.verify", {
   },
 });
 
-/** The number of intervals if no start is asked for, and the most that one request can ask for. */
+/** The number of intervals when the request has no start, and the most of one request. */
 const DEFAULT_INTERVALS = 24;
 const MAX_INTERVALS = 750;
 
@@ -171,7 +171,6 @@ const countEvents = inquiry("audit.activity", {
   },
 });
 
-/** What runs each operation of this feature. */
 export const auditOperations: OperationsOf<"audit"> = {
   "audit.read": readAuditEvent,
   "audit.receipt": giveReceipt,

@@ -1,5 +1,5 @@
 /**
- * Events with their proofs, receipts that stand alone, and the seals that both lead to.
+ * Events with their proofs, receipts, which can be verified on their own, and the seals to which both lead.
  *
  * Requests for the newest seal, the sealing keys and consistency proofs are not recorded. They concern the workspace as
  * a whole, and monitors repeat them constantly. If fetching a seal were an event, every seal would need another one.
@@ -72,7 +72,7 @@ export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, {
   });
 };
 
-/** Returns a seal that covers an event: the newest one, or one that is made now. */
+/** Returns a seal that covers an event: the newest seal, or one that is made now. */
 async function sealOver(reader: Reader, context: Context, seq: number): Promise<StoredSeal | null> {
   const newest = await newestSeal(reader);
   return newest !== null && newest.size > seq ? newest : context.seal();
@@ -92,7 +92,7 @@ export async function showSeal(reader: Reader): Promise<Answer> {
   return { kind: "text", contentType: PLAIN_TEXT, body: note };
 }
 
-/** Returns the public key that seals now, and the earlier ones. */
+/** Returns the present sealing key and the earlier ones. */
 export async function showKey(reader: Reader): Promise<Answer> {
   const shown = (await sealingKeys(reader)).map(({ announcedSeq, verifierKey }) => {
     const { name, publicKey } = parseVerifierKey(verifierKey);
@@ -120,7 +120,7 @@ export async function showConsistency(reader: Reader, input: OperationInputs["au
     throw new Problem("invalid_request", `"to" is beyond the newest seal, which covers ${seal.size} events.`);
   }
   if (from > to) throw new Problem("invalid_request", '"from" is greater than "to": send the smaller size as "from".');
-  // The root is in base64, as in seals, so that the two can be compared by eye.
+  // The root is in base64, as in seals, so that people can compare the two.
   const tree = async (size: number) => ({ size, root: Buffer.from(await treeRoot(reader, size)).toString("base64") });
   const proof = (await consistencyProof(from, to, treeReader(reader))).map(hexOf);
   const body = JSON.stringify({ from: await tree(from), to: await tree(to), proof });

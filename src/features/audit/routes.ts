@@ -36,7 +36,7 @@ function resumptionOf(asked: ExportFilters, cursor: string): ExportResumption {
   );
 }
 
-/** @throws {Problem} for what only an export of everything in a stretch of the log can be */
+/** @throws {Problem} when a request with a filter asks for something that only an export without filters can do */
 function requireView(format: ExportFormat, cursor: string | undefined): void {
   if (!isView(format)) {
     throw invalid(

@@ -27,8 +27,8 @@ export function windowDetails({ startMs, endMs }: TimeWindow): JsonObject {
 }
 
 /**
- * Returns the members of the details that state a filter. A key and a text may say something of a person, and nothing
- * would erase them here: the event says only that they were asked for.
+ * Returns the members of the details that state a filter. A key and a text may be personal data, which nothing would
+ * erase here, so the event states only that they were used.
  */
 export function filterDetails(filter: TrailFilter): JsonObject {
   const { agentIds, operations, results, actors, detectors, modes, policies } = filter;
@@ -39,7 +39,7 @@ export function filterDetails(filter: TrailFilter): JsonObject {
     ...Object.fromEntries(
       Object.entries(lists).flatMap(([name, list]) => (list === undefined ? [] : [[name, [...list]]])),
     ),
-    // A single result is no list, as it was always recorded.
+    // A single result is recorded as a text and not as a list, as in older versions.
     ...(result === undefined ? {} : { result: more.length === 0 ? result : [result, ...more] }),
     ...(unnamed.length === 0 ? {} : { filtered_by: unnamed }),
   };

@@ -1,4 +1,4 @@
-/** How requests say which part of the trail they are about: its scope, its window of time, and filters. */
+/** The schemas of the scope, the window of time and the filters of requests about the trail. */
 import { type Static, Type as t } from "@sinclair/typebox";
 import { AgentId, choice, Key, Timestamp, textField, wordsOf } from "../../http/fields.ts";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
@@ -19,10 +19,10 @@ export const scoped = {
   scope: choice(["workspace", "installation"], "Instead of agent_id"),
 };
 
-/** The most words of one filter. */
+/** The most values of one filter. */
 const MOST_WORDS = 100;
 
-/** The scope of a request that can be about several agents, or about everything. */
+/** The scopes of a request that can be about several agents, or about everything. */
 const SCOPES = ["workspace", "all", "installation"] as const;
 export const agents = t.Array(AgentId, {
   maxItems: MOST_WORDS,
@@ -47,7 +47,7 @@ const FilterWords = component(
 const oneOrMore = (description: string, example: string) =>
   t.Optional({ ...FilterWords, description: `${description}.`, examples: [[example]] });
 
-/** What a trail can be filtered by. */
+/** The filters of the trail. */
 export const filters = {
   operations: wordsOf(EVENT_NAMES, schema.EventName, "Only events of these operations"),
   result: wordsOf(schema.AUDIT_RESULTS, schema.AuditResultName, "Only events with these results"),
@@ -78,7 +78,7 @@ interface AskedScope {
   scope?: (typeof SCOPES)[number];
 }
 
-/** Returns the filter that a request asks for. */
+/** Returns the filter of a request. */
 export function filterOf(asked: Filters & AskedScope): TrailFilter {
   const { operations, result, actor, key, detector, mode, policy, text, agent_id: [, ...more] = [] } = asked;
   const lists = {
@@ -96,7 +96,7 @@ export function filterOf(asked: Filters & AskedScope): TrailFilter {
   return filter;
 }
 
-/** Returns the scope of a request that can be about several agents, or about everything. @throws {Problem} */
+/** Returns the scope of a request about one agent, several agents, or everything. @throws {Problem} */
 export function trailScopeOf({ agent_id: ids, scope }: AskedScope, principal: Principal): TrailScope {
   const [first, ...more] = ids ?? [];
   if (scope === "all" && first === undefined) {
@@ -110,7 +110,7 @@ export function trailScopeOf({ agent_id: ids, scope }: AskedScope, principal: Pr
   return { scope: "all" };
 }
 
-/** The same where the scope of the workspace means everything in it. */
+/** As {@link trailScopeOf}, for requests in which the scope of the workspace means everything in it. */
 export function wholeScopeOf(asked: AskedScope, principal: Principal): AuditScope {
   const scope = trailScopeOf(asked, principal);
   return "scope" in scope ? { scope: "workspace" } : scope;
@@ -146,8 +146,8 @@ export function windowOf(asked: { start_time?: string; end_time?: string }): Tim
   };
 }
 
-/** Returns the words of a filter, sorted and without repetition, so that a cursor does not depend on how they were sent. */
+/** Returns the values of a filter, sorted and without repetitions, so that a cursor does not depend on their order. */
 const sorted = <W extends string>(words: readonly W[]): W[] => [...new Set(words)].sort();
 
-/** Returns a filter as a member of the input, unless everything fits it. */
+/** Returns a filter as a member of the input, unless it matches everything. */
 export const narrowed = (filter: TrailFilter): { filter?: TrailFilter } => (isWhole(filter) ? {} : { filter });

@@ -1,4 +1,4 @@
-/** One checkpoint: looking it up, and showing it, with the state that it keeps as a stream. */
+/** Finds and shows a checkpoint, and streams its state. */
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { encodeCursor } from "../../lists.ts";
@@ -47,32 +47,35 @@ export async function findAllowed(reader: Reader, context: Context, id: string):
   return { checkpoint, agent, agentId: agent.agentId as string };
 }
 
-/** A request for an id that does not exist concerns no agent. It is one of the workspace's own events. */
+/**
+ * Returns the outcome for an id that does not exist. It concerns no agent, so its event is in the workspace's own
+ * chain.
+ */
 export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
   return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, recorded("checkpoint_id", id));
 }
 
-/** Returns the number of entries that a checkpoint made now would hold: those that have not expired. */
+/** Returns the number of entries that a checkpoint made now would have: those that have not expired. */
 export async function countPresent(reader: Reader, agent: AgentState, nowMs: number): Promise<number> {
   return agent.liveEntries - (await countExpired(reader, agent, freshAt(agent.policies, nowMs)));
 }
 
 type CheckpointPlan = Extract<StreamPlan, { kind: "checkpoint" }>;
 
-/** Entries read at once: few, since they may be large. */
+/** The entries that are read at once: few, since they may be large. */
 const ENTRIES_AT_ONCE = 16;
-/** The size of a piece, UTF-16 units, unless one entry is larger. Memory must not grow when a client does not read. */
+/** The size of a piece, UTF-16 units, unless one entry is larger. It bounds the memory when a client does not read. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** The checkpoint was deleted while its state was being read. The response is cut off. */
+/** The checkpoint was deleted while its state was being read. The response is aborted. */
 class CheckpointVanished extends Error {
   override readonly name = "CheckpointVanished";
 }
 
-/** What the cursor of a checkpoint's entries is bound to. */
+/** Returns the list to which the cursor of a checkpoint's entries is bound. */
 export const entriesOf = (checkpointId: string): JsonObject => ({ list: "checkpoint.read", checkpointId });
 
-/** Returns the response as pieces of JSON text. Each page checks again that the checkpoint exists. */
+/** Yields the response as pieces of JSON text. Checks for each page that the checkpoint still exists. */
 export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): AsyncGenerator<string> {
   const checkpoint = await stillThere(reader, plan.checkpointId);
   yield `${plan.head},"state":{"config":${await showConfig(reader, checkpoint)},"entries":[`;
@@ -95,7 +98,7 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
   else yield `],"next_cursor":${next === null ? null : `"${encodeCursor(entriesOf(checkpoint.id), next)}"`}}}`;
 }
 
-/** Returns entries as JSON, separated by commas, with `before` before the first. */
+/** Yields entries as JSON, separated by commas, with `before` before the first. */
 function* inPieces(rows: readonly EntryRow[], before: string): Generator<string> {
   let piece = "";
   let separator = before;

@@ -1,4 +1,4 @@
-/** What differs between a checkpoint and another one, or the present. A reader thread compares. */
+/** Compares a checkpoint with another one, or with the present, on a reader thread. */
 import { type CursorPosition, itemCount, listBody } from "../../lists.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { invalid } from "../../problem.ts";
@@ -14,7 +14,7 @@ import { findAllowed, noCheckpoint, showEntry } from "./checkpoint.ts";
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** What was found: the counts, a page of the changes as JSON texts, and where the next one begins. */
+/** The result: the counts, a page of the changes as JSON texts, and where the next page begins. */
 type Found = Omit<Comparison, "changes"> & { items: string[]; next: CursorPosition | null };
 
 const NOTHING: Found = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };

@@ -80,7 +80,6 @@ export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, c
   });
 };
 
-/** What runs each operation of this feature. */
 export const checkpointOperations: OperationsOf<"checkpoint"> = {
   "checkpoint.create": createCheckpoint,
   "checkpoint.list": listAgentCheckpoints,

@@ -1,6 +1,6 @@
 /**
- * Restoring a checkpoint: the agent's data becomes the checkpoint's, its configuration a new version with the
- * checkpoint's content, and a checkpoint of the state before makes it possible to undo.
+ * Restores a checkpoint: replaces the agent's data by the checkpoint's, makes a new config version with the
+ * checkpoint's content, and makes a checkpoint of the previous state, so that the restore can be undone.
  */
 import type { JsonObject } from "../../json.ts";
 import { type Allowed, decideAsItIs, type Refused, type Reported, reportedTogether } from "../../policy/decide.ts";
@@ -36,7 +36,7 @@ export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader,
     newConfig === null
       ? agent.policies
       : effectivePolicies(agent.floor, policiesOf(JSON.parse(newConfig.config) as JsonObject));
-  // An entry that has expired under the present or the restored policies does not come back.
+  // An entry that has expired under the present or the restored policies is not restored.
   const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
   const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
   const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies);
@@ -57,10 +57,13 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
 
 const ALLOWED: Allowed = { allowed: true };
 
-/** What a policy refused; `key` is of the entry that it is about, null when it is about none or the key itself. */
+/** A refusal by a policy. `key` names the entry; null when the refusal is about no entry, or about the key itself. */
 type RefusedRestore = Refused & { key: string | null };
 
-/** Says that nothing was restored, and which entry the policies refuse. The log records what was found, but not the key. */
+/**
+ * Returns the outcome of a refused restore. The answer names the refused entry; the log has the findings without the
+ * key.
+ */
 function refusedRestore(
   agent: AgentState,
   { id }: Checkpoint,
@@ -71,7 +74,7 @@ function refusedRestore(
   return outcome;
 }
 
-/** Decides whether the entries of a plan may come back under these policies. */
+/** Decides whether the entries of a plan may be restored under these policies. */
 async function decideAboutRestore(
   reader: Reader,
   context: Context,
@@ -87,14 +90,14 @@ async function decideAboutRestore(
   return { ...decision, message };
 }
 
-/** Returns what keeps a plan from making more entries than there may be; null for nothing. */
+/** Returns the reason to refuse a plan that would exceed the limit of entries; null when it would not. */
 function barOfPlan({ liveEntries }: AgentState, plan: RestorePlan, { limits }: PolicySettings): Bar | null {
   const most = limits?.entries;
   const more = plan.comeBack.length - plan.end.length;
   return most === undefined || more <= 0 || liveEntries + more <= most ? null : barOfEntries(most);
 }
 
-/** Returns the decision about the first entry that these policies refuse, or what they found in all of them. */
+/** Returns the decision about the first entry that these policies refuse, or the findings in all entries. */
 async function decideAboutEntries(
   reader: Reader,
   context: Context,
@@ -102,7 +105,7 @@ async function decideAboutEntries(
   policies: PolicySettings,
 ): Promise<Allowed | RefusedRestore> {
   const { limits } = policies;
-  // Most policies refuse no content, so no entry has to be read.
+  // Most policies refuse no content, so that entries need not be read.
   if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
   const found: Reported[] = [];
   for (const id of plan.comeBack) {
@@ -117,7 +120,7 @@ async function decideAboutEntries(
   return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
 }
 
-/** Reports whether the policies object to the key itself, which then is not repeated. */
+/** Reports whether the policies refuse the key itself, which must then not be repeated. */
 const isAboutKey = ({ findings }: Refused): boolean => findings.some(({ field }) => field === "key");
 
 function restored(

@@ -30,7 +30,7 @@ import {
   RestoreResult,
 } from "./schema.ts";
 
-/** Returns the page of a checkpoint's entries that is asked for. @throws {Problem} for a cursor of another list */
+/** Returns the requested page of a checkpoint's entries. @throws {Problem} for a cursor of another list */
 function pageOfState(checkpointId: string, { limit, cursor }: { limit?: number; cursor?: string }): { page?: Page } {
   if (limit === undefined && cursor === undefined) return {};
   const page = { limit: limit ?? DEFAULT_LIMIT, offset: 0 };

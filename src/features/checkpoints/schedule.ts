@@ -1,4 +1,4 @@
-/** Checkpoints that the daemon makes by itself, as the policies in force for an agent ask, and how many of them stay. */
+/** Makes and deletes scheduled checkpoints, as the policies in force for an agent require. */
 import { CHECKPOINT_EVERY, dueSince, scheduledKept } from "../../policy/checkpoint-schedule.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { agentsThatSet, loadFloor } from "../../state/configs.ts";
@@ -9,17 +9,17 @@ import type { Job } from "../../workspace/job.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { createCheckpoint, removeCheckpoint } from "./operations.ts";
 
-/** Agents that are looked at in one transaction. */
+/** The agents that are handled in one transaction. */
 const AGENTS_AT_ONCE = 64;
 
-/** As SQL, what an event of an agent is that changed its data or its configuration, and one that made a checkpoint alone. */
+/** SQL: the conditions that an event changed an agent's data or configuration, and that it only made a checkpoint. */
 const CHANGES = `result IN ('ok', 'allowed') AND operation IN (${sqlNames("put", "end", "end_prefix", "add_config", "restore")})`;
 const MAKING = `operation IN (${sqlNames("add_checkpoint")})`;
 
 /**
  * Makes the checkpoints of a workspace that are due, and deletes the oldest of those beyond the number that is kept.
- * @param mayGrow whether the workspace may hold more than it does; nothing is made where it may not
- * @param giveWay lets the other workspaces of the thread have their turn, between two transactions
+ * @param mayGrow whether the workspace may grow; otherwise no checkpoint is made
+ * @param giveWay gives other workspaces of the thread their turn, between two transactions
  */
 export async function keepSchedule(
   reader: Reader,
@@ -35,7 +35,7 @@ export async function keepSchedule(
     const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
     await giveWay();
     let over = group.filter((_, index) => replies[index]?.auditId);
-    // An agent that has no more than the number to keep records nothing.
+    // The job records nothing for an agent without excess checkpoints.
     while (over.length > 0) {
       const deleted = await writer.perform(over.map((agentId) => excessJob(principal, agentId)));
       await giveWay();
@@ -44,14 +44,14 @@ export async function keepSchedule(
   }
 }
 
-/** Returns the agents that may ask for one: those with a schedule of their own, all where the workspace has one. */
+/** Returns the agents that may need a checkpoint: those with their own schedule, or all if the workspace has one. */
 async function scheduledAgents(reader: Reader): Promise<string[]> {
   const { policies } = await loadFloor(reader);
   if (policies[CHECKPOINT_EVERY] === null) return agentsThatSet(reader, CHECKPOINT_EVERY);
   return (await reader.all<[string]>("SELECT agent_id FROM agents WHERE agent_id IS NOT NULL")).flat();
 }
 
-/** Makes a checkpoint of an agent if one is due; records nothing otherwise. */
+/** Returns the job that makes a checkpoint of an agent if one is due, and otherwise records nothing. */
 const dueJob = (principal: Principal, agentId: string): Job => ({
   operation: "checkpoint.create",
   principal,
@@ -64,11 +64,11 @@ const dueJob = (principal: Principal, agentId: string): Job => ({
 
 type NewestRow = [timestamp: string, agentSeq: number];
 
-/** Reports whether the newest checkpoint is old enough, and the agent's data or configuration changed since. */
+/** Reports whether the newest checkpoint is old enough, and the agent's data or configuration has changed since. */
 async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<boolean> {
   const since = dueSince(agent.policies, nowMs);
   if (since === null) return false;
-  // The event of a restore makes a checkpoint of the state before it, so it is itself a change since then.
+  // The event of a restore makes a checkpoint of the state before it, so the restore itself is a change since.
   const newest = await reader.get<NewestRow>(
     `SELECT e.timestamp, e.agent_seq - (c.event_seq - c.as_of_seq) FROM checkpoints c JOIN events e ON e.seq = c.event_seq
      WHERE c.agent = ? AND c.as_of_seq = ?`,
@@ -81,7 +81,9 @@ async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<
   return (await reader.value(change, [agent.agentId, agentSeq])) !== undefined;
 }
 
-/** Deletes the oldest checkpoint that the daemon made, if it has made more than are kept; records nothing otherwise. */
+/**
+ * Returns the job that deletes the oldest scheduled checkpoint if there are too many, and otherwise records nothing.
+ */
 const excessJob = (principal: Principal, agentId: string): Job => ({
   operation: "checkpoint.delete",
   principal,

@@ -52,12 +52,14 @@ const readConfig: Operation<"config.read" | "config.read_version"> = async (read
   return answered(found.agent, { version }, showConfig(input.agentId, config), { etag: version });
 };
 
-/** Returns the number and the agent of a requested version, null for the newest, or the outcome when it does not exist. */
+/**
+ * Returns the agent and the number of a requested version (null: the newest), or the outcome when it does not exist.
+ */
 async function findVersion(context: Context, agentId: string, text: string | null) {
   const agent = await context.agents.find(agentId);
   const newest = agent?.configVersion ?? null;
   const version = text === null ? newest : parseVersion(text);
-  // What is not a version could be arbitrary text. The details leave it out.
+  // Text that is not a version may be anything, so the details leave it out.
   const details: JsonObject = version === null ? {} : { version: `v${version}` };
   if (agent === null || newest === null) return notFound(agent, agentId, "config_not_found", NO_CONFIG, details);
   // Versions have no gaps.
@@ -115,7 +117,7 @@ export const rollbackConfig: Operation<"config.rollback"> = async (reader, conte
   return addVersion(context, agent, old.config, version);
 };
 
-/** Returns the outcome when the condition does not hold, else null. `agent` is null when it never began. */
+/** Returns the outcome when the condition does not hold, otherwise null. `agent` is null when it does not exist. */
 function conflictOver(
   agent: AgentState | null,
   { agentId, condition }: OperationInputs["config.update" | "config.rollback"],
@@ -137,7 +139,6 @@ function addVersion(context: Context, agent: AgentState, config: string, rolledB
   });
 }
 
-/** What runs each operation of this feature. */
 export const configOperations: OperationsOf<"config"> = {
   "config.read": readConfig,
   "config.update": updateConfig,

@@ -14,7 +14,7 @@ import { requireMeaning } from "./settings-schema.ts";
 /** The response with a version. */
 const version = (description: string) => ({ description, schema: ConfigVersion, etag: true });
 
-/** @throws {Problem} when no agent can have the id: about one that never began, there is something to say */
+/** @throws {Problem} when no agent can have the id. (An id without an agent is not an error.) */
 function requireAgentId(id: string): void {
   if (isAgentId(id)) return;
   throw new Problem("agent_not_found", "No agent can have this id: 1 to 128 of A-Z a-z 0-9 . _ : @ ~ -");

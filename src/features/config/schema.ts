@@ -73,7 +73,7 @@ export const ConfigBody = component(
   ),
 );
 
-/** A config in an answer: as it was sent. */
+/** A config in an answer, as it was sent. */
 export const StoredConfig = t.Unsafe<JsonObject>({
   ...ConfigBody,
   examples: [{ instructions: "Answer customers politely.", policies: FEW_POLICIES }],
@@ -106,8 +106,8 @@ export const EffectivePolicies = shape("EffectivePolicies", {
 });
 
 /**
- * Returns the problem with `policies`; null when it is no object or its members are right. An unknown member is 400
- * `unknown_policy`, since a typing error would otherwise silently switch enforcement off.
+ * Returns the problem with `policies`; null when its members are valid, or it is not an object. An unknown member is
+ * 400 `unknown_policy`, since a typing error would otherwise silently switch enforcement off.
  */
 export function explainPolicies(body: JsonObject): Problem | null {
   const { policies } = body;
@@ -130,7 +130,7 @@ export function explainPolicies(body: JsonObject): Problem | null {
 let policiesDocument: Validator<typeof PoliciesDocument> | null = null;
 const PoliciesDocument = object({ policies: Policies });
 
-/** Returns policies that come from elsewhere than a request, such as a file. @throws {Problem} as a request would */
+/** Checks policies that do not come from a request, for example from a file. @throws {Problem} as for a request */
 export function checkedPolicies(policies: JsonValue): JsonObject {
   policiesDocument ??= new Validator(PoliciesDocument, "member");
   const { policies: right } = policiesDocument.parse({ policies }, explainPolicies);

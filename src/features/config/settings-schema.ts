@@ -1,4 +1,4 @@
-/** The schemas of policies whose settings are objects, and what a schema cannot say of them. */
+/** The schemas of policies whose settings are objects, and checks that a schema cannot express. */
 import { type TSchema, Type as t } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { optionalInteger, Timestamp, wordOf } from "../../http/fields.ts";
@@ -43,7 +43,7 @@ const modesOf = (kind: Kind) => {
       {
         mode: t.Optional(ModeName),
         detectors: t.Optional(
-          // In the API's document, a pattern is shorter than a member for each detector.
+          // A pattern makes the API's document shorter than a member for each detector.
           t.Record(t.RegExp(new RegExp(`^(${names.join("|")})$`)), ModeName, {
             additionalProperties: false,
             description: "The modes of single detectors: an object of detectors and modes.",
@@ -115,7 +115,7 @@ export const OBJECT_SETTINGS: Readonly<Record<string, TSchema | undefined>> = {
   ),
 };
 
-/** Returns the problem that names the first member of a setting that its schema refuses, however deep it is. */
+/** Returns the problem of the first member, at any depth, that a setting's schema refuses; null for none. */
 export function formProblem(name: string, schema: TSchema, value: JsonValue): Problem | null {
   const error = Value.Errors(schema, value).First();
   if (error === undefined) return null;
@@ -124,7 +124,7 @@ export function formProblem(name: string, schema: TSchema, value: JsonValue): Pr
   return invalid(`The setting ${JSON.stringify(param)} is not valid. ${expectation(error.schema)}`, param);
 }
 
-/** Checks what the schemas cannot say. @throws {Problem} 400 that names the member */
+/** Makes the checks that schemas cannot express. @throws {Problem} 400 that names the member */
 export function requireMeaning(policies: JsonObject | undefined): void {
   const screening = policies?.screening as ScreeningSetting | null | undefined;
   if (screening == null) return;

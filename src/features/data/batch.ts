@@ -1,4 +1,4 @@
-/** Several reads, writes and deletions of an agent's data in one request: what each answers within it. */
+/** Several reads, writes and deletions of an agent's data in one request. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import { textOfItems } from "../../long-text.ts";
 import { recorded } from "../../policy/decide.ts";
@@ -31,7 +31,7 @@ const deleteInBatch: Operation<"data.delete"> = async (reader, context, input) =
 const writeInBatch: typeof writeOperation.run = (reader, context, input, prepared) =>
   after(writeOperation.run(reader, context, input, prepared), showingConflict);
 
-/** Shows that the condition of an operation did not hold as a result of the batch. */
+/** Converts a conflict of an operation into a result within the batch. */
 function showingConflict(outcome: Outcome): Outcome {
   const { answer, result } = outcome;
   if (result !== "conflict" || answer.kind !== "problem") return outcome;

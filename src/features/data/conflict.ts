@@ -1,4 +1,4 @@
-/** What becomes of a write or a deletion whose condition does not hold. */
+/** Checks the condition of a write or a deletion. */
 import { holds, type VersionCondition } from "../../condition.ts";
 import { recorded } from "../../policy/decide.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -13,9 +13,10 @@ const WORDS = {
 };
 
 /**
- * Returns the outcome of an operation on an entry whose condition does not hold; null when it holds. `agent` is null
- * when it never began. Asked before anything is screened, so that a conflict says nothing of what a policy would find.
- * `named`: whether the event names the key.
+ * Returns the outcome of an operation on an entry whose condition does not hold; null when it holds. To be called
+ * before anything is screened, so that a conflict does not reveal findings.
+ * @param agent null when it does not exist
+ * @param named whether the event names the key
  */
 export async function conflictOver(
   reader: Reader,
@@ -26,7 +27,7 @@ export async function conflictOver(
 ): Promise<Outcome<ProblemAnswer> | null> {
   const current = agent === null ? null : await entryVersion(reader, context, agent, key);
   if (holds(condition, current)) return null;
-  // A key that is not stored was never screened: it may be what a policy keeps out of the log.
+  // The key of a missing entry was never screened, and may be text that a policy keeps out of the log.
   const about = current === null ? recorded("key", key, context.agents.policiesOf(agent)) : { key };
   return conflict(agent, naming(agent, agentId, named ? about : {}), WORDS, condition, current);
 }

@@ -1,4 +1,4 @@
-/** The API's schema of what policies find. */
+/** The API's schema of findings. */
 import { Type as t } from "@sinclair/typebox";
 import { countOf, oneOf, shape } from "../../http/shapes.ts";
 import { DETECTORS } from "../../policy/detectors.ts";
@@ -27,5 +27,5 @@ export const Finding = shape(
   "What a policy found and where. It never contains the text.",
 );
 
-/** In the answer to what is stored as it is: what policies that only report found. */
+/** The findings of policies that only report, in the answer to a value that was stored unchanged. */
 export const Reported = t.Optional(t.Array(Finding));

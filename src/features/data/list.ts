@@ -10,7 +10,7 @@ import { nextTurn } from "../../timer.ts";
 import { answered, inquiry, naming, type PreparedOperation, type Recorded } from "../../workspace/operation.ts";
 import { type FoundPage, readPage } from "./page.ts";
 
-/** Runs on the workspace's thread, but what looks at more entries than it shows is read on a reader thread before. */
+/** Runs on the workspace's thread. If it examines more entries than it shows, a reader thread reads the page before. */
 export const listData: PreparedOperation<"data.list", Recorded<FoundPage>> = {
   prepare: (_agents, input, found) => (looksAhead(input) ? (found as Recorded<FoundPage> | undefined) : undefined),
   ahead: async (reader, input, now) =>
@@ -40,12 +40,12 @@ export const queryData = inquiry("data.query", {
 });
 
 /**
- * Returns what an event says of a filter: which members were compared and how, without the values. A name to which a
- * policy objects may be what nobody stored, so it is left out with the others.
+ * Returns the details of an event about a filter: which members were compared and how, without the values. If a policy
+ * refuses a name, all names are left out, since they may not be names in stored data.
  */
 export function recordedFilter(filter: Filter, policies: PolicySettings): JsonObject {
   if (filter.length === 0) return {};
-  // As words, and as it was sent: a dot may be part of what is found.
+  // As words, and as it was sent, since a dot may be part of a finding.
   const names = filter.flatMap(({ path }) => [path.join(" "), path.join(".")]);
   const isRedacted = names.some((name) => "redacted" in recorded("name", name, policies));
   if (isRedacted) return { redacted: true };

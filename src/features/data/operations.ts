@@ -54,7 +54,10 @@ const readFullData: Operation<"data.read_full"> = async (reader, context, { agen
   return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
 };
 
-/** A key that is not stored was never screened: it may be what a policy keeps out of the log. */
+/**
+ * Returns the outcome for a missing entry. Its key was never screened, and may be text that a policy keeps out of the
+ * log.
+ */
 export function noEntry({ agents }: Context, agent: AgentState | null, agentId: string, key: string): Outcome {
   return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
 }
@@ -87,14 +90,14 @@ export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, cont
   return answered(agent, details, body, { effect: { kind: "end_prefix", prefix, count } });
 };
 
-/** An erasure's event does not name the key. */
+/** The event of an erasure does not name the key. */
 const UNNAMED = { named: false };
 
 const NOTHING = "Nothing has this key, neither a stored entry nor the details of an audit event.";
 
 /**
- * Erases data for good, as the law may demand: from the checkpoints, and from the details of the log too. The event
- * states how much is gone and which events have no details any more. It does not name the key.
+ * Erases data permanently, as the law may require: also from checkpoints, and from the details of events. The event
+ * states how much was erased, and which events have no details any more. It does not name the key.
  */
 export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
   const { agentId } = input;
@@ -114,7 +117,6 @@ export const eraseData: Operation<"data.erase"> = async (reader, context, input)
   return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
 };
 
-/** What runs each operation of this feature. */
 export const dataOperations: OperationsOf<"data"> = {
   "data.write": writeOperation,
   "data.read": readData,

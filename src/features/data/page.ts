@@ -1,4 +1,4 @@
-/** One page of a list of entries, as text: what `data.list` and `data.query` have in common. */
+/** Reads one page of a list of entries as text, for `data.list` and `data.query`. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { CursorPosition } from "../../lists.ts";
@@ -15,24 +15,24 @@ import type { Reader } from "../../store/transaction.ts";
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** The most entries below one row, and UTF-16 units of text. */
+/** The most entries below one row, and the most text of them, UTF-16 units. */
 const MAX_BELOW = 10_000;
 const MAX_BELOW_CHARACTERS = 16 * 1024 * 1024;
 
-/** A list, one page of which is asked for. */
+/** A request for one page of a list. */
 interface ListInput extends Wanted {
   page: Page;
   includeValues: boolean;
   count?: true | undefined;
-  /** Each row comes with the entries whose keys begin with its key and this character. */
+  /** The delimiter, if each row should include the entries whose keys begin with its key and this character. */
   below?: string | undefined;
 }
 
-/** A page: its entries as JSON texts, and the members beside them. */
-// A type, since what passes between threads is a JSON value.
+// A type and not an interface, so that it is a JSON value, which can be passed between threads.
+/** A page: its entries as JSON texts, and the other members. */
 export type FoundPage = {
   items: string[];
-  /** How many entries are shown, in the items and below them. */
+  /** The number of shown entries, including those below rows. */
   shown: number;
   /** Where the next page begins; null on the last page. */
   next: CursorPosition | null;
@@ -41,7 +41,7 @@ export type FoundPage = {
 
 const NO_ENTRIES: FoundPage = { items: [], shown: 0, next: null, more: {} };
 
-/** Reads one page. `agent` is null when it never began. */
+/** Reads one page. `agent` is null when it does not exist. */
 export async function readPage(
   reader: Reader,
   agent: AgentState | null,

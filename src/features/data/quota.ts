@@ -1,7 +1,7 @@
 /**
- * Quotas. A workspace that is full by entries accepts no more of them. One that is over its bytes accepts nothing that
- * makes it grow, and every event does, but what frees space, proves something or stops an agent (`overQuota` of each
- * operation). These have a reserve above the quota.
+ * Quotas. A workspace that has reached its quota of entries accepts no more of them. A workspace over its quota of
+ * bytes accepts no operations that make it grow, and every event does. Exceptions are operations that free space, prove
+ * something or stop an agent (`overQuota` of each operation), for which there is a reserve above the quota.
  */
 import { type OperationInputs, type OperationName, whatGrows, whenOverQuota } from "../../operations.ts";
 import { Problem } from "../../problem.ts";
@@ -13,11 +13,11 @@ import type { Reader } from "../../store/transaction.ts";
 import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
 import { type Context, naming, type Operation, type Outcome, refused, subjectOf } from "../../workspace/operation.ts";
 
-/** What one workspace may hold; 0 for no limit. */
+/** The limits of one workspace; 0 for no limit. */
 export interface Quota {
-  /** Entries of all agents, including expired entries that are not swept yet. */
+  /** The entries of all agents, including expired entries that were not swept yet. */
   entries: number;
-  /** Bytes of its database: data, what checkpoints keep, and the audit trail. */
+  /** The bytes of its database: data, history for checkpoints, and the audit trail. */
   bytes: number;
 }
 
@@ -30,9 +30,9 @@ interface Excess {
   used: number;
 }
 
-/** What an operation would add, at most. */
+/** The most that an operation would add. */
 interface Growth {
-  /** The entry that a write makes or replaces. */
+  /** The entry that a write creates or replaces. */
   written?: { agentId: string; key: string };
   entries: number;
   bytes: number;
@@ -41,10 +41,10 @@ interface Growth {
 /** The least reserve above a quota of bytes, which is otherwise an eighth of the quota. */
 const LEAST_RESERVE = 1024 * 1024;
 const RESERVED_SHARE = 8;
-/** A workspace below its quota is measured again after so many operations that add only an event each. */
+/** A workspace below its quota is measured again after this many operations that add only an event. */
 const UNMEASURED = 16;
 
-/** Returns the operation with the checks that its facts ask for. */
+/** Returns the operation with the checks that its facts require. */
 export function refusingOverQuota(
   name: OperationName,
   operation: Operation<OperationName>,
@@ -66,20 +66,20 @@ export function refusingOverQuota(
   };
 }
 
-/** Whether an operation changes nothing: its event would be all that comes of it. */
+/** Whether an operation changes nothing, so that its event would be its only effect. */
 function isEmpty({ agent, effect }: Outcome<Answer>): boolean {
   if (effect.kind === "erase") return effect.versions === 0 && effect.events === 0;
   if (effect.kind === "suspend") return agent?.suspended === true;
   return effect.kind === "none" || ("count" in effect && effect.count === 0);
 }
 
-/** Refuses an operation. The refusals recorded use up half of the reserve at most. */
+/** Refuses an operation. Recorded refusals use at most half of the reserve. */
 async function refuse(reader: Reader, context: Context, input: Input, excess: Excess, isRecorded: boolean) {
   const agent = await subjectOf(reader, context, input);
   const agentId = "agentId" in input ? input.agentId : (agent?.agentId ?? null);
   requireAgentAllowed(context.principal, agentId);
   if (!isRecorded) throw new Problem("quota_exceeded", explain(excess));
-  // The details do not name the key: it is not screened yet.
+  // The details do not name the key, which was not screened yet.
   const what = {
     ...excess,
     ...("checkpointId" in input && agent !== null ? { checkpoint_id: input.checkpointId } : {}),
@@ -108,7 +108,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
   const checkpoint = await findCheckpoint(reader, input.checkpointId);
   if (checkpoint === undefined) return null;
   const agent = await context.agents.findByFirstSeq(checkpoint.agent);
-  // A restore copies what comes back. How many bytes that is is known only afterwards.
+  // A restore copies the restored entries. Their size is known only after the restore.
   return { entries: checkpoint.entryCount - agent.liveEntries, bytes: 0 };
 }
 
@@ -129,7 +129,7 @@ async function excessOf(reader: Reader, context: Context, quota: Quota, growth: 
   return used === null ? null : { quota: "bytes", limit: quota.bytes, used };
 }
 
-/** How many operations of a workspace need no measurement. */
+/** The number of operations of a workspace that still need no measurement. */
 const unmeasured = new WeakMap<AgentDirectory, number>();
 
 /** Whether a write replaces an entry, so that the number of entries stays the same. */

@@ -59,7 +59,7 @@ interface ListRequest {
   order?: "asc" | "desc";
 }
 
-/** What lists and queries have in common. What is the default is left out, so that cursors do not depend on it. */
+/** Returns the common input of lists and queries. Defaults are left out, so that cursors do not depend on them. */
 const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }: ListRequest) => ({
   agentId: agent_id,
   prefix,

@@ -23,13 +23,13 @@ import type { PartOf, PartRequest } from "../../operations.ts";
 import { invalid, Problem, within } from "../../problem.ts";
 import { BlockedBy, Finding } from "./finding-schema.ts";
 
-/** Ten years. */
+/** Ten years, seconds. */
 const MAX_TTL_SECONDS = 315_360_000;
 const SECOND_MS = 1_000;
 /** Later times have more than four digits for the year. */
 const END_OF_TIMES_MS = Date.UTC(10_000, 0);
 
-/** What a write takes besides the agent, alone and in a batch. */
+/** The members of a write besides the agent, alone and in a batch. */
 export const WRITE = {
   key: Key,
   value: Value,
@@ -51,7 +51,7 @@ export const writeInput = (agentId: string, body: Static<TObject<typeof WRITE>>)
   ...expiryIn(body),
 });
 
-/** Returns when an entry ends by itself. @throws {Problem} when the request says it twice */
+/** Returns the expiry time of a request. @throws {Problem} when the request states it twice */
 function expiryIn({ expires_at: at, ttl_seconds: seconds }: Static<TObject<typeof WRITE>>): { expiry?: Expiry } {
   if (at !== undefined && seconds !== undefined) {
     throw invalid('Send "expires_at" or "ttl_seconds", not both.', "ttl_seconds");
@@ -75,7 +75,7 @@ export const IF_VERSION = {
   ),
 };
 
-/** How a query parameter says that the entry must not exist. */
+/** The value of the query parameter for "the entry must not exist". */
 export const NO_VERSION = "null";
 
 /** The same as a query parameter. */
@@ -132,7 +132,7 @@ export const StateEntry = shape("StateEntry", stored);
 
 export const Entry = shape("Entry", { agent_id: AgentId, key: Key, value: Value });
 
-/** In a result. */
+/** The version of an entry in a result. */
 const EntryVersion = component("EntryVersion", {
   ...EventId,
   description: "The version of the entry: the audit event that wrote it.",
@@ -201,7 +201,7 @@ const MAX_OPERATIONS = 1000;
 const operation = <W extends string, P extends TProperties>(name: string, word: W, members: P) =>
   shape(name, { op: t.Literal(word), ...members });
 
-/** The operations of a batch, by the word that says which one it is. */
+/** The operations of a batch, by the value of `op`. */
 const BATCH_OPERATIONS = {
   write: operation("BatchWrite", "write", { ...WRITE, ...IF_VERSION }),
   delete: operation("BatchDelete", "delete", { key: Key, ...IF_VERSION }),

@@ -42,7 +42,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
   const agent = await readAgent(reader, input.agentId);
   if (agent === null) return { items: [], wantsFullText: false, model: BUILT_IN_MODEL };
   const freshness = freshAt(agent.policies, context.nowMs);
-  // The index may hold expired entries that are not swept yet. They have no row in the result.
+  // The index may have expired entries that were not swept yet, and that are not in the result.
   const limit = input.limit + (await countExpired(reader, agent, freshness));
   const { prefix, minSimilarity, filter } = input;
   const { hits, wantsFullText } = await searchAgent(reader, context.indexes, {
@@ -82,7 +82,7 @@ async function showHits(
   for (const { id, similarity } of hits) {
     const [row, version] = byId.get(id) ?? [];
     if (row === undefined || version === undefined || shown.length === bounds.limit) continue;
-    // The index may have been behind the entry.
+    // The entry may have changed since it was indexed.
     if (bounds.filter.matches(JSON.parse(row[3]) as JsonObject)) shown.push(showHit(agent, row, version, similarity));
   }
   return shown;

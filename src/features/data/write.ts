@@ -23,15 +23,15 @@ type Write = OperationInputs["data.write"];
 
 /** A write that was screened and serialized under some policies. */
 interface ScreenedWrite extends Decided {
-  /** JSON texts, and their digest with the key; absent when the write is blocked. */
+  /** The JSON texts, and their digest with the key; absent when the write is blocked. */
   content?: { value: string; metadata: string; digest: string };
 }
 
 /**
  * Screens a write before the transaction, under the agent's cached policies, unless `found` has the decision of
- * {@link screenAhead} under the same policies. Returns undefined when the policies are not known. Screening a whole group
- * at once keeps the screening tables in the processor's cache; the database would evict them between one write and the
- * next.
+ * {@link screenAhead} under the same policies. Returns undefined when the policies are not cached. Screening a whole
+ * group at once keeps the screening tables in the processor's cache; the database would evict them between one write
+ * and the next.
  */
 function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
   const ahead = found as unknown as Decided | undefined;
@@ -41,7 +41,7 @@ function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): 
   return screenWrite(input, policies, holds ? ahead.decision : undefined);
 }
 
-/** Screens a write on another thread, under the policies that its agent has at this moment. */
+/** Screens a write on another thread, under the agent's present policies. */
 async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
   const policies = await readPolicies(reader, input.agentId);
   return { policies, decision: decide(policies, input) } satisfies Decided as unknown as JsonValue;
@@ -56,7 +56,7 @@ function screenWrite(input: Write, policies: PolicySettings, decision = decide(p
   return { policies, decision, content: { value, metadata, digest } };
 }
 
-/** When the entry ends by itself, ms; null for never. @throws {Problem} when that is over already */
+/** Returns when the entry expires, ms; null for never. @throws {Problem} when that time is past */
 function expiryOf({ expiry }: Write, nowMs: number): number | null {
   if (expiry === undefined) return null;
   if ("afterMs" in expiry) return nowMs + expiry.afterMs;
@@ -73,7 +73,7 @@ export const writeData: Operation<"data.write", ScreenedWrite> = (reader, contex
     );
   });
 
-/** Writes unless limits or policies refuse it. `known`: null for an agent that begins with this. */
+/** Writes unless limits or policies refuse it. `known`: null when this is the agent's first event. */
 function admitted(reader: Reader, context: Context, input: Write, known: AgentState | null, ahead?: ScreenedWrite) {
   const expiresAtMs = expiryOf(input, context.nowMs);
   const admission = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
@@ -115,14 +115,14 @@ function blocked(agent: AgentState, key: string, { blockedBy, message, findings:
   const findings = found as unknown as JsonObject[];
   const wait = rest.retryAfterSeconds === undefined ? {} : { retry_after_seconds: rest.retryAfterSeconds };
   const body = { allowed: false, blocked_by: blockedBy, message, findings, ...wait };
-  // No digest, which could be that of what a policy found; and the key only if no policy objects to it.
+  // There is no digest, which could reveal a finding, and no key if a policy refuses the key.
   const named = found.some(({ field }) => field === "key") ? {} : { key };
   const { limit, excepted } = rest;
   const details = { ...named, findings, ...(limit && { limit }), ...wait, ...(excepted && { excepted }) };
   return answered(agent, details, JSON.stringify(body), { result: "blocked", blockedBy });
 }
 
-/** What the answer to a stored write says of what was found in it. An exception is no finding. */
+/** Returns the members of the answer about findings in a stored write. An exception is not a finding. */
 function answerOf({ findings, redacted }: Reported): object {
   if (redacted !== undefined) return { message: REDACTED, redacted: true, findings };
   return findings.length === 0 ? { message: STORED } : { message: REPORTED, findings };

@@ -17,7 +17,7 @@ const CONFLICT = {
 
 const BEFORE_THE_FIRST = JSON.stringify({ version: null, ...floorMembers({}), created_at: null, created_by: null });
 
-/** The chain that holds the versions. */
+/** Returns the workspace's own state, whose chain has the versions. */
 async function workspaceOf({ agents }: Context): Promise<AgentState> {
   const workspace = await agents.find(null);
   if (workspace === null) throw new Error("the workspace has no genesis event");
@@ -41,7 +41,7 @@ export const readFloor: Operation<"policies.read"> = async (reader, context) => 
 export const readFloorVersion: Operation<"policies.read_version"> = async (reader, context, input) => {
   const { firstSeq, configVersion } = await workspaceOf(context);
   const version = parseFloorVersion(input.version);
-  // What is not a version could be arbitrary text. The details leave it out.
+  // Text that is not a version may be anything, so the details leave it out.
   const details: JsonObject = version === null ? {} : { version: `p${version}` };
   // Versions have no gaps.
   if (version === null || version > (configVersion ?? 0)) {

@@ -1,4 +1,4 @@
-/** Says what policies decide about a text that is not stored. */
+/** Decides about a text without storing it. */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, type Decision, decide, type Refused } from "../../policy/decide.ts";
@@ -30,11 +30,11 @@ const decideUnder = (policies: PolicySettings, input: Check, nowMs?: number): De
   decision: decide(policies, input, nowMs),
 });
 
-/** Returns the policies of the request; null when those of the agent count. */
+/** Returns the policies in the request; null when the agent's policies apply. */
 const sentPolicies = ({ policies }: Check): PolicySettings | null =>
   policies === null ? null : policiesOf({ policies });
 
-/** Decides before the transaction, like a write. Returns undefined when the policies are not known. */
+/** Decides before the transaction, like a write. Returns undefined when the policies are not cached. */
 function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): Decided | undefined {
   if (found !== undefined) return found as unknown as Decided;
   const known = input.agentId === null ? undefined : agents.known(input.agentId)?.policies;
@@ -42,7 +42,7 @@ function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): 
   return policies === undefined ? undefined : decideUnder(policies, input);
 }
 
-/** Decides about a large text on another thread, under the policies that the agent has at this moment. */
+/** Decides about a large text on another thread, under the agent's present policies. */
 async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
   const { agentId } = input;
   const policies =
@@ -53,7 +53,7 @@ async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
 
 const check: Operation<"policy.check", Decided> = async (reader, context, input, ahead) => {
   const { agentId } = input;
-  // Without an agent, the workspace is asked: its policies count.
+  // Without an agent, the policies of the workspace apply.
   const found = await context.agents.find(agentId);
   const agent = agentId === null ? null : found;
   const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
@@ -65,7 +65,7 @@ const check: Operation<"policy.check", Decided> = async (reader, context, input,
   return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
 
-/** Returns what would keep the agent from the write. It counts against no limit. */
+/** Returns the reason to refuse the write, or null. The check does not count against limits. */
 async function barOf(
   reader: Reader,
   context: Context,
@@ -76,15 +76,15 @@ async function barOf(
   if (agentId === null) return limits && barOfValue(limits, value);
   const writer = agent ?? context.agents.fresh(agentId, context.seq);
   const bar = limits && (await barUnder(reader, writer, limits, input, context.nowMs));
-  // Policies of the request ask for no config.
+  // Policies in the request cannot require a config.
   return bar ?? (input.policies === null ? barWithoutConfig(writer) : null);
 }
 
-/** What the event says of the policies of the workspace where no agent is named. */
+/** Returns the details of an event without an agent about the policies of the workspace. */
 const floorIn = ({ agents: { floor } }: Context): JsonObject =>
   floor.version === null ? {} : { policies_version: showFloorVersion(floor.version) };
 
-/** What the event and the answer say of a write that would be stored. */
+/** Returns the members of the event and the answer for a write that would be stored. */
 function allowanceOf({ found }: Allowed): JsonObject {
   const said: JsonObject = { allowed: true };
   if (found?.redacted !== undefined) said.redacted = true;
@@ -92,7 +92,7 @@ function allowanceOf({ found }: Allowed): JsonObject {
   return said;
 }
 
-/** What only the answer says. */
+/** Returns the members of only the answer. */
 function shownOf(decision: Decision): JsonObject {
   if (!decision.allowed) return { message: decision.message };
   const { redacted, findings = [] } = decision.found ?? {};
@@ -117,7 +117,6 @@ const replay: Operation<"policy.replay"> = async (_reader, context, { agentId, p
   });
 };
 
-/** What runs each operation of this feature. */
 export const policyOperations: OperationsOf<"policy" | "policies"> = {
   "policies.read": readFloor,
   "policies.update": updateFloor,

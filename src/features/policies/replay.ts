@@ -1,4 +1,4 @@
-/** What policies would decide about everything that is stored. */
+/** Replays policies: decides about everything that is stored. */
 import { type Finding, findingsOf, outcomeOf } from "../../policy/decide.ts";
 import { type PolicySettings, policiesOf } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
@@ -21,7 +21,7 @@ const MOST_SAMPLES = 100;
 /** The time between two lines of progress, ms. */
 const PROGRESS_MS = 250;
 
-/** An entry about which the policies would say something. Never holds the text. */
+/** An entry with findings, without its text. */
 interface Sample {
   agent_id: string;
   key: string;
@@ -31,18 +31,18 @@ interface Sample {
 }
 
 /**
- * Yields the answer, and before it, in the form `ndjson`, how far the replay is. It reads one snapshot, which it keeps
- * only as long as it works: a client that does not read does not make it wait.
+ * Yields the answer, and in the form `ndjson` the progress before it. The replay does not wait for the client, so a
+ * client that does not read cannot keep its snapshot open.
  */
 export async function* streamReplay(connection: Connection, plan: ReplayPlan): AsyncGenerator<string> {
   const replay = new Replay(connection, plan);
   const ended = replay.run();
-  // Nobody waits for it any more when the client has gone and the connection is closed.
+  // After the client has gone and the connection is closed, nobody awaits this promise.
   ended.catch(() => {});
   if (plan.form === "json") return yield JSON.stringify(await ended);
   for (;;) {
     const result = await Promise.race([ended, Bun.sleep(PROGRESS_MS)]);
-    // Also before the result: who shows the progress shows the end of a short replay as well.
+    // Progress is also sent before the result, so that a client shows 100 % even for a short replay.
     yield `${JSON.stringify({ type: "progress", ...replay.progress })}\n`;
     if (result !== undefined) return yield `${JSON.stringify({ type: "result", ...result })}\n`;
   }
@@ -111,7 +111,7 @@ class Replay {
   }
 }
 
-/** The agent, if it began; without an id all agents, in the order in which they began. */
+/** Returns the agent if it exists; without an id, all agents in the order of their first events. */
 async function agentsOf(reader: Reader, agentId: string | null): Promise<AgentState[]> {
   const ids =
     agentId === null

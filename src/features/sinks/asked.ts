@@ -1,9 +1,9 @@
-/** What requests and commands ask for of sinks, from the bodies of the API. */
+/** Converts the API's bodies about sinks, for requests and commands. */
 import type { Static } from "@sinclair/typebox";
 import type { SinkCredentials, SinkSettings, SinkWish } from "../../sink.ts";
 import type { ChangedSink, NewSink } from "./schema.ts";
 
-/** What a new sink has that its wish does not say. */
+/** The default settings of a new sink. */
 const DEFAULTS = {
   format: "governd",
   filter: {},
@@ -15,7 +15,7 @@ const DEFAULTS = {
   token: null,
 } as const;
 
-/** Returns the sink that a body wishes for. */
+/** Returns the new sink that a body describes. */
 export const wishOf = ({ type, url, start = "now", ...others }: Static<typeof NewSink>): SinkWish => ({
   type,
   url,
@@ -24,7 +24,7 @@ export const wishOf = ({ type, url, start = "now", ...others }: Static<typeof Ne
   ...askedOf(others),
 });
 
-/** Returns what a body asks for; members that it does not have are left out. */
+/** Returns the change that a body describes, without members that the body lacks. */
 export function askedOf(body: Static<typeof ChangedSink>): Partial<SinkSettings & SinkCredentials> {
   const { url, format, filter, include_details, enabled, ca, client_certificate, client_key, token } = body;
   const asked = {

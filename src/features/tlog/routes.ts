@@ -1,4 +1,4 @@
-/** The HTTP routes of the log as tiles (C2SP tlog-tiles): for keys, and below a workspace's id for everybody. */
+/** The HTTP routes of the log as tiles (C2SP tlog-tiles): with a key, and without one below a workspace's id. */
 import { Type as t } from "@sinclair/typebox";
 import { checkWorkspaceWide } from "../../http/pipeline/scopes.ts";
 import { route } from "../../http/route.ts";
@@ -10,7 +10,7 @@ import { parseBundlePath, parseTilePath } from "./paths.ts";
 const NO_TILE =
   "There is no such tile. Its number is written in groups of three digits, all but the last after an x, such as x001/x234/067; a partial tile ends in .p/ and its width.";
 
-/** Returns what a path names. @throws {Problem} when it names nothing */
+/** Returns the parsed path. @throws {Problem} when the path is not valid */
 function existing<T>(named: T | null): T {
   if (named === null) throw new Problem("not_found", NO_TILE);
   return named;
@@ -77,7 +77,7 @@ export const tlogRoutes = [
   }),
 ];
 
-/** What a public log serves without a key. */
+/** The routes of a public log, which need no key. */
 export const publicTlogRoutes = [
   route({
     operation: "tlog.checkpoint",

@@ -1,9 +1,10 @@
 /**
- * The log as static resources after C2SP tlog-tiles (https://c2sp.org/tlog-tiles): its newest seal, tiles of hashes, and
- * bundles of entries, which are the canonical bytes of the events. So a stock client reads and checks the whole log.
+ * Serves the log as static resources after C2SP tlog-tiles (https://c2sp.org/tlog-tiles): its newest seal, tiles of
+ * hashes, and bundles of entries, which are the canonical bytes of the events. So a standard client can read and check
+ * the whole log.
  *
- * Only what the newest seal covers is served, so no resource but the seal ever changes. Requests are not recorded, as
- * those for seals are not: caches answer most of them.
+ * Only events under the newest seal are served, so no resource except the seal ever changes. Requests are not recorded,
+ * like those for seals, since caches answer most of them.
  */
 import { canonicalText } from "../../log/rows.ts";
 import { TILE_WIDTH } from "../../log/tiles.ts";
@@ -18,7 +19,7 @@ import type { Answer } from "../../workspace/contract.ts";
 const NOT_COVERED = "The newest seal covers no such tile. GET the checkpoint, and ask only for tiles of its tree.";
 const PRUNED = "Events of this bundle were pruned. Their hashes are still served as tiles.";
 
-/** Returns the tile of hashes that a path names. @throws {Problem} when the newest seal does not cover it */
+/** Returns a tile of hashes. @throws {Problem} when the newest seal does not cover it */
 export async function showTile(reader: Reader, input: OperationInputs["tlog.tile"]): Promise<Answer> {
   const { level, index, width } = input;
   await requireCovered(reader, level, index, width);
@@ -26,7 +27,7 @@ export async function showTile(reader: Reader, input: OperationInputs["tlog.tile
 }
 
 /**
- * Returns the bundle of entries that a path names: each a length of two bytes, big-endian, and the bytes of an event.
+ * Returns a bundle of entries: for each a length of two bytes, big-endian, and the bytes of the event.
  * @throws {Problem} when the newest seal does not cover it, or events of it were pruned
  */
 export async function showEntries(reader: Reader, input: OperationInputs["tlog.entries"]): Promise<Answer> {

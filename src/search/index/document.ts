@@ -1,4 +1,4 @@
-/** What of an entry is searched: its tokens, its passages, and the texts for embedding models. */
+/** The searched parts of an entry: its tokens, its passages, and the texts for embedding models. */
 import { appendForms } from "../words/text-forms.ts";
 import type { Vocabulary } from "../words/vocabulary.ts";
 import { FormList } from "./growable.ts";
@@ -43,7 +43,9 @@ export function passageSpans(length: number): [start: number, end: number][] {
 
 /** Characters of one text for a model. Most models read this much (512 tokens) without cutting. */
 const EMBEDDING_TEXT_CHARACTERS = 1600;
-/** The most texts of one entry, so that a value of 1 MiB cannot keep a model busy. The built-in vectors cover all of it. */
+/**
+ * The most texts of one entry, so that a value of 1 MiB cannot keep a model busy. The built-in vectors cover all of it.
+ */
 const MAX_EMBEDDING_TEXTS = 16;
 
 /** Returns the texts of an entry for an external model: key and value, a long value in pieces. */

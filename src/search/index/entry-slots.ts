@@ -6,7 +6,7 @@ export interface Range {
   count: number;
 }
 
-/** What a slot holds of its entry. */
+/** The content of a slot. */
 interface SlotContent {
   id: number;
   key: string;

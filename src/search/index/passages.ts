@@ -17,7 +17,7 @@ const MAX_WEIGHT = 255;
 export class Passages {
   /** Forms and their weights, in the order of the passages; those of one are each once, its stop words last. */
   readonly occurrences = { form: new Uint32Array(0), weight: new Uint8Array(0) };
-  /** Of each passage, and of the one after the last. */
+  /** The columns of the passages, with one more row after the last. */
   readonly columns = {
     /** Where its occurrences begin; they end where those of the next passage begin. */
     start: new Uint32Array(1),

@@ -60,7 +60,9 @@ interface Scores {
   cosines: Float32Array;
 }
 
-/** Returns the best entries of the eligible slots, by words and meaning together; of equal ones the smaller ids first. */
+/**
+ * Returns the best entries of the eligible slots, by words and meaning together; of equal ones the smaller ids first.
+ */
 export function rank(
   terms: readonly QueryTerm[],
   eligible: Uint32Array,
@@ -79,7 +81,7 @@ export function rank(
     const least = top[limit - 1];
     if (found <= 0 || (least !== undefined && found < least.found)) continue;
     const id = idOf(slot);
-    // Entries may be copies of each other: those behind the last are left out at once.
+    // Entries may be copies of each other; those that come after the last result are skipped at once.
     if (least !== undefined && found === least.found && id > least.id) continue;
     const worse = top.findIndex((other) => found > other.found || (found === other.found && id < other.id));
     top.splice(worse < 0 ? top.length : worse, 0, { id, found });

@@ -12,7 +12,7 @@ export class VectorRows {
   readonly #perChunk: number;
   readonly #query: Int16Array;
   #chunks: number[] = [];
-  /** Of each row: what its numbers are multiplied by, and the slot of its entry. */
+  /** The columns of the rows: the factor of their numbers, and the slot of their entry. */
   readonly #columns = { scale: new Float32Array(0), slot: new Uint32Array(0) };
   #count = 0;
   #queryScale = 0;

@@ -20,7 +20,7 @@ export class Vocabulary {
   readonly #forms = new SpellingTable();
   readonly #terms = new Map<string, number>();
   #characters = 0;
-  /** Of each form. */
+  /** The columns of the forms. */
   readonly #formColumns = {
     term: new Uint32Array(0),
     /** Its row of the model, or `NONE`. */
@@ -32,7 +32,7 @@ export class Vocabulary {
     /** The next form of the same term, or `NONE`. */
     next: new Int32Array(0),
   };
-  /** Of each term. */
+  /** The columns of the terms. */
   readonly #termColumns = {
     /** The first in the list of its forms. */
     form: new Int32Array(0),
