@@ -93,6 +93,8 @@ const MAC =
   /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
 const NULL_MAC = /^[0:.-]+$/;
 const BROADCAST_MAC = /^[f:.-]+$/i;
+/** For documentation (RFC 7042 section 2.1.2). */
+const DOCUMENTATION_MAC = /^(?:00[:-]00[:-]5e[:-]00[:-]53|01[:-]00[:-]5e[:-]90[:-]10|0000\.5e00\.53)/i;
 const MAC_BEFORE = /mac|hardware|physical|ether|hwaddr|bssid|bluetooth|wifi|nic/i;
 
 /** A MAC address (IEEE 802: six octets) that begins at `at`. */
@@ -101,7 +103,7 @@ export function macAddress(text: string, at: number): Hit | null {
   const end = matchEnd(MAC, text, at);
   if (end < 0) return null;
   const address = text.slice(at, end);
-  if (NULL_MAC.test(address)) return null;
+  if (NULL_MAC.test(address) || DOCUMENTATION_MAC.test(address)) return null;
   // Three groups of four are other things, too.
   const unclear = BROADCAST_MAC.test(address) || address.includes(".");
   if (unclear && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;

@@ -203,7 +203,7 @@ function isMobile(written: string): boolean {
 }
 
 /** Where mobile numbers are written so. */
-const MOBILE_COUNTRIES = ["DE", "AT", "CH", "NL", "UA", "RO"] satisfies CountryCode[];
+const MOBILE_COUNTRIES = ["GB", "DE", "AT", "CH", "NL", "UA", "RO"] satisfies CountryCode[];
 
 /** Whether letters follow at once, or groups before and behind make it the middle of something: of a UUID. */
 function isGroupOfMore(text: string, at: number, end: number): boolean {

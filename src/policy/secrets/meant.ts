@@ -197,11 +197,19 @@ const isDeclared = (text: string, before: string, nameEnd: number, { start }: As
 const SECTION = /(?:^|\n|: )[ \t]{0,4}\[[\w .:"-]{1,60}\][ \t]*\r?\n/;
 const LINE_END = /[ \t]*(?:[#;][^\n]*)?(?:\r?\n|$)/y;
 
+/** `REDIS_PASSWORD=gooseberry.fool`: in a file for the environment nothing is a member of a variable. */
+const isEnvironment = (text: string, nameEnd: number, said: string): boolean =>
+  /^=[^=\s]/.test(text.slice(nameEnd, nameEnd + 2)) &&
+  /(?:^|\n|: )(?:export )?[A-Z][A-Z\d_]*$/.test(text.slice(Math.max(0, nameEnd - LONGEST_DEFINITION), nameEnd)) &&
+  !OF_A_PROGRAM.test(said);
+const OF_A_PROGRAM =
+  /^(?:config|conf|cfg|settings|env|environ|process|self|this|args|opts|options|params|app|os|sys|secrets|vars?|local|module|data|request|req|response|res|ctx|context|props|state|user|input|values)\./i;
+
 /** Whether an unquoted value is a setting, the rest of its line, and no variable of a program. */
 function isSetting(text: string, nameEnd: number, { start, end }: Assigned): boolean {
   if (matchEnd(LINE_END, text, end) < 0) return false;
   const said = text.slice(start, end);
-  if (/[a-z][A-Z]|\.[A-Za-z]/.test(said)) return false;
+  if (/[a-z][A-Z]/.test(said) || (/\.[A-Za-z]/.test(said) && !isEnvironment(text, nameEnd, said))) return false;
   const lineStart = text.lastIndexOf("\n", nameEnd - 1) + 1;
   const name = text.slice(Math.max(lineStart, nameEnd - REACH), nameEnd);
   const operator = text.slice(nameEnd, start);

@@ -109,7 +109,7 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
   if (!NETWORK.isIn(before + tie)) {
     if (isAdjacent) return false;
     return isOfWords
-      ? !/[=]/.test(tie)
+      ? !tie.includes("=") || PROSE.test(tie)
       : word.length >= SHORTEST_NETWORK_WORD && /^(?: = |: |\s.*\s)/.test(tie) && OF_DEVICE.test(before);
   }
   if (word.length < SHORTEST_NETWORK_WORD) return false;
@@ -117,6 +117,9 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
     isOfWords || /\d/.test(word) || /[:：]\s*$/.test(tie) || isBehindQuote(before) || word.length >= LONGER_THAN_STATES
   );
 }
+
+/** Two words or more before the sign. */
+const PROSE = /^(?:[ \t]{1,2}\p{L}[\p{L}'’-]{0,19}){2}/u;
 
 /** `router admin password = fiddlehead`: what has a password of its own, right before the name. */
 const OF_DEVICE =

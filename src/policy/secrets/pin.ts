@@ -26,7 +26,7 @@ const NO_UNIT = String.raw`(?![ \t]?(?:%|(?:[mghslvw]|mm|[ck]m|[mk]g|ml|ms|[kmgt
 const NUMBER = String.raw`(\d{4,8}|\d(?:[-–]\d){3,7}|\d(?: - \d){3,7}(?! ?-? ?\d)|\d(?: \d){3,7}(?! ?\d)|${SPOKEN_NUMBER}|\d{3} \d{3}(?! ?\d)|\d\d(?:[ -]\d\d){2}(?![ -]?\d)|\d{2,4}[A-D]\d{0,3}|[A-D]\d{3,5}|\d{2,3}[кКkK]\d{2,5}|\d{1,3} ?(?:ключ|klucz|кл\.?|key) ?\d{3,6})(?![\dA-Za-z]|[.,:/-]\d)${NO_UNIT}`;
 /** Up to six words, and what ties the number: a word for "is", a colon. */
 const TIED = new RegExp(
-  String.raw`(?:[\p{L}\p{M}'’-]{0,8}|[\p{Script=Thai}]{9,24})(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)(?:(?:star|pound|hash|stern|raute|étoile|dièse|asterisco|almohadilla|звёздочка|решётка)[ \t]|[*#])?${NUMBER}`,
+  String.raw`(?:[\p{L}\p{M}'’-]{0,8}|[\p{Script=Thai}]{9,24}|["'](?=[ \t]?:))(?:,?[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’.-]{1,20}(?::\p{L}{1,2})?[)]?|\d{1,3}(?=[ \t]\p{L}))){0,8}?(?:[ \t]{0,2}[:=：][ \t]{0,2}|,?[ \t]{1,2}${COPULA}[ \t]{1,2}(?:(?:now|the|le|la|el|il|lo|o|a|de|den|det)[ \t])?|[ \t]?(?:是|为|為|は|が|は、|는|은|이|가|คือ)[ \t]?)(?:(?:star|pound|hash|stern|raute|étoile|dièse|asterisco|almohadilla|звёздочка|решётка)[ \t]|[*#"'])?${NUMBER}`,
   "uy",
 );
 /** Up to four words. */
@@ -122,7 +122,8 @@ const isYear = (number: string): boolean => /^(?:19|20[0-4])\d{1,2}$/.test(numbe
 /** The number that a word announces; whether something ties it to the word. */
 function numberBehind(text: string, end: number): { number: string; tied: boolean; last: number } | null {
   // A name in a program or in markup.
-  if ('>"_(./<[{)'.includes(text[end] ?? " ")) return null;
+  const next = text[end] ?? " ";
+  if (">_(./<[{)".includes(next) || (next === '"' && !/^"\s?:/.test(text.slice(end, end + 3)))) return null;
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + REACH) && !saysDigits(text, end, end + REACH_SPOKEN)) return null;
   spend(READING_UNITS);

@@ -16,7 +16,7 @@ const WORD = String.raw`[\p{L}\p{M}'’.-]{1,20}`;
 /** Behind its word: up to five words and what ties the number, or up to two words and nothing. */
 const behind = (number: string): RegExp =>
   new RegExp(
-    String.raw`(?:(?:['’-]\p{L}{1,5})?(?:[ \t]{1,2}\(?${WORD}\)?){0,5}?(?:[ \t]{0,2}[:=：→][ \t]{0,2}|[ \t]->?[ \t]|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,2}|[ \t]?(?:是|为|為|は|が|은|는|이|가)[ \t]?)|(?:['’-]?\p{L}{1,5})?(?:[ \t]{1,2}${WORD}){0,2}[ \t]{0,2})["'“„«「【\[(*]{0,2}(${number})(?![\p{Script=Latin}\p{Script=Cyrillic}\d%]|[.,:/-]\d|[ \t]?(?:-|${anyOf(SECRET_WORDS["what digits are counted in"])}))`,
+    String.raw`(?:(?:['’-]\p{L}{1,5}|["'])?(?:[ \t]{1,2}\(?${WORD}\)?){0,5}?(?:[ \t]{0,2}[:=：→][ \t]{0,2}|[ \t]->?[ \t]|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,2}|[ \t]?(?:是|为|為|は|が|은|는|이|가)[ \t]?)|(?:['’-]?\p{L}{1,5})?(?:[ \t]{1,2}${WORD}){0,2}[ \t]{0,2})["'“„«「【\[(*]{0,2}(${number})(?![\p{Script=Latin}\p{Script=Cyrillic}\d%]|[.,:/-]\d|[ \t]?(?:-|${anyOf(SECRET_WORDS["what digits are counted in"])}))`,
     "uy",
   );
 const ONE_USE = behind(String.raw`\d{4,8}|\d{3}[ -]\d{3}|\d{3}-\d{2}-\d{3}|\d{2}[ -]\d{2}[ -]\d{2}`);
