@@ -2,8 +2,8 @@
  * The application: every route, and the steps of a request on its way to one.
  *
  * The order is fixed: request id, HTTPS, authentication, path and method, scope of the key, body, validation,
- * operation. Elysia routes; validation and all error bodies are ours, since Elysia's strip unknown members, convert
- * types and repeat the input.
+ * operation. Elysia only routes. Validation and all error bodies are governd's own, since Elysia's strip unknown
+ * members, convert types and repeat the input.
  */
 import { Elysia } from "elysia";
 import { agentRoutes } from "../features/agents/routes.ts";
@@ -45,7 +45,7 @@ export const routes: readonly Route[] = [
   sinkRoutes,
 ].flat();
 
-/** Every route of `/v1`: of each operation, and of those that a public log serves without a key. */
+/** Every route of `/v1`: those of all operations, and those of a public log without a key. */
 export const apiRoutes: readonly Route[] = [...routes, ...publicTlogRoutes];
 
 /** Every route of `/account`. */
@@ -58,17 +58,17 @@ export const actions: readonly Action[] = [
   ...keyActions,
 ];
 
-/** Elysia's context as its general handler makes it; its public types show only a part. */
+/** The context of Elysia's general handler, of which its public types show only a part. */
 type Context = Routed & { path: string };
 
-/** The application, and what answers a request that does not get as far as it. */
+/** The application, and the function that answers requests that do not reach it. */
 interface App {
   app: ReturnType<typeof application>;
-  /** Responds to a request that is refused before it is routed, or failed there; it is logged and counted like any other. */
+  /** Responds to a request that was refused or has failed before routing. It is logged and counted like any other. */
   refuse(request: Request, error: unknown): Response;
 }
 
-/** Makes the application. It does not listen: give its `fetch` to a server. */
+/** Makes the application. It does not listen: its `fetch` must be passed to a server. */
 export function createApp(deps: AppDeps): App {
   const pages = publicPages(apiRoutes, actions, deps);
   const pipeline = new Pipeline(deps, new Set(pages.map((page) => page.path)));
@@ -149,7 +149,7 @@ function accountRoutes(pipeline: Pipeline, deps: AppDeps) {
   return [
     ...actions.map((action) => ({ ...action, run: accountAction(pipeline, action, deps) })),
     {
-      // The export, for a form of the dashboard.
+      // The export for a form of the dashboard.
       method: "POST",
       path: DOWNLOAD_PATH,
       run: ({ request, url, qi, params, exchange }: Context) =>

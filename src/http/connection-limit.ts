@@ -1,8 +1,8 @@
 /**
- * Limits of open connections: of all, and of each address. The runtime has none and does not count them, so the kernel is
- * asked once a second. Above the limit of all, or when no file descriptor is left, the port and idle connections are
- * closed until there is room again. The runtime cannot close one connection, so those of an address above its limit are
- * closed with their next response, and idle ones when their time is over.
+ * Limits open connections, in total and of each address. The runtime has no limit and does not count them, so the
+ * kernel's tables are read once a second. Above the total limit, or when no file descriptor is left, the port and idle
+ * connections are closed until there is room again. The runtime cannot close a single connection, so connections of an
+ * address above its limit are closed with their next response, and idle ones at their timeout.
  */
 import { accessSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { networkOf } from "../cell-rate.ts";
@@ -22,7 +22,7 @@ interface Gate {
 
 export interface ConnectionLimitOptions {
   maxConnections: number;
-  /** The port is also closed while this is needed. */
+  /** The reserve of descriptors. The port is closed when it must be released. */
   reserve: DescriptorReserve;
   /** Called when the port closes, and when it opens again. */
   onFull(connections: number): void;
@@ -86,11 +86,11 @@ export interface AddressLimitOptions {
   most: number;
   /** Whether connections of an address are not counted. */
   isExempt(address: string): boolean;
-  /** Called when an address exceeds the limit that it did not exceed a second before. */
+  /** Called when an address newly exceeds the limit. */
   onCrowded(network: string, connections: number): void;
 }
 
-/** Knows which addresses have too many connections. An IPv6 network of /64 counts as one address. */
+/** Determines which addresses have too many connections. An IPv6 network of /64 counts as one address. */
 export class AddressConnections implements Disposable {
   readonly #timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
   #crowded: ReadonlySet<string> = new Set();
@@ -100,7 +100,7 @@ export class AddressConnections implements Disposable {
     private readonly options: AddressLimitOptions,
   ) {}
 
-  /** `peer` is only called when there are any: asking the runtime for an address takes a microsecond. */
+  /** `peer` is called only if any address has too many, since the runtime takes a microsecond to return an address. */
   isCrowded(peer: () => string): boolean {
     return this.#crowded.size > 0 && this.#crowded.has(networkOf(peer()));
   }
@@ -128,7 +128,7 @@ function countByNetwork(peers: readonly string[]): Map<string, number> {
 const DESCRIPTORS = "/proc/self/fd";
 /** IPv4 and IPv6: one row per socket with addresses and ports in hex, then the state. */
 const TABLES = ["/proc/self/net/tcp", "/proc/self/net/tcp6"] as const;
-/** ESTABLISHED and CLOSE_WAIT: the states of connections that the program still holds. */
+/** ESTABLISHED and CLOSE_WAIT: the states of connections that the process has open. */
 const HELD = "(?:01|08)";
 
 /** Reports whether connections can be counted on this system, which needs Linux. */
@@ -147,7 +147,7 @@ function mayExceed(limit: number): boolean {
   return (statSync(DESCRIPTORS).size || entriesOf(DESCRIPTORS)) > limit;
 }
 
-/** Infinite when no descriptor is left to count them with. */
+/** Returns the number of entries; infinite when there is no descriptor left to read the directory. */
 function entriesOf(directory: string): number {
   try {
     return readdirSync(directory).length;
@@ -167,8 +167,8 @@ const peersOf = (port: number): string[] => TABLES.flatMap((table) => peersIn(re
 export const peersIn = (table: string, port: number): string[] => [...rowsIn(table, port).values()].map(addressOf);
 
 /**
- * Returns the peer of each connection to a local port, by the part of its row that tells it from others. The kernel lists a
- * connection twice when others come and go between two reads of the table.
+ * Returns the peer of each connection to a local port, by the part of its row that tells it from others. The kernel
+ * lists a connection twice when others come and go between two reads of the table.
  */
 function rowsIn(table: string, port: number): Map<string, string> {
   const local = port.toString(16).toUpperCase().padStart(4, "0");
@@ -176,7 +176,10 @@ function rowsIn(table: string, port: number): Map<string, string> {
   return new Map(Array.from(table.matchAll(rows), ([, ends, peer]) => [ends as string, peer as string]));
 }
 
-/** Returns an address that the kernel shows as 32-bit words in the order of this machine's bytes, which is little-endian. */
+/**
+ * Returns an address that the kernel shows as 32-bit words in the order of this machine's bytes, which is
+ * little-endian.
+ */
 function addressOf(hex: string): string {
   const bytes = Buffer.from(hex, "hex").swap32();
   const isMapped = bytes.length === 16 && bytes.subarray(0, 12).toString("hex") === `${"0".repeat(20)}ffff`;
@@ -184,7 +187,7 @@ function addressOf(hex: string): string {
   return Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(":");
 }
 
-/** The tables that were read stay open: they are needed most when no descriptor is left. */
+/** The open tables. They are kept open, since they are most needed when no descriptor is left. */
 const open = new Map<string, number>();
 const CHUNK_BYTES = 64 * 1024;
 

@@ -1,14 +1,14 @@
 /**
- * File descriptors that are kept for workspaces. The runtime accepts every connection that waits, before anything else
- * runs, so a burst can take all descriptors that the system allows. A thread that finds none left says so; then the ports
- * are closed, and only then the reserve is released, so that no connection gets it.
+ * File descriptors that are reserved for workspaces. The runtime accepts all waiting connections before anything else
+ * runs, so a burst can take all descriptors that the system allows. A thread that finds no descriptor left reports it.
+ * Then the ports are closed, and after that the reserve is released, so that no connection gets its descriptors.
  */
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 
-/** Some ten workspaces are opened with these. */
+/** Enough for about ten workspaces. */
 const RESERVED_DESCRIPTORS = 32;
-/** How often a released reserve is taken again. */
+/** How often taking a released reserve again is tried, ms. */
 const INTERVAL_MS = 250;
 
 export class DescriptorReserve implements Disposable {
@@ -25,7 +25,7 @@ export class DescriptorReserve implements Disposable {
     return this.#held.length === this.size;
   }
 
-  /** Has a port closed, by `close`, before the reserve is released. Returns the function that ends this. */
+  /** Calls `close`, which closes a port, before the reserve is released. Returns a function that ends this. */
   guard(close: () => void): () => void {
     this.#ports.add(close);
     return () => this.#ports.delete(close);
@@ -38,12 +38,12 @@ export class DescriptorReserve implements Disposable {
     this.#timer ??= setInterval(() => this.#take(), INTERVAL_MS).unref();
   }
 
-  /** Takes all of the reserve, or nothing. */
+  /** Takes the whole reserve, or nothing. */
   #take(): void {
     try {
       while (this.#held.length < this.size) this.#held.push(openSync(devNull, "r"));
     } catch {
-      // None are left still. The next attempt follows.
+      // There are not enough descriptors yet, so it is tried again later.
       this.#drop();
       this.#timer ??= setInterval(() => this.#take(), INTERVAL_MS).unref();
       return;

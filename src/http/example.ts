@@ -3,8 +3,8 @@ import { KindGuard, type TSchema } from "@sinclair/typebox";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 
 /**
- * Returns an example of what a schema describes: its own, or one made of its parts. Optional members without an example
- * of their own are left out.
+ * Returns an example for a schema: its own, or one made from its parts. Optional members without their own example are
+ * left out.
  * @throws {TypeError} that names the member without an example
  */
 export function exampleOf(schema: TSchema, where = "the schema"): JsonValue {
@@ -20,7 +20,7 @@ export function exampleOf(schema: TSchema, where = "the schema"): JsonValue {
   throw new TypeError(`${where} has no example`);
 }
 
-/** Returns the example that a schema has itself: of `examples`, its only value, its default, or the first of its words. */
+/** Returns a schema's own example: from `examples`, its only value, its default, or the first of its words. */
 function statedExample(schema: TSchema): JsonValue | undefined {
   const { examples, enum: words } = schema;
   if (examples !== undefined) return (examples as JsonValue[])[0];

@@ -1,9 +1,9 @@
 /**
  * The fields that several routes share, each with its rule and its description.
  *
- * Schemas use TypeBox itself, not Elysia's `t`, whose integers accept text. TypeBox counts UTF-16 code units where this
- * API counts code points and bytes, so these fields have their own kinds: `check` decides, the JSON Schema documents,
- * and its `description` also tells the caller of an error what to send.
+ * Schemas use TypeBox itself and not Elysia's `t`, whose integers accept text. TypeBox counts UTF-16 code units, but
+ * this API counts code points and bytes, so these fields have their own kinds: `check` validates, the JSON Schema
+ * documents, and its `description` also tells clients in error messages what to send.
  */
 import { Kind, type SchemaOptions, type TUnsafe, TypeRegistry, Type as t } from "@sinclair/typebox";
 import { AGENT_ID_FORM, isAgentId } from "../agent-id.ts";
@@ -57,7 +57,7 @@ export function textField(
   return field<string>(name, { type: "string", ...schema }, (value) => typeof value === "string" && check(value));
 }
 
-/** A string of some characters (code points), none of them a control character. `words` say what it is. */
+/** A string of some characters (code points) without control characters. `words` describe it. */
 function plainText(name: string, least: number, most: number, words: string, example: string) {
   const lengths = least === 0 ? `at most ${most}` : `${least} to ${most}`;
   const schema = {
@@ -70,10 +70,10 @@ function plainText(name: string, least: number, most: number, words: string, exa
   return textField(name, schema, (text) => hasCodePoints(text, least, most) && !hasControlCharacter(text));
 }
 
-/** Returns the bytes of a value as RFC 8785 writes it, which differs from JSON.stringify only in order. */
+/** Returns the size of a value in the form of RFC 8785, bytes, which differs from JSON.stringify only in order. */
 export const canonicalBytes = (value: JsonObject): number => Buffer.byteLength(JSON.stringify(value), "utf8");
 
-/** The bytes of metadata that was measured before its check. */
+/** The sizes of metadata that was measured before its check, bytes. */
 const measured = new WeakMap<JsonObject, number>();
 
 /** Measures the metadata of an operation, so that the check of many operations at once takes little time. */
@@ -147,7 +147,7 @@ export const SORTING = {
   order: choice(["asc", "desc"], "Which end comes first", "asc"),
 };
 
-/** The order of what happened, and the input that it asks for. */
+/** The order of events, and its input. */
 export const NEWEST_FIRST = { order: choice(["asc", "desc"], "Which end comes first", "desc") };
 export const oldestFirst = ({ order }: { order?: "asc" | "desc" }): OldestFirst => (order === "asc" ? { order } : {});
 
@@ -179,36 +179,36 @@ export const Timestamp = component(
   ),
 );
 
-/** A yes or no that may be left out. */
+/** An optional boolean. */
 export function flag(description: string, byDefault = false) {
   return t.Optional(t.Boolean({ default: byDefault, description: `${description}: true or false.` }));
 }
 
-/** One of a few words. `description` ends where the words follow. */
+/** One of a few words, which are appended to `description`. */
 export function wordOf<const W extends string>(words: readonly W[], description: string, options: SchemaOptions = {}) {
   const literals = words.map((word) => t.Literal(word));
   return t.Unsafe<W>(t.Union(literals, { ...options, description: `${description}: ${words.join(", ")}.` }));
 }
 
-/** One of a few words, which may be left out. */
+/** Optionally one of a few words. */
 export function choice<const W extends string>(words: readonly W[], description: string, byDefault?: NoInfer<W>) {
   return t.Optional(wordOf(words, description, byDefault === undefined ? {} : { default: byDefault }));
 }
 
-/** A filter: one or several of a few words, which may be left out. */
+/** An optional filter: one or several of a few words. */
 export function wordsOf<const W extends string>(words: readonly W[], item: TUnsafe<W>, description: string) {
   const options = { description: `${description}.`, examples: [words.slice(0, 2)] };
   return t.Optional(t.Array(item, { minItems: 1, ...options }));
 }
 
-/** An integer of a range, which may be left out. `words` say what it is. */
+/** An optional integer of a range. `words` describe it. */
 export function optionalInteger(minimum: number, maximum: number, words: string, byDefault?: number) {
   const options = byDefault === undefined ? {} : { default: byDefault };
   const description = `${words}: an integer from ${minimum} to ${maximum}.`;
   return t.Optional(t.Integer({ minimum, maximum, ...options, description }));
 }
 
-/** The query parameters that every list takes. */
+/** The query parameters of every list. */
 export const PAGE_PARAMETERS = {
   limit: optionalInteger(1, MAX_LIMIT, "How many items to return", DEFAULT_LIMIT),
   offset: t.Optional(

@@ -1,4 +1,4 @@
-/** Filters on metadata as requests bring them. */
+/** Parses filters on metadata in requests. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Condition, Filter, FilterOperator } from "../operation-facts.ts";
 import { invalid, type Problem } from "../problem.ts";
@@ -12,7 +12,7 @@ const MAX_VALUES = 1000;
 const ORDERED = "a string or a number";
 const isOrdered = (operand: JsonValue) => typeof operand === "string" || typeof operand === "number";
 
-/** What each operator takes. */
+/** The operand of each operator. */
 const OPERANDS: Record<FilterOperator, { words: string; isValid(operand: JsonValue): boolean }> = {
   $eq: { words: "any value", isValid: () => true },
   $ne: { words: "any value", isValid: () => true },

@@ -1,11 +1,11 @@
-/** The names under which this server is reached: a request that names another host was led here by somebody else. */
+/** The names of this server. A request for another host may be an attack by another site (DNS rebinding). */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 
-/** Addresses to listen on that stand for all addresses of the machine. */
+/** The listening addresses that stand for all addresses of the machine. */
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-/** Hosts whose answer is kept; a client can name as many as it likes. */
+/** The most hosts whose result is cached, since a client can name any number. */
 const MAX_KNOWN = 256;
 
 /** A host and its port (RFC 3986 section 3.2.2). */
@@ -17,7 +17,7 @@ export class OwnHosts {
   #certificate: X509Certificate | null;
   readonly #known = new Map<string, boolean>();
 
-  /** `names`: those of the settings, and the address that the server listens on. `cert`: in PEM; null without TLS. */
+  /** `names`: those in the settings, and the listening address. `cert`: the certificate in PEM; null without TLS. */
   constructor(names: readonly string[], cert: string | null) {
     this.#names = new Set(names.map((name) => name.toLowerCase()));
     this.#everyAddress = names.some((name) => EVERY_ADDRESS.has(name));

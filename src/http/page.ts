@@ -25,11 +25,17 @@ export function listInput<N extends ListOperation>(
   );
 }
 
-/** Of sorted lists: the time and the position in the log of an entry's last write; a checkpoint's position and what it is sorted by. */
+/**
+ * Positions in sorted lists: the time and position of an entry's last write; a checkpoint's position and its sort
+ * value.
+ */
 const SORTED: Partial<Record<ListOperation, RegExp>> = { "checkpoint.list": /^\d{1,15} / };
 const WRITTEN = /^\d{1,15} \d{1,15}$/;
 
-/** Reports whether a cursor, which can be forged, fits a list: data by key or by time, agents by id, all else by number. */
+/**
+ * Reports whether a cursor, which can be forged, matches a list: data by key or by time, agents by id, others by
+ * number.
+ */
 function isPositionOf(name: ListOperation, input: object, position: CursorPosition): boolean {
   if (!BY_NAME.has(name) && !("sort" in input)) return typeof position === "number";
   if (typeof position !== "string") return false;

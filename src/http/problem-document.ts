@@ -1,10 +1,10 @@
 /**
- * Errors as the client sees them: RFC 9457 problem documents, the same for a {@link Problem} that refused a request
- * before its operation and for the problem that an operation replies with.
+ * Errors for clients: RFC 9457 problem documents, both for a {@link Problem} that refused a request before its
+ * operation, and for the problem in an operation's reply.
  */
 import { PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
 
-/** Seconds of `Retry-After` when the cause gives none. */
+/** The seconds of `Retry-After` when the cause states none. */
 const DEFAULT_RETRY_AFTER_SECONDS = 1;
 
 /** Returns the problem document. `type` is a URN, which is stable and needs no web page behind it. */
@@ -23,7 +23,7 @@ export function problemBody(problem: Problem, requestId: string): string {
   });
 }
 
-/** The codes that end by themselves. */
+/** The codes of temporary problems. */
 const ASKING_LATER: ReadonlySet<ProblemCode> = new Set([
   "rate_limited",
   "unavailable",
@@ -43,5 +43,5 @@ export function problemResponse(problem: Problem, requestId: string, headers: Re
   return new Response(problemBody(problem, requestId), { status, headers });
 }
 
-/** The answer to a path that nothing has. */
+/** The problem for an unknown path. */
 export const NO_SUCH_PATH = new Problem("not_found", "There is no such path. /v1/docs lists all paths.");

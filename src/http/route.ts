@@ -1,4 +1,7 @@
-/** What a route is: method, path, schemas and words, and for an operation the way from the request to its input. */
+/**
+ * Defines routes: method, path, schemas and descriptions, and for an operation the conversion of a request to its
+ * input.
+ */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import type { VersionCondition } from "../condition.ts";
 import {
@@ -26,7 +29,7 @@ export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${in
       ? Name
       : never;
 
-/** A request after validation, as a route's `input` sees it. */
+/** A validated request, as a route's `input` gets it. */
 export interface RouteRequest<P extends string, Q, B> {
   /** Path parameters, decoded but otherwise as sent: a malformed one is simply not found. */
   params: Record<P, string>;
@@ -34,7 +37,7 @@ export interface RouteRequest<P extends string, Q, B> {
   body: B;
   headers: Headers;
   principal: Principal;
-  /** What its precondition header asks for, where the route is `conditional`. */
+  /** The condition in its precondition header, if the route is `conditional`. */
   condition: VersionCondition | undefined;
 }
 
@@ -42,12 +45,14 @@ export interface RouteRequest<P extends string, Q, B> {
 interface ResponseDoc {
   description: string;
   schema: TSchema;
-  /** The media type, where it is not application/json. */
+  /** The media type, if it is not application/json. */
   mediaType?: string;
   /** Media types besides the first. */
   otherTypes?: readonly string[];
   etag?: boolean;
-  /** It may be compressed, since nothing in it is secret: see `pipeline/compression.ts`. Never together with `etag`. */
+  /**
+   * The answer may be compressed, since it has no secrets: see `pipeline/compression.ts`. Never together with `etag`.
+   */
   compressed?: true;
   /** Headers that only some answers have, besides `ETag`. */
   sends?: readonly HeaderName[];
@@ -59,27 +64,27 @@ interface RequestHeader {
   example: string;
 }
 
-/** What the routes of operations and those of `/account` have in common, as they are written. */
+/** The common part of the definitions of routes for operations and for `/account`. */
 export interface Endpoint<At extends string, Q extends TObject, B extends TObject> {
-  /** Its method and path: `GET /v1/agents/:agent_id`. */
+  /** The method and path: `GET /v1/agents/:agent_id`. */
   at: At & `${Method} /${string}`;
   query?: Q;
   body?: B;
-  /** The body may be left out; it is `{}` then. */
+  /** Whether the body may be left out, in which case it is `{}`. */
   bodyOptional?: boolean;
-  /** Words for a body that the compiled check refuses, where the general ones would not help. */
+  /** Explains why the compiled check refuses a body, if the general message would not help. */
   explain?: Explain;
-  /** What a path parameter that cannot name anything is answered with. */
+  /** The problem for a path parameter that cannot be an identifier. */
   unfindable?: ProblemCode;
   summary: string;
   description: string;
-  /** The status of a response that is not a problem, 200 unless named. */
+  /** The status of a response that is not a problem; 200 by default. */
   status?: number;
   /** Error codes besides those that follow from the rest. */
   problems?: readonly ProblemCode[];
 }
 
-/** A route with its validators compiled, the same shape for every one. */
+/** A route with compiled validators. All have the same members. */
 export interface CompiledEndpoint
   extends Required<Omit<Endpoint<string, TObject, TObject>, "at" | "query" | "body" | "explain">> {
   method: Method;
@@ -112,12 +117,12 @@ export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): C
   };
 }
 
-/** Says that a route takes conditions from headers. Exactly where the operation's input has a condition. */
+/** Whether a route takes conditions from headers: exactly if the operation's input has a condition. */
 type Conditional<N extends OperationName> = "condition" extends keyof OperationInputs[N]
   ? { conditional: true }
   : { conditional?: never };
 
-/** A route as its feature writes it. */
+/** The definition of a route. */
 type RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject> = RouteParts<
   N,
   At,
@@ -133,12 +138,12 @@ interface RouteParts<N extends OperationName, At extends string, Q extends TObje
   /** Request headers that this operation honours. */
   headers?: Readonly<Record<string, RequestHeader>>;
   input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
-  /** False when no answer is stored for an `Idempotency-Key`, which is refused then. */
+  /** False when the route refuses an `Idempotency-Key`, since its answers cannot be stored. */
   retryable?: false;
-  /** Another operation that a request can turn out to ask for. */
+  /** Another operation that some requests are for. */
   variant?: {
     operation: OperationName;
-    /** Its input; null when the request asks for the route's own operation. */
+    /** Returns its input; null when the request is for the route's own operation. */
     input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[OperationName] | null;
   };
 }
@@ -153,7 +158,7 @@ export interface Route extends CompiledEndpoint {
   headers: Readonly<Record<string, RequestHeader>>;
   /** Whether the answer to a request with an `Idempotency-Key` is stored. */
   retryable: boolean;
-  /** What it does with preconditions in headers. Those of a request that changes nothing only concern its answer. */
+  /** The handling of preconditions in headers. In a request that changes nothing, they concern only the answer. */
   preconditions: "taken" | "refused" | "ignored";
   input(request: AskedOfRoute): OperationInputs[OperationName];
   variant:
@@ -184,7 +189,7 @@ export function route<
     headers: { ...definition.headers, ...(conditional === true ? CONDITION_HEADERS : readsTag ? NONE_MATCH : {}) },
     retryable,
     preconditions: conditional === true ? "taken" : changesSomething(operation) ? "refused" : "ignored",
-    // The pipeline hands over exactly what these validators made.
+    // The pipeline passes exactly what these validators returned.
     input: input as Route["input"],
     variant: variant as Route["variant"],
   };

@@ -16,13 +16,14 @@ const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
 /** No timeout: the connection stays until its response is sent. */
 const NEVER = 0;
 /**
- * How long a server that leaves still serves, telling clients to reconnect. Without this, a request on a connection
- * that is just being closed would get no response.
+ * How long a leaving server still serves requests and tells clients to reconnect, ms. Without this, a request on a
+ * connection that is just being closed would get no response.
  */
 const PARTING_MS = 500;
 
 /**
- * The runtime's own body limit responds without a problem document and before authentication, so it is set beyond ours.
+ * The runtime's own limit of bodies, which responds without a problem document and before authentication, is disabled
+ * by this.
  */
 const RUNTIME_BODY_LIMIT_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -30,13 +31,13 @@ const RUNTIME_BODY_LIMIT_BYTES = Number.MAX_SAFE_INTEGER;
 interface ServerTls {
   key: string;
   cert: string;
-  /** Every client needs a certificate of one of these authorities; absent or null for none. */
+  /** The authorities of client certificates, which all clients then need; absent or null when they need none. */
   clientCa?: string | null;
 }
 
 /**
- * Comes before the application; `client`: the address of the request's client. What it throws is answered as the
- * application answers what is thrown there.
+ * Handles a request before the application. Errors that it throws are answered like errors of the application.
+ * @param client the address of the request's client
  */
 export type Before = (
   request: Request,
@@ -44,29 +45,29 @@ export type Before = (
   setPatience: (patient: boolean) => void,
 ) => Promise<Response | Request>;
 
-/** Where and how to listen. */
+/** The options of a listener. */
 export interface ListenOptions {
   hostname: string;
   /** Further names of this server, besides those in its certificate. */
   hostnames?: readonly string[];
   /** 0 for any free port. */
   port: number;
-  /** Whether a server of this process has the port and will {@link RunningServer.leave} it. */
+  /** Whether another server of this process still has the port, and will {@link RunningServer.leave} it. */
   shared?: boolean;
-  /** Null serves plain HTTP, for a TLS proxy alone (`trustedProxies` is needed then). */
+  /** Null for plain HTTP, only for a TLS proxy (`trustedProxies` is then required). */
   tls: ServerTls | null;
   /**
    * Time without a byte after which a connection is closed, ms. The runtime counts whole seconds and may take four
    * seconds more. The headers of a new connection always have 10 seconds.
    */
   idleTimeoutMs?: number;
-  /** Responds in place of the application, or returns the request that the application responds to. */
+  /** Responds instead of the application, or returns the request for the application. */
   before?: Before;
-  /** Returns the address of a request's client, when the peer is another node that states it. */
+  /** Returns the address of a request's client, if the peer is another node, which states it. */
   clientOf?: (request: Request) => string | null;
-  /** Absent for no bound on connections. */
+  /** The limit of connections; absent for none. */
   connections?: ConnectionLimitOptions;
-  /** Absent for no bound on the connections of an address. */
+  /** The limit of connections of an address; absent for none. */
   addressConnections?: AddressLimitOptions;
 }
 
@@ -80,7 +81,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly hostname: string;
   /**
    * Leaves the port to another server that was started beside this one: accepts no more connections, and responds to
-   * the requests on those that it has, the last time on each. Resolves when clients have had time to send such requests.
+   * one more request on each open connection. Resolves when clients have had time to send these requests.
    */
   leave(): Promise<void>;
   /** Stops accepting requests and waits for pending responses, unless `force`. */
@@ -96,7 +97,7 @@ export function startServer(
     throw new TypeError("without TLS the server needs trustedProxies");
   }
   const idleTimeout = Math.ceil((options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS) / 1_000);
-  // The runtime knows only its own requests, not copies. Any server of the process knows all of them.
+  // The runtime's functions need its own request objects and not copies. Any server of the process accepts all of them.
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request) => originals.get(request) ?? request;
   const crowd = options.addressConnections && new AddressConnections(() => port, options.addressConnections);
@@ -107,17 +108,17 @@ export function startServer(
   const { before } = options;
   const { app, refuse } = createApp({
     ...deps,
-    // The node that passed a request on has checked whom it names.
+    // For forwarded requests, the forwarding node has checked the host.
     ...(options.clientOf === undefined && { ownHosts }),
     peerOf,
     ...(crowd && { isCrowded: (peer) => crowd.isCrowded(peer) }),
     isAbandoned: (request) => originalOf(request).signal.aborted,
     setPatience,
   });
-  /** It did not come through the TLS proxy that it should have come through; the application refuses it. */
+  /** Whether the request did not come through the TLS proxy, so that the application will refuse it. */
   const isPlain = ({ headers }: Request, peer: string | null) =>
     deps.trustedProxies !== undefined && !isOverHttps(deps.trustedProxies, peer, headers);
-  /** Only the application refuses it, and another node could not tell. */
+  /** Whether the request names another host. The application refuses it; another node could not detect it. */
   const isLedAstray = ({ url, headers }: Request) => {
     const [host, origin] = [headers.get("host"), headers.get("origin")];
     const isOwn = (host === null || ownHosts.has(host)) && (origin === null || ownHosts.hasOrigin(origin));
@@ -127,7 +128,7 @@ export function startServer(
     const routable = withRoutableHost(request);
     if (routable !== request) originals.set(routable, request);
     if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
-    // Not asked for earlier: the runtime makes an object of it.
+    // The address is read only here, since the runtime makes an object for it.
     const peer = peerOf(routable);
     if (isPlain(routable, peer)) return app.fetch(routable);
     const client = clientAddress(deps.trustedProxies, peer, routable.headers);
@@ -218,7 +219,10 @@ function open(config: ServerConfig, port: number): Bun.Server<undefined> {
   return openAgain(config, alone.port as number);
 }
 
-/** Opens a port that this process has. Both servers accept connections, so none is refused while one leaves. */
+/**
+ * Opens a port that this process has open already. Both servers accept connections, so none is refused while one
+ * leaves.
+ */
 const openAgain = (config: ServerConfig, port: number): Bun.Server<undefined> =>
   Bun.serve({ ...config, port, reusePort: true });
 

@@ -13,7 +13,7 @@ import {
 } from "@sinclair/typebox";
 import type { JsonObject } from "../json.ts";
 
-/** Where a schema carries the name of its component. Copies of it keep the name. */
+/** The member of a schema with the name of its component. Copies of the schema keep the name. */
 const NAME = Symbol("component");
 
 const components = new Map<string, TSchema>();
@@ -43,7 +43,7 @@ export function shape<P extends TProperties>(name: string, members: P, descripti
   return component(name, object(members, description));
 }
 
-/** Null, or what the schema describes. */
+/** A schema that also accepts null. */
 export function nullable<S extends TSchema>(schema: S, options: SchemaOptions = {}): TUnsafe<Static<S> | null> {
   return t.Unsafe<Static<S> | null>({ ...options, anyOf: [schema, { type: "null" }] });
 }

@@ -26,7 +26,9 @@ export function parseTimestamp(text: string): number | null {
 export const lacksOffset = (value: unknown): boolean =>
   typeof value === "string" && parseTimestamp(`${value}Z`) !== null;
 
-/** Returns the digits of a fraction as milliseconds, rounded up. No floats, which cannot hold 0.001 exactly. */
+/**
+ * Returns the digits of a fraction as milliseconds, rounded up. It avoids floats, which cannot represent 0.001 exactly.
+ */
 function wholeMilliseconds(digits: string): number {
   const whole = Number(digits.slice(0, 3).padEnd(3, "0"));
   return /[1-9]/.test(digits.slice(3)) ? whole + 1 : whole;

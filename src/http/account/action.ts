@@ -1,4 +1,4 @@
-/** A route of `/account`: what it is made of, and the function that carries it out. */
+/** Defines routes of `/account`, each with the function that carries it out. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { findMembership, type Membership, requireMembership, requireOwner } from "../../control/accounts/members.ts";
 import type { AccountParts, Origin } from "../../control/accounts/parts.ts";
@@ -13,13 +13,13 @@ import type { ActivityInterval } from "../../operation-facts.ts";
 import type { EventName } from "../../operations.ts";
 import { type CompiledEndpoint, compileEndpoint, type Endpoint, type NoMembers, type ParamsOf } from "../route.ts";
 
-/** What the routes of `/account` need of the rest of the program. */
+/** The dependencies of the routes of `/account`. */
 export interface AccountDeps {
   sessions: { find(token: string, how?: { use: boolean }): SignedIn | null };
   parts: AccountParts;
-  /** Bytes that a workspace occupies on disk. */
+  /** Returns the bytes of a workspace on disk. */
   storageBytes(workspaceId: string): Promise<number>;
-  /** Counts what the policies of a workspace found, over time. The account is the actor of the event. */
+  /** Counts the findings of a workspace's policies over time. The account is the actor of the event. */
   findings(
     of: { workspaceId: string; accountId: string },
     interval: ActivityInterval,
@@ -28,16 +28,16 @@ export interface AccountDeps {
   upkeep(): Promise<JsonObject>;
   /** The quotas of one workspace; null for no limit. */
   quota?: { bytes: number | null; entries: number | null };
-  /** Passkeys that browsers are asked for. */
+  /** The pending challenges for passkeys. */
   passkeys: Waiting<PasskeyChallenge>;
-  /** The issuer that people can sign in by; null without one. */
+  /** The issuer by which people can sign in; null without one. */
   oidc: {
     issuer: Issuer;
     rules: RoleRules;
     flows: Waiting<WaitingFlow>;
-    /** Called when the issuer failed, or what came from it was refused. */
+    /** Called when the issuer failed, or its answer was refused. */
     onTrouble(error: IssuerRefused | IssuerUnavailable): void;
-    /** Called when some of many roles could not be given after a sign-in. The next one gives them. */
+    /** Called when some of many roles could not be given after a sign-in. The next sign-in gives them. */
     onRolesLeft(error: unknown): void;
   } | null;
 }
@@ -56,18 +56,18 @@ interface ActionRequest<P extends string, B> {
   params: Record<P, string>;
   body: B;
   origin: Origin;
-  /** `https://` and the host that the request was sent to. */
+  /** `https://` and the host of the request. */
   base: string;
 }
 
 /** The result of an action. */
 export interface ActionReply {
-  /** Where the browser goes, in place of a body. */
+  /** The address of a redirection, instead of a body. */
   location?: string;
   /** Absent for 204. */
   body?: JsonObject;
   cookies?: readonly string[];
-  /** The event that recorded it, in the log of its workspace or of the installation. */
+  /** The id of the event that recorded the action, in the log of its workspace or of the installation. */
   auditId?: string | null;
 }
 
@@ -80,22 +80,24 @@ interface ActionDocs {
   response?: { description: string; schema: TSchema };
   /** Its operations in the logs of a workspace and of the installation; absent when it is not recorded. */
   recordedAs?: readonly EventName[];
-  /** Its response may set or clear the cookie of the session. */
+  /** Set when its response may set or clear the session's cookie. */
   setsCookies?: true;
-  /** It answers with another address. */
+  /** Set when it redirects. */
   redirects?: true;
 }
 
-/** An action as it is written. `Who`: the members of its requests that say who asks. */
+/** The definition of an action. `Who`: the members of its requests about the sender. */
 interface ActionDefinition<At extends string, B extends TObject, Who> extends Endpoint<At, NoMembers, B>, ActionDocs {
   run: Run<ActionRequest<ParamsOf<At>, Static<B>> & Who>;
 }
 
 /** A route of `/account` with its validator compiled. */
 export interface Action extends CompiledEndpoint, ActionDocs {
-  /** Needs no session. */
+  /** Whether it needs no session. */
   isPublic: boolean;
-  /** The issuer sends it, or has a browser send it: any query, a form as body, and no Origin. */
+  /**
+   * Whether the issuer sends the request, or makes a browser send it: with any query, a form as body, and no Origin.
+   */
   isFromIssuer: boolean;
   run: Run<ActionRequest<string, unknown> & FromIssuer & { signedIn: SignedIn | null }>;
 }
@@ -115,7 +117,7 @@ export const publicAction = defining<unknown>(true);
 export const issuerAction = defining<FromIssuer>(true, true);
 export const action = defining<{ signedIn: SignedIn }>(false);
 
-/** Who asks for something of a workspace: an account, and its membership of the path's `workspace_id`. */
+/** The sender of a request about a workspace: an account, and its membership in the path's `workspace_id`. */
 interface Member {
   accountId: string;
   workspace: Membership;
@@ -138,7 +140,10 @@ function workspaceAction(require: typeof requireMembership, mayBeLocked = false)
     });
 }
 
-/** Defines a route for the members of a workspace, one that they can use without a required second factor, and one for its owners. */
+/**
+ * Defines a route for the members of a workspace, one that they can use without a required second factor, and one for
+ * its owners.
+ */
 export const memberAction = workspaceAction(requireMembership);
 export const anyMemberAction = workspaceAction(findMembership, true);
 export const ownerAction = workspaceAction(requireOwner);

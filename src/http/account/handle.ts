@@ -47,13 +47,13 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
   }
 }
 
-/** Far more than a token has. */
+/** Much more than the size of a token. */
 const MAX_FORM_BYTES = 64 * 1024;
 
 const NOTHING = new URLSearchParams();
 const NOT_FROM_ISSUER = { query: NOTHING, form: NOTHING, flow: null };
 
-/** Reads what the issuer sends. @throws {Problem} 415, 413 */
+/** Reads a request of the issuer. @throws {Problem} 415, 413 */
 async function fromIssuer({ request, queryText }: RoutedAction) {
   return {
     query: new URLSearchParams(queryText),
@@ -62,7 +62,7 @@ async function fromIssuer({ request, queryText }: RoutedAction) {
   };
 }
 
-/** Refuses headers that would make a change safe, since no action honours one. @throws {Problem} */
+/** Refuses headers with preconditions or a retry key, which no action supports. @throws {Problem} */
 function refuseHeaders(headers: Headers): void {
   conditionOf(headers, false);
   refuseRetryKey(headers);

@@ -27,13 +27,13 @@ function issuerFrom({ oidc }: AccountDeps): SignInIssuer {
   throw new Problem("not_found", "No issuer is set up here. Sign in with a password: POST /account/sign-in.");
 }
 
-/** Sends the browser to the issuer. @throws {Problem} `unavailable` */
+/** Redirects the browser to the issuer. @throws {Problem} `unavailable` */
 async function sentToIssuer(oidc: SignInIssuer, base: string, to: Pick<WaitingFlow, "next" | "linkTo">) {
   const { url, flow } = await asked(oidc, () => oidc.issuer.begin(base + CALLBACK));
   return { url, cookie: setFlow(oidc.flows.keep({ ...flow, ...to }), WAITING_MS / 1_000) };
 }
 
-/** What is answered when the issuer fails, and when what came from it is refused. */
+/** The answers when the issuer fails, and when its answer is refused. */
 interface Answers {
   unavailable: Problem;
   refused: Problem;
@@ -49,7 +49,7 @@ const TO_ISSUER: Answers = {
   refused: invalid("The logout token is not valid.", "logout_token"),
 };
 
-/** Returns what the issuer answers. @throws {Problem} one of `answers` */
+/** Returns the issuer's answer. @throws {Problem} one of `answers` */
 async function asked<T>({ onTrouble }: SignInIssuer, ask: () => Promise<T>, answers = TO_BROWSER): Promise<T> {
   try {
     return await ask();
@@ -60,18 +60,18 @@ async function asked<T>({ onTrouble }: SignInIssuer, ask: () => Promise<T>, answ
   }
 }
 
-/** Returns a page of the dashboard, never another address. */
+/** Returns the path of a page of the dashboard, and never another address. */
 const ownPage = (wanted: string | null): string =>
   wanted !== null && /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(wanted) ? wanted : "/";
 
-/** Takes the browser to a page of the dashboard. */
+/** Redirects the browser to a page of the dashboard. */
 const opens = (page: string, cookies: readonly string[], auditId: string | null = null): ActionReply => ({
   location: page,
   cookies,
   auditId,
 });
 
-/** The page that says why nobody was signed in. Browsers come here, and cannot read a problem document. */
+/** Redirects to a page that says why the sign-in failed, since browsers do not show problem documents. */
 const explains = ({ code }: Problem, flow: WaitingFlow | null): ActionReply => {
   const page = flow?.linkTo == null ? "/sign-in" : "/settings";
   return opens(`${page}?issuer_problem=${code}`, [clearFlow()]);
@@ -196,7 +196,7 @@ interface Finished {
   origin: Origin;
 }
 
-/** Links the account that asked for it, or signs in. */
+/** Links the identity to the account that requested it, or signs in. */
 async function finished(deps: AccountDeps, { rules, onRolesLeft }: SignInIssuer, { flow, identity, origin }: Finished) {
   if (flow.linkTo !== null) {
     const { auditId } = await linkIdentity(deps.parts, flow.linkTo, identity);

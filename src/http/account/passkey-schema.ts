@@ -1,4 +1,4 @@
-/** Passkeys as the API shows and takes them. */
+/** The API's schemas of passkeys. */
 import { Type as t } from "@sinclair/typebox";
 import { nullable, shape, Time } from "../shapes.ts";
 import { GivenName, idOf } from "./schema.ts";
@@ -9,14 +9,14 @@ const base64Url = (maxLength: number, description: string, example: string) =>
 const CredentialId = base64Url(1_400, "`id` of the credential.", "dGhlIGNyZWRlbnRpYWw");
 const ClientData = base64Url(8_000, "`response.clientDataJSON`, in base64url.", "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0");
 
-/** What a browser returns of a new passkey. */
+/** A browser's answer for a new passkey. */
 export const newPasskey = {
   credential_id: CredentialId,
   client_data: ClientData,
   attestation: base64Url(64_000, "`response.attestationObject`, in base64url.", "o2NmbXRkbm9uZQ"),
 };
 
-/** What a browser returns when somebody signs in with a passkey. */
+/** A browser's answer for a sign-in with a passkey. */
 export const passkeySignature = {
   credential_id: CredentialId,
   client_data: ClientData,

@@ -1,6 +1,6 @@
 /**
- * The dashboard: one page for every address of its router, and two assets. The page holds no data. It requests what it
- * shows from `/account` and `/v1`, with the session's cookie.
+ * The dashboard: one page for every address of its router, and its assets. The page itself has no data. It requests
+ * data from `/account` and `/v1` with the session's cookie.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -70,8 +70,8 @@ function asset(plain: Uint8Array<ArrayBuffer>, extension: string, contentType: s
 const read = (path: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(path));
 
 /**
- * The rule that makes the face known. A page never changes its face while it is read, so that nothing moves: where the
- * file comes late, the page keeps the system's, and the next one has this.
+ * Returns the CSS rule of the font. A page never changes its font while it is read, so that nothing moves: if the file
+ * arrives late, the page keeps the system's font, and the next page uses this one.
  */
 const ruleOf = (path: string): string =>
   `@font-face{font-family:Archivo;src:url(${path})format("woff2");font-weight:100 900;font-stretch:62% 125%;font-display:optional;unicode-range:U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215}\n`;
@@ -80,14 +80,14 @@ type Asset = ReturnType<typeof asset>;
 
 const SCRIPT_TYPE = "text/javascript; charset=utf-8";
 
-/** Returns the script, which knows the second one by the name that it is served under. */
+/** Returns the main script, with the name under which the second script is served. */
 function scriptWith(code: Asset): Asset {
   const text = readFileSync(scriptPath, "utf8");
   if (!text.includes(CODE_NAME)) throw new Error("the dashboard's script does not load the one of QR codes");
   return asset(new TextEncoder().encode(text.replaceAll(CODE_NAME, JSON.stringify(code.path))), "js", SCRIPT_TYPE);
 }
 
-/** How the bundler has the dashboard load the second script. */
+/** The name with which the bundled dashboard imports the second script. */
 const CODE_NAME = '"./qr-code.js"';
 
 let loaded: Record<"font" | "style" | "script" | "code", Asset> | undefined;
@@ -103,7 +103,7 @@ function webFiles() {
   return loaded;
 }
 
-/** The rule of the dashboard's face, for other pages. */
+/** Returns the CSS rule of the dashboard's font, for other pages. */
 export const faceRule = (): string => ruleOf(webFiles().font.path);
 
 /** The pages and assets of the dashboard. */

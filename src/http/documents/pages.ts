@@ -11,15 +11,15 @@ const JSON_TYPE = "application/json";
 /** Whether the daemon is ready. The names of workspaces that are down are not public. */
 interface ReadinessAnswer {
   ready: boolean;
-  /** How many workspaces have unusable files. The others work, so the daemon is still ready. */
+  /** The number of workspaces with unusable files. The others work, so the daemon is still ready. */
   workspacesDown: number;
 }
 
-/** What public pages show of the daemon. */
+/** The state of the daemon on public pages. */
 export interface PublicState {
   /** Reports whether the storage can be written and is migrated, and how many workspaces are down. */
   isReady(): ReadinessAnswer | Promise<ReadinessAnswer>;
-  /** The certificate authority that the daemon made, for the commands that the documentation shows; null for none. */
+  /** The daemon's own certificate authority, for the commands in the documentation; null for none. */
   caFile?: string | null;
 }
 

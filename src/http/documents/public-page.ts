@@ -12,7 +12,7 @@ export function page(path: string, contentType: string, body: () => string | Pro
   return { path, answer: async (exchange) => new Response(await body(), { headers: exchange.headers(contentType) }) };
 }
 
-/** Returns the page that is a file, which does not change while the daemon runs. It is loaded on the first request. */
+/** Returns a page for a file, which does not change while the daemon runs, and is loaded on the first request. */
 export function filePage(
   path: string,
   contentType: string,
@@ -29,7 +29,9 @@ export function filePage(
   };
 }
 
-/** Returns a Content-Security-Policy that allows nothing from elsewhere and nothing inline, with further directives. */
+/**
+ * Returns a Content-Security-Policy that allows nothing from other origins and nothing inline, with further directives.
+ */
 export function contentSecurityPolicy(...further: readonly string[]): string {
   return [
     "default-src 'none'",

@@ -1,4 +1,4 @@
-/** Calls of tools: a call becomes a request for a route, and what the operation replies becomes the tool's result. */
+/** Calls tools: converts a call to a request for a route, and the operation's reply to the tool's result. */
 
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { wholeText } from "../../long-text.ts";
@@ -15,11 +15,11 @@ import { invalidParams } from "./message.ts";
 import { omitAgent } from "./schemas.ts";
 import type { Call, Confirmation, Tool } from "./tool.ts";
 
-/** What a request addresses. */
+/** The target of a request. */
 export interface Addressed {
-  /** On an agent's endpoint limited to that agent. */
+  /** The principal; on an agent's endpoint, limited to that agent. */
   principal: Principal;
-  /** The agent of the endpoint; null where tools take it. */
+  /** The agent of the endpoint; null when tools take an agent. */
   agentId: string | null;
   /** The tools that this endpoint has for this key. */
   tools: readonly Tool[];
@@ -28,7 +28,7 @@ export interface Addressed {
 /** A request to one of the endpoints. */
 export interface McpRequest extends Addressed {
   request: Request;
-  /** Its body. */
+  /** The body. */
   bytes: Uint8Array;
   exchange: Exchange;
   caller: Caller;
@@ -36,13 +36,13 @@ export interface McpRequest extends Addressed {
   confirmations: Confirmations;
 }
 
-/** Problems that a model can correct, by status. All others are answers of HTTP. */
+/** The statuses of problems that a model can correct. All others are HTTP responses. */
 const CORRECTABLE: ReadonlySet<number> = new Set([400, 404, 409, 412]);
 
 /**
  * Returns the result of a call, as JSON.
  * @throws {RpcError} for an unknown tool
- * @throws {Problem} that is an answer of HTTP
+ * @throws {Problem} for an HTTP response
  */
 export async function callTool(asked: McpRequest, params: JsonObject): Promise<string> {
   const tool = asked.tools.find(({ name }) => name === params.name);
@@ -65,7 +65,7 @@ export async function callTool(asked: McpRequest, params: JsonObject): Promise<s
 
 const isCorrectable = ({ code }: Pick<Problem, "code">): boolean => CORRECTABLE.has(PROBLEMS[code][0]);
 
-/** Performs a call in the way of its route. @throws {Problem} when it is refused before the operation */
+/** Performs a call like a request for its route. @throws {Problem} when it is refused before the operation */
 export async function performCall(
   asked: McpRequest,
   { route, params = {}, query = {}, body = {} }: Call,
@@ -77,7 +77,7 @@ export async function performCall(
   if (agentId !== undefined) requireAgentAllowed(principal, agentId);
   const key = retryKey(route, request.headers);
   const retry = key === null ? null : retryOf(key, asked, bytes);
-  // The preconditions of a call are arguments. One in a header is not ignored.
+  // The preconditions of a call are arguments, but a precondition in a header must not be ignored.
   const condition = route.preconditions === "ignored" ? undefined : conditionOf(request.headers, false);
   const inRoute = { params, query, body, headers: NO_HEADERS, principal, condition };
   return perform(route, inRoute, { request, exchange, retry }, deps);
@@ -85,7 +85,7 @@ export async function performCall(
 
 const NO_HEADERS = new Headers();
 
-/** A call that a person has to confirm. */
+/** A call that a person must confirm. */
 interface Questioned {
   tool: Tool;
   args: JsonObject;
@@ -106,7 +106,7 @@ async function callConfirmed(
   if (answer === "no") return problemResult(asked, "not_confirmed", NOT_CONFIRMED);
   if (answer === null && question.counting === undefined) return ask(0);
   const reply = await performCall(asked, question.counting?.(count) ?? tool.call(args));
-  // There are entries that nobody confirmed: all of them at first, and later if their number changed.
+  // Nobody has confirmed this number of entries: it is the first call, or the number has changed.
   const refusal = reply.answer;
   if (refusal.kind === "problem" && refusal.code === "count_mismatch") return ask(refusal.extra?.count as number);
   return shownResult(asked, tool, reply);
@@ -114,7 +114,7 @@ async function callConfirmed(
 
 const NOT_CONFIRMED = "The person did not confirm the call. Nothing was changed.";
 
-/** Returns the result that shows an operation's reply. @throws {Problem} that is an answer of HTTP */
+/** Returns the result for an operation's reply. @throws {Problem} for an HTTP response */
 function shownResult(asked: McpRequest, tool: Tool, { answer, blockedBy }: Reply<Bytes>): string {
   const { shown, name, showsVersion } = tool;
   if (answer.kind === "problem") {
@@ -132,7 +132,7 @@ function shownResult(asked: McpRequest, tool: Tool, { answer, blockedBy }: Reply
 const problemResult = (asked: McpRequest, code: string, detail: string, extra: JsonObject = {}): string =>
   toolResult(asked, JSON.stringify({ code, detail, ...extra }), true);
 
-/** Returns a tool's result: the answer as a value, and the same as text for clients that know no values. */
+/** Returns a tool's result: the answer as a value, and also as text for clients that do not support values. */
 function toolResult({ caller }: McpRequest, body: string, isError: boolean): string {
   const failed = isError ? ',"isError":true' : "";
   return resultOf(

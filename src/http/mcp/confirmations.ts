@@ -1,24 +1,24 @@
 /**
- * What a person confirmed. The question travels to the client and back as a text that only this process can make: it is
- * bound to who asks, to the call and to the count, expires, and is accepted once. Nothing is stored for a question.
+ * Confirmations by a person. The question is sent to the client and back as a text that only this process can make. It
+ * is bound to the actor, the call and the count, expires, and is accepted once. Nothing is stored for a question.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import { invalid } from "../../problem.ts";
 
-/** How long a person has to answer, ms. */
+/** How long a person may take to answer, ms. */
 const VALID_MS = 10 * 60_000;
 
 const KEY_BYTES = 32;
 const NONCE_BYTES = 16;
 
-/** Used texts that are kept before the expired ones are looked for. */
+/** The number of used texts from which expired ones are removed. */
 const KEPT = 1_024;
 
 const STATE = /^(\d{1,16})\.(\d{1,16})\.([0-9a-f]{32})\.([0-9a-f]{64})$/;
 
-/** What a confirmation is of. */
+/** The call that is to be confirmed. */
 interface Asked {
   /** The API key or the person. */
   actor: string;
@@ -28,7 +28,7 @@ interface Asked {
 
 export class Confirmations {
   readonly #key: Uint8Array;
-  /** Texts that were accepted, by their random part, and when they expire. */
+  /** When accepted texts expire, by their random part. */
   readonly #used = new Map<string, number>();
 
   constructor(
@@ -38,7 +38,7 @@ export class Confirmations {
     this.#key = Uint8Array.from(randomBytes(KEY_BYTES));
   }
 
-  /** Returns the text that goes to the client with the question. */
+  /** Returns the text that is sent to the client with the question. */
   begin(asked: Asked, count: number): string {
     const nonce = Buffer.from(this.randomBytes(NONCE_BYTES)).toString("hex");
     const said = `${Math.ceil(this.monotonicMs() + VALID_MS)}.${count}.${nonce}`;
@@ -46,7 +46,7 @@ export class Confirmations {
   }
 
   /**
-   * Returns the count that a person confirmed, and uses the text up.
+   * Returns the count that a person has confirmed. The text cannot be used again.
    * @throws {Problem} `invalid_request` for a text that is not of this call, has expired or was used
    */
   accept(state: string, asked: Asked): number {
@@ -73,10 +73,10 @@ export class Confirmations {
   }
 }
 
-/** The name of our question among the ones of a result. */
+/** The name of the question in a result. */
 const QUESTION = "confirm";
 
-/** Returns the result that asks a person, as JSON. */
+/** Returns the result with the question, as JSON. */
 export function questionResult(message: string, state: string): string {
   const requestedSchema = {
     type: "object",
@@ -90,7 +90,7 @@ export function questionResult(message: string, state: string): string {
   });
 }
 
-/** Reports what a person answered; null when the question was not answered. */
+/** Returns a person's answer; null when the question was not answered. */
 export function answerIn(responses: JsonValue | undefined): "yes" | "no" | null {
   const answer = isJsonObject(responses) ? responses[QUESTION] : undefined;
   if (!isJsonObject(answer)) return null;

@@ -29,13 +29,13 @@ export const MCP_PATHS = ["/v1/mcp", "/v1/mcp/agents/:agent_id"] as const;
 export const McpQuery = object({ tools: choice(["core"], "Only the tools that work with data") });
 const query = new Validator(McpQuery, "query parameter");
 
-/** How long a client may keep what only a new version of this program or a new key changes, ms. */
+/** How long a client may cache lists, which only a new version of governd or a new key changes, ms. */
 const LISTS_FRESH_MS = 5 * 60_000;
 
 const INSTRUCTIONS =
   "A memory that policies govern. A write that a policy blocks stores nothing and says what was found where: leave that out and write again. Everything is recorded.";
 
-/** What the endpoints need of the rest of the program. */
+/** The dependencies of the endpoints. */
 interface McpDeps extends HandleDeps {
   randomBytes(length: number): Uint8Array;
   /** The names of this server; absent when requests may name any host. */
@@ -47,14 +47,14 @@ interface Routed {
   request: Request;
   exchange: Exchange;
   principal: Principal;
-  /** The agent in the path; null for invalid percent-encoding, undefined where the path has none. */
+  /** The agent in the path; null for invalid percent-encoding, undefined when the path has no agent. */
   agentId: string | null | undefined;
   queryText: string;
 }
 
-/** What is done for one method. Returns the result, as JSON. */
+/** The implementation of a method. It returns the result as JSON. */
 interface Method {
-  /** The generation that has it; both when absent. */
+  /** The only generation with this method; both when absent. */
   only?: "stateless" | "handshake";
   run(asked: McpRequest, params: JsonObject): string | Promise<string>;
 }
@@ -64,7 +64,7 @@ const ABOUT = `"capabilities":${CAPABILITIES},"instructions":${JSON.stringify(IN
 
 const list = (name: string, items: (asked: McpRequest) => string): Method => ({
   run: (asked, { cursor }) => {
-    // Every list is one page, so no cursor was ever given out.
+    // Every list has only one page, so no cursor is valid.
     if (cursor !== undefined) throw new RpcError(RPC.params, "This cursor is not one of this list.", 200);
     return resultOf(asked.caller, `"${name}":${items(asked)}`, LISTS_FRESH_MS);
   },
@@ -120,7 +120,7 @@ export class McpEndpoint {
     }
   }
 
-  /** A page of another site could otherwise use a browser's place in the network (DNS rebinding). @throws {Problem} */
+  /** Prevents a page of another site from using a browser's access to the network (DNS rebinding). @throws {Problem} */
   #requireOwnHost(headers: Headers): void {
     const { ownHosts } = this.deps;
     if (ownHosts === undefined) return;
@@ -136,13 +136,16 @@ const foreign = (param: string) =>
     param,
   });
 
-/** Addresses of each principal that are kept. */
+/** The most targets that are cached for each principal. */
 const MAX_KNOWN = 1_000;
 
-/** What was addressed before without a query. A key's principal is one object, and so is each that is made from it. */
+/**
+ * The cached targets of requests without a query, by principal. A key's principal is one object while keys do not
+ * change.
+ */
 const addresses = new WeakMap<Principal, Map<string | undefined, Addressed>>();
 
-/** Returns what the path and the query of a request address. @throws {Problem} */
+/** Returns the target of a request, from its path and query. @throws {Problem} */
 function addressOf(routed: Routed): Addressed {
   const { principal, agentId, queryText, exchange } = routed;
   if (agentId === null || (agentId !== undefined && !isAgentId(agentId))) {
@@ -173,7 +176,7 @@ function methodOf({ method }: Message, { stateless }: Caller): Method {
   throw new RpcError(RPC.method, "There is no such method in this protocol version.", stateless ? 404 : 200);
 }
 
-/** The response to a notification. None changes anything here. */
+/** Returns the response to a notification. Notifications have no effect. */
 function accepted(exchange: Exchange): Response {
   const { "content-type": _, ...headers } = exchange.headers("");
   return new Response(null, { status: 202, headers });

@@ -1,6 +1,7 @@
 /**
  * The two generations of MCP on one endpoint. Since 2026-07-28 every request states its version, client and
- * capabilities in `_meta`, and repeats some of it in headers. Before, `initialize` began a session; ours keeps nothing.
+ * capabilities in `_meta`, and repeats some of it in headers. In older versions `initialize` began a session; governd
+ * keeps no state for it.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { VERSION } from "../../version.ts";
@@ -8,10 +9,10 @@ import { hasControlCharacter } from "../fields.ts";
 import { traceOf } from "../pipeline/trace-context.ts";
 import { type Message, RPC, RpcError } from "./message.ts";
 
-/** The version whose requests stand for themselves. */
+/** The version without sessions. */
 const STATELESS = "2026-07-28";
 
-/** The versions that begin with `initialize`, newest first. */
+/** The versions with `initialize`, newest first. */
 const WITH_HANDSHAKE = ["2025-11-25", "2025-06-18", "2025-03-26"] as const;
 
 /** Every version that is served. */
@@ -22,29 +23,30 @@ const VERSION_KEY = `${META}protocolVersion`;
 const CAPABILITIES_KEY = `${META}clientCapabilities`;
 const CLIENT_KEY = `${META}clientInfo`;
 
-/** Most characters of what the audit trail says of a client. */
+/** The most characters of a client's name in the audit trail. */
 const MAX_CLIENT_LENGTH = 64;
 
-/** What a request says of its client. */
+/** A request's statements about its client. */
 export interface Caller {
-  /** It is of the generation without `initialize`. */
+  /** Whether it is of the generation without `initialize`. */
   stateless: boolean;
-  /** Name and version of the program. */
+  /** The name and version of the program. */
   client: string | null;
   /** The valid `traceparent` in `_meta`. */
   trace: string | null;
-  /** The client can ask a person to fill in a form. */
+  /** Whether the client can ask a person to fill in a form. */
   elicits: boolean;
 }
 
-/** Name and version of this program, as clients show them. */
+/** The name and version of this program for clients. */
 export const SERVER_INFO = JSON.stringify({ name: "governd", version: VERSION });
 
 const IN_EVERY_RESULT = `"_meta":{"${META}serverInfo":${SERVER_INFO}}`;
 
 /**
- * Returns a result, as JSON, with what its generation adds. `members`: its own, as JSON without the braces.
- * `freshMs`: how long a client may keep it, of a result that may be kept.
+ * Returns a result as JSON, with the members that its generation adds.
+ * @param members the result's own, as JSON without the braces
+ * @param freshMs how long a client may cache the result; absent when it may not
  */
 export function resultOf({ stateless }: Caller, members: string, freshMs?: number): string {
   if (!stateless) return `{${members}}`;
@@ -52,13 +54,14 @@ export function resultOf({ stateless }: Caller, members: string, freshMs?: numbe
   return `{"resultType":"complete",${members},${IN_EVERY_RESULT}${fresh}}`;
 }
 
-/** Returns the version that `initialize` agrees on: the one that is asked for, or else the newest. */
+/** Returns the version on which `initialize` agrees: the requested one if it is supported, otherwise the newest. */
 export const agreedVersion = (asked: JsonValue | undefined): string =>
   WITH_HANDSHAKE.find((version) => version === asked) ?? WITH_HANDSHAKE[0];
 
 /**
- * Returns what a request says of its client.
- * @throws {RpcError} 400 for a version that is not served, and when `_meta` or the headers are not as its version has it
+ * Returns a request's statements about its client.
+ * @throws {RpcError} 400 for a version that is not served, and when `_meta` or the headers do not have the form of the
+ * version
  */
 export function callerOf(message: Message, headers: Headers): Caller {
   const meta = isJsonObject(message.params._meta) ? message.params._meta : {};
@@ -74,7 +77,7 @@ export function callerOf(message: Message, headers: Headers): Caller {
   return { stateless: true, client, trace, elicits: fillsInForms(capabilities) };
 }
 
-/** A request without `_meta` is of an older version, which is in the header, or is 2025-03-26 without one. */
+/** Checks the version of a request without `_meta`: the one in the header, or 2025-03-26 without the header. */
 function checkHandshakeVersion({ method }: Message, version: string | null): void {
   if (version === STATELESS) {
     if (method === "initialize") throw headerMismatch(`Version ${STATELESS} has no initialize.`);
@@ -94,7 +97,7 @@ function readMeta(meta: JsonObject): { capabilities: JsonObject; client: string 
   return { capabilities, client: shortened(`${client.name}/${client.version}`) };
 }
 
-/** What comes from a client gets into the audit trail only as one short line. */
+/** Returns the text of a client as one short line, for the audit trail. */
 function shortened(client: string): string {
   const line = hasControlCharacter(client) ? client.replace(/\p{Cc}/gu, " ") : client;
   return line.length <= MAX_CLIENT_LENGTH ? line : [...line].slice(0, MAX_CLIENT_LENGTH).join("");
@@ -133,7 +136,7 @@ function decoded(header: string): string {
   return base64 === undefined ? header : Buffer.from(base64, "base64").toString("utf8");
 }
 
-/** Reports whether a client supports elicitation by forms. Without any mode, it means forms. */
+/** Reports whether a client supports elicitation by forms, which is the default without any mode. */
 function fillsInForms({ elicitation }: JsonObject): boolean {
   return isJsonObject(elicitation) && (elicitation.form !== undefined || elicitation.url === undefined);
 }

@@ -14,7 +14,7 @@ export const RPC = {
   version: -32022,
 } as const;
 
-/** Why a message is answered with an error of the protocol. The message repeats no value of the request. */
+/** An error of the protocol. Its message repeats no value of the request. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
 

@@ -1,13 +1,13 @@
 /**
- * What tells a client of MCP where its tokens come from: OAuth 2.0 Protected Resource Metadata (RFC 9728), which the
- * authorization of MCP builds on.
+ * Tells clients of MCP which issuers' tokens are accepted: OAuth 2.0 Protected Resource Metadata (RFC 9728), on which
+ * the authorization of MCP is based.
  */
 import type { PublicPage } from "../documents/public-page.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { NO_SUCH_PATH } from "../problem-document.ts";
 import { MCP_PATHS } from "./endpoint.ts";
 
-/** What the path of a resource follows (RFC 9728 section 3.1). */
+/** The path before the path of a resource (RFC 9728 section 3.1). */
 const ROOT = "/.well-known/oauth-protected-resource";
 
 const MCP_ROOT = "/v1/mcp";
@@ -17,7 +17,10 @@ interface MetadataDeps {
   ownHosts?: OwnHosts;
 }
 
-/** Returns the pages, one for each endpoint: a resource is called by the address that its client uses (section 3.3). */
+/**
+ * Returns the pages, one for each endpoint, since a resource is identified by the address that its client uses (section
+ * 3.3).
+ */
 export function resourceMetadataPages({ workloads }: MetadataDeps): PublicPage[] {
   return MCP_PATHS.map((path) => ({
     path: ROOT + path,
@@ -42,8 +45,8 @@ const addressOf = (request: Request) => ({
 });
 
 /**
- * Returns the address of the page about an endpoint; null for another path, for a request to a host that is not this
- * server, and when no issuer is set up.
+ * Returns the address of the page about an endpoint; null for another path, for a request that names another host, and
+ * when no issuer is set up.
  */
 export function metadataAddress(path: string, headers: Headers, { workloads, ownHosts }: MetadataDeps): string | null {
   if (path !== MCP_ROOT && !path.startsWith(`${MCP_ROOT}/`)) return null;

@@ -1,4 +1,7 @@
-/** Resources: entries and configurations, by URIs of our own scheme. They are templates, since nobody lists them all. */
+/**
+ * Resources: entries and configurations, by URIs of the scheme `governd`. They are templates, since there are too many
+ * to list.
+ */
 
 import type { JsonObject } from "../../json.ts";
 import { wholeText } from "../../long-text.ts";
@@ -48,13 +51,13 @@ export const templatesFor = ({ principal }: McpRequest): string =>
     RESOURCES.filter(({ operation }) => scopesOf(operation).includes(principal.scope)).map(({ template }) => template),
   );
 
-/** An agent, and a key for an entry. A key may have slashes, as it is or encoded. */
+/** The URI of an agent's config or of an entry. A key may have slashes, encoded or not. */
 const RESOURCE_URI = /^governd:\/\/agents\/([^/?#]+)\/(?:config|entries\/([^?#]+))$/;
 
 /**
  * Returns the members of the result of reading a resource, as JSON.
- * @throws {RpcError} -32602 when there is none
- * @throws {Problem} that is an answer of HTTP
+ * @throws {RpcError} -32602 when it does not exist
+ * @throws {Problem} for an HTTP response
  */
 export async function readResource(asked: McpRequest, params: JsonObject): Promise<string> {
   const { uri } = params;
@@ -70,7 +73,7 @@ export async function readResource(asked: McpRequest, params: JsonObject): Promi
   return `"contents":[${JSON.stringify({ uri, mimeType: template.mimeType, text: shown })}]`;
 }
 
-/** Returns what the operation answers; null when there is nothing, or can be nothing. */
+/** Returns the operation's answer; null when the resource does not exist, or cannot exist. */
 async function bodyOf(asked: McpRequest, operation: OperationName, agent: string, key: string | null) {
   const route = routeOf(operation);
   try {
@@ -85,10 +88,10 @@ async function bodyOf(asked: McpRequest, operation: OperationName, agent: string
   throw new Error(`${operation} has no JSON answer`);
 }
 
-/** What does not exist, and what cannot exist. */
+/** The statuses for resources that do not exist, or cannot exist. */
 const MISSING: ReadonlySet<number> = new Set([400, 404]);
 
-/** Decodes percent-encoding (RFC 3986 section 2.1). Returns null for nothing and for what is not UTF-8. */
+/** Decodes percent-encoding (RFC 3986 section 2.1). Returns null for undefined, and when the result is not UTF-8. */
 function decoded(text: string | undefined): string | null {
   if (text === undefined) return null;
   try {

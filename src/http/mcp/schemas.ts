@@ -1,8 +1,8 @@
-/** What clients of tools get: JSON Schemas, and answers that do not name the agent. */
+/** JSON Schemas for clients of tools, and answers without the agent's name. */
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 
-/** The problem that a model can correct. Some have further members, such as the version in force. */
+/** The schema of a problem that a model can correct. Some have further members, such as the version in force. */
 const PROBLEM = {
   type: "object",
   properties: {
@@ -16,14 +16,17 @@ const PROBLEM = {
 /** Returns the schema of a tool's arguments. */
 export const inputSchema = (schema: TObject): JsonObject => plain(schema) as JsonObject;
 
-/** Returns the schema of what a tool answers: the answer of its operation, or a problem. `withoutAgent`: see {@link omitAgent}. */
+/**
+ * Returns the schema of a tool's answer: the answer of its operation, or a problem. `withoutAgent`: see
+ * {@link omitAgent}.
+ */
 export function answerSchema(answer: TSchema, withoutAgent: boolean): JsonObject {
   const whole = plain(answer);
-  // Older clients demand an object at the root.
+  // Older clients require an object at the root.
   return { type: "object", anyOf: [withoutAgent ? schemaWithoutAgent(whole) : whole, PROBLEM] };
 }
 
-/** Returns a schema as JSON has it, without the symbols of its library and what only documentation needs. */
+/** Returns a schema as JSON, without the symbols of its library and members that only documentation needs. */
 const plain = (schema: TSchema): JsonValue =>
   JSON.parse(JSON.stringify(schema), (name, value) =>
     name === "examples" && Array.isArray(value) ? undefined : value,
@@ -45,7 +48,7 @@ function schemaWithoutAgent(schema: JsonValue): JsonValue {
 
 const AGENT = "agent_id";
 
-/** What clients store and is theirs, whatever its members are called. */
+/** Members with content of clients, whose own members may have any name. */
 const CONTENTS = new Set(["metadata", "config"]);
 
 /** Returns an answer's JSON text without the members that name the agent. */

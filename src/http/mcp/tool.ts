@@ -1,4 +1,4 @@
-/** What a tool is: a row of the table (tools.ts), and from it the schemas that clients see and the request for a route. */
+/** A tool: a row of the table (tools.ts), from which the schemas for clients and the request for a route are made. */
 import { type TObject, type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../json.ts";
 import type { Scope } from "../../operation-facts.ts";
@@ -8,7 +8,7 @@ import type { Route } from "../route.ts";
 import { object } from "../shapes.ts";
 import { answerSchema, inputSchema } from "./schemas.ts";
 
-/** A request for a route: what its query, its body and its path would bring. */
+/** A request for a route: its query, its body and its path parameters. */
 export interface Call {
   route: Route;
   params?: Record<string, string>;
@@ -19,9 +19,9 @@ export interface Call {
 /** What a tool does to the data, as clients show it to people. */
 interface Hints {
   readOnly?: true;
-  /** It can end or replace what is stored. */
+  /** Set when it can end or replace stored data. */
   destructive?: true;
-  /** A second call with the same arguments changes nothing more. */
+  /** Set when a second call with the same arguments changes nothing. */
   idempotent?: true;
 }
 
@@ -30,36 +30,36 @@ export interface ToolRow {
   title: string;
   /** One sentence for the model. */
   description: string;
-  /** The scopes of the keys that see it. Its operation may allow more. */
+  /** The scopes of the keys that see the tool. Its operation may allow more. */
   scopes: readonly Scope[];
-  /** It is one of those of `?tools=core`. */
+  /** Set for the tools of `?tools=core`. */
   core?: true;
   hints: Hints;
   /** The arguments, without the agent. */
   takes: TProperties;
-  /** Without an agent it is about the whole workspace. */
+  /** Set when a call without an agent is about the whole workspace. */
   agentOptional?: true;
   /** Returns the request. `args` are valid, and have `agent_id` unless it was left out. @throws {Problem} */
   call(args: JsonObject): Call;
-  /** What the route answers, in the form of {@link ToolRow.shown}. */
+  /** The schema of the answer, in the form of {@link ToolRow.shown}. */
   answer: TSchema;
-  /** The entity tag of the answer is a member of it, `audit_id`: the version that a later write can name. */
+  /** Set when the answer includes its entity tag as `audit_id`: the version that a later write can name. */
   showsVersion?: true;
-  /** Returns what the model sees of the answer of the route; all of it when absent. */
+  /** Returns the part of the route's answer for the model; the whole answer when absent. */
   shown?(body: JsonObject): JsonObject;
-  /** Returns what a person is asked before a call; null for nothing. */
+  /** Returns the confirmation that a call needs; null for none. */
   confirm?(args: JsonObject): Confirmation | null;
 }
 
-/** What a person is asked before a call. */
+/** A confirmation of a call by a person. */
 export interface Confirmation {
-  /** Returns the question. `count`: of the entries that the call ends; 0 when it does not count them. */
+  /** Returns the question. `count`: the number of entries that the call ends; 0 when it does not count them. */
   text(count: number): string;
-  /** Returns the call that is refused, saying the count, unless `confirmed` is how many entries it ends. */
+  /** Returns a call that is refused with the count of entries, unless `confirmed` is this count. */
   counting?(confirmed: number | null): Call;
 }
 
-/** A tool as one of the two endpoints serves it. */
+/** A tool of one of the two endpoints. */
 export interface Tool extends ToolRow {
   arguments: Validator<TObject>;
   /** Its entry in the list, as JSON. */

@@ -1,4 +1,4 @@
-/** Every tool. A row makes the schemas, the annotations and the entry in the list; its operation does the work. */
+/** All tools. A row defines the schemas, the annotations and the entry in the list; its operation does the work. */
 import { type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
 import { auditRoutes } from "../../features/audit/routes.ts";
 import { checkpointRoutes } from "../../features/checkpoints/routes.ts";
@@ -18,7 +18,7 @@ const ROUTES: readonly Route[] = [...dataRoutes, ...checkpointRoutes, ...policyR
 /** Returns the route of an operation. */
 export const routeOf = (operation: OperationName): Route => ROUTES.find((one) => one.operation === operation) as Route;
 
-/** Returns members of a route's body, or of its query, so that a tool takes what its operation takes. */
+/** Returns members of a route's body, or of its query, as arguments of a tool. */
 function membersOf(operation: OperationName, ...names: string[]): TProperties {
   const { body, query } = routeOf(operation);
   const { properties } = (body ?? (query as NonNullable<typeof query>)).schema;
@@ -39,11 +39,11 @@ const asSent =
     return route.body === null ? { route, query: args } : { route, body: args };
   };
 
-/** Tools of keys that work with data, and of keys that audit. */
+/** The scopes of tools for data, and of tools for auditing. */
 const MEMORY = ["full", "agent"] as const;
 const AUDIT = ["full", "auditor"] as const;
 
-/** A number of entries that no prefix has, so that the deletion only says how many there are. */
+/** A number of entries that no prefix has. The deletion is then refused with the real number. */
 const NO_COUNT = -1;
 
 function deletionOf({ key, prefix, confirm_count: count, ...agent }: JsonObject): Call {
@@ -66,7 +66,7 @@ function confirmDeletion(args: JsonObject): Confirmation | null {
 
 const TRAIL = membersOf("audit.query", "operations", "start_time", "result", "limit") as Record<string, TSchema>;
 
-/** A list of words, or one text with commas between them, as the API's query has it. */
+/** A list of words, or one text with commas between them, as in the API's query. */
 const wordsOrText = (list: TSchema | undefined, description: string) =>
   t.Optional(t.Union([list as TSchema, t.String()], { description }));
 
@@ -224,7 +224,7 @@ export const TOOL_ROWS: readonly ToolRow[] = [
   },
 ];
 
-/** The tools of `/v1/mcp`, which take the agent, and those of an agent's endpoint. Made when first needed. */
+/** The tools of `/v1/mcp`, which take an agent, and those of an agent's endpoint. They are made when first needed. */
 let made: Record<"anyAgent" | "oneAgent", readonly Tool[]> | undefined;
 
 export function tools(): NonNullable<typeof made> {

@@ -1,4 +1,4 @@
-/** The OpenAPI document of `/account`: what people do with a session. */
+/** The OpenAPI document of `/account`, for sessions of people. */
 import { exportTrail } from "../../../features/audit/routes.ts";
 import type { JsonObject } from "../../../json.ts";
 import type { Action } from "../../account/action.ts";

@@ -1,4 +1,4 @@
-/** The components of one document: everything that its operations refer to, each described once. */
+/** The components of one document: everything to which its operations refer, each described once. */
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject, JsonValue } from "../../../json.ts";
 import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
@@ -10,7 +10,7 @@ import { describedOnce, shortened, without } from "./schema-words.ts";
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** What operations may have in common. */
+/** The parts that operations may share. */
 export interface OperationParts {
   operationId: string;
   parameters?: JsonObject[];
@@ -18,16 +18,16 @@ export interface OperationParts {
   responses: Record<string, JsonObject>;
 }
 
-/** Where something is that may be elsewhere as well. */
+/** A place in the document whose value may also be elsewhere. */
 interface Place {
-  /** What a component of it is called. */
+  /** The name of a component with this value. */
   name: string;
   value: JsonObject;
-  /** Puts a reference in its place. */
+  /** Replaces the value by a reference. */
   put(reference: JsonObject): void;
 }
 
-/** The problems of operations that are recorded. With others the request is refused before its operation. */
+/** The problems of recorded operations. With other problems, a request is refused before its operation. */
 const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "agent_suspended",
   "agent_not_found",
@@ -42,7 +42,7 @@ const RECORDED_PROBLEMS: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
   "count_mismatch",
   "version_conflict",
   "quota_exceeded",
-  // A recorded stream that could not start.
+  // This is for a recorded stream that could not start.
   "unavailable",
 ]);
 
@@ -104,22 +104,22 @@ export class Components {
   }
 
   /**
-   * Returns the `headers` of a response, which refer to their descriptions: those of every response, and these. What they
-   * refer to is called by a letter, since each reference stands under the name of its header, and there are hundreds.
+   * Returns the `headers` of a response as references: those of every response, and `names`. The components have
+   * letters as names, since there are hundreds of references, each of which is under the name of its header anyway.
    */
   headers(names: readonly HeaderName[]): JsonObject {
     const refer = (name: HeaderName) => this.#refer("headers", LETTERS.get(name) as string, () => HEADERS[name]);
     return { headers: Object.fromEntries([...EVERY_RESPONSE, ...names].map((name) => [name, refer(name)])) };
   }
 
-  /** Refers to a response that another operation has as well. */
+  /** Refers to a response that other operations also have. */
   response(name: string, describe: () => JsonObject): JsonObject {
     return this.#refer("responses", name, describe);
   }
 
   /**
-   * Returns one response for each status that an operation has problems of its own with, and `default` for all other
-   * problems. `usual`: those of any request.
+   * Returns one response for each status of an operation's specific problems, and `default` for all other problems.
+   * @param usual the problems of any request
    */
   problems(specific: readonly ProblemCode[], usual: readonly ProblemCode[]): JsonObject {
     const responses: JsonObject = {};
@@ -144,7 +144,7 @@ export class Components {
     return responses;
   }
 
-  /** Makes components of the parameters and answers that several operations have. Answers keep their descriptions. */
+  /** Makes components of parameters and answers that several operations have. Answers keep their descriptions. */
   share(operations: readonly OperationParts[]): void {
     for (const operation of operations) if (operation.parameters?.length === 0) delete operation.parameters;
     const parameters = operations.flatMap(({ parameters: all = [] }) =>
@@ -169,8 +169,8 @@ export class Components {
   }
 
   /**
-   * Tells schemas of answers from those of requests. Objects that only answers have take further members, which a later
-   * version may add. Each request has an example as a whole, so only schemas of answers keep theirs.
+   * Distinguishes schemas of answers and of requests. Objects that are only in answers allow further members, which a
+   * later version may add. Each request has a complete example, so only schemas of answers keep their examples.
    */
   divide(operations: readonly OperationParts[]): void {
     const asked = this.#reached(operations.map(({ parameters, requestBody }) => [parameters, requestBody]));
@@ -221,8 +221,8 @@ export class Components {
 }
 
 /**
- * The responses that most operations have, with their words. All others with the same headers are one component, and each
- * reference has its own words.
+ * The names of responses that most operations have, which are components with a description. All others with the same
+ * headers share a component, and each reference has its own description.
  */
 const OWN_RESPONSES: Readonly<Partial<Record<ProblemCode, string>>> = {
   invalid_request: "Invalid",
@@ -230,11 +230,11 @@ const OWN_RESPONSES: Readonly<Partial<Record<ProblemCode, string>>> = {
   agent_suspended: "Suspended",
 };
 
-/** Returns the name of the response with a problem that has no words of its own. */
+/** Returns the name of the component for a problem without its own response. */
 const nameOf = (isRecorded: boolean, further: readonly HeaderName[]): string =>
   [isRecorded ? "Recorded" : "Refused", ...further].join("").replaceAll("-", "");
 
-/** The status for which nearly every operation has its own code, whose name says everything. */
+/** The status for which nearly every operation has its own code, whose name is descriptive enough. */
 const NOT_FOUND = 404;
 
 const LETTERS = new Map(Object.keys(HEADERS).map((name, at) => [name, String.fromCharCode("A".charCodeAt(0) + at)]));

@@ -1,7 +1,7 @@
 /**
- * What the OpenAPI documents have in common. They are made from the schemas that validate requests. One is about `/v1`,
- * for programs with an API key, and one about `/account`, for the sessions of people. They are apart, so that a client
- * that is generated from the first knows only one way to authenticate.
+ * The common parts of the OpenAPI documents, which are made from the schemas that validate requests. One document is
+ * about `/v1`, for programs with an API key, and one about `/account`, for the sessions of people. They are separate,
+ * so that a client that is generated from the first has only one way to authenticate.
  */
 import type { JsonObject } from "../../../json.ts";
 import { exampleOf } from "../../example.ts";
@@ -9,14 +9,14 @@ import type { CompiledEndpoint } from "../../route.ts";
 import { Components, type OperationParts, pascalCase } from "./components.ts";
 import { templateOf } from "./parameters.ts";
 
-/** What both documents begin with. */
+/** The beginning of both documents. */
 const HEAD = {
   // JSON Schema 2020-12, which is what the schemas are.
   openapi: "3.1.0",
   servers: [{ url: "/", description: "This daemon." }],
 };
 
-/** What the `info` of both documents says. */
+/** The `info` of both documents. */
 export const INFO = {
   version: "1",
   contact: { name: "The operator of this daemon" },

@@ -1,4 +1,4 @@
-/** The headers of responses, as the API's documents describe them. */
+/** Headers of responses in the API's documents. */
 import type { JsonObject } from "../../../json.ts";
 
 const text = (description: string, example: string) => ({ description, schema: { type: "string" }, example });
@@ -39,7 +39,7 @@ export const HEADERS = {
 /** The name of a header of {@link HEADERS}. */
 export type HeaderName = keyof typeof HEADERS;
 
-/** The headers that any response can have, whatever it answers. */
+/** The headers that any response can have. */
 export const EVERY_RESPONSE: readonly HeaderName[] = [
   "X-Request-Id",
   "Cache-Control",

@@ -1,4 +1,4 @@
-/** How the API's document describes the endpoints of MCP. What their messages mean is MCP's own specification. */
+/** The endpoints of MCP in the API's document. Their messages are specified by MCP itself. */
 import { Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { MCP_PATHS, McpQuery } from "../../mcp/endpoint.ts";
@@ -31,7 +31,7 @@ const McpAnswer = shape(
   "`result` or `error`.",
 );
 
-/** What a request of version 2026-07-28 says in headers besides, and some say of later requests before it. */
+/** Headers of requests of version 2026-07-28, and of some requests of older versions. */
 const HEADERS = {
   "MCP-Protocol-Version": { description: "The version of the protocol.", example: "2025-11-25" },
   "Mcp-Method": { description: "From version 2026-07-28: the method again.", example: "tools/list" },

@@ -1,4 +1,4 @@
-/** The OpenAPI document of `/v1`: what programs do with an API key. */
+/** The OpenAPI document of `/v1`, for programs with an API key. */
 import { type TProperties, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { SCOPES } from "../../../operation-facts.ts";
@@ -57,7 +57,7 @@ function describeRoute(route: Route, components: Components): JsonObject {
   const { summary, description } = route;
   const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
   const quoted = names.map((name) => `\`${name}\``).join(" or ");
-  // One name alone is that of the operationId, as the first words of the document say.
+  // A single name follows from the operationId, as the document's description says.
   const recorded = leavesNoTrace(route.operation)
     ? "Not recorded. "
     : names.length > 1
@@ -78,7 +78,10 @@ function describeRoute(route: Route, components: Components): JsonObject {
   };
 }
 
-/** Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`, `Policies` for `policy.check`. */
+/**
+ * Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`, `Policies` for
+ * `policy.check`.
+ */
 function tagOfOperation(operation: string): string {
   const [word = ""] = operation.replace(/y\./, ".").split(".");
   return TAGS.find(({ name }) => name.toLowerCase().startsWith(word))?.name as string;

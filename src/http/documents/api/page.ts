@@ -44,8 +44,8 @@ const PAGE = `<!doctype html>
 `;
 
 /**
- * Returns the script that starts the page. The browser keeps the key over a reload. The commands for curl that the page
- * shows trust the authority at `caFile`, unless that is null.
+ * Returns the script that starts the page. The browser keeps the key across a reload. The curl commands on the page
+ * trust the authority at `caFile`, unless it is null.
  */
 function start(caFile: string | null): string {
   const curlOptions = caFile === null ? [] : ["--cacert", shownPath(caFile)];
@@ -78,7 +78,9 @@ fetch(${JSON.stringify(OPENAPI_PATH)})
 `;
 }
 
-/** Returns a path from where the daemon runs, or the name of a file that is elsewhere: the page is public. */
+/**
+ * Returns a path relative to the daemon's directory, or only the name of a file elsewhere, since the page is public.
+ */
 function shownPath(file: string): string {
   const path = relative(process.cwd(), file);
   return path.startsWith("..") || isAbsolute(path) ? basename(path) : path;
@@ -86,7 +88,7 @@ function shownPath(file: string): string {
 
 const ASSET = { "cache-control": `public, max-age=${ASSET_MAX_AGE_SECONDS}` };
 
-/** Returns the page and its assets. `caFile`: the certificate authority of the daemon itself, null for another's. */
+/** Returns the page and its assets. `caFile`: the daemon's own certificate authority; null when it does not use one. */
 export const docsPages = (caFile: string | null): PublicPage[] => [
   filePage(DOCS_PATH, "text/html; charset=utf-8", () => PAGE, {
     "content-security-policy": contentSecurityPolicy("form-action 'none'"),

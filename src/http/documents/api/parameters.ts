@@ -1,4 +1,4 @@
-/** How the API's documents describe what a request carries besides its body. */
+/** Parameters of requests in the API's documents. */
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { exampleOf } from "../../example.ts";
@@ -29,7 +29,7 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   key_id: path("A key's id, not the key.", "key_01jz8v6s3yf0abm5q2x9k7n4tc"),
 };
 
-/** Identifiers of other kinds than the one of `id` above, by the path that they end. */
+/** Examples of identifiers of other kinds than `id` above, by the path before them. */
 const IDS: readonly (readonly [path: string, example: string])[] = [
   ["/v1/audit/", "aud_01jz8v6s3yf0abm5q2x9k7n4tc"],
   ["/account/sessions/", "ses_01jz8v6s3yf0abm5q2x9k7n4tc"],
@@ -47,7 +47,7 @@ export function pathParameters(routed: string): JsonObject[] {
   });
 }
 
-/** What a repeated request is recognised by. */
+/** The header by which a repeated request is recognised. */
 const RETRY_PARAMETER: JsonObject = {
   name: "Idempotency-Key",
   in: "header",
@@ -57,7 +57,7 @@ const RETRY_PARAMETER: JsonObject = {
   example: "5f0d1c9e-7a52-4d0f-9a55-7d1f1f6f4c11",
 };
 
-/** What the parameters of a route are made from. */
+/** The members of a route from which its parameters are made. */
 type Parts = Pick<Route, "path" | "headers" | "retryable"> & { query: TObject | undefined };
 
 /** Describes the parameters of a route: of its path, its query and its headers. */
@@ -72,14 +72,14 @@ export function parametersOf({ path: routed, query, headers, retryable }: Parts,
 function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
   return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
     const { examples: _examples, ...described } = components.schema(inQuery(member as TSchema));
-    // A component has its own description.
+    // A component already has its description.
     const { description, ...rest } = described;
     return {
       name,
       in: "query",
       ...(schema?.required?.includes(name) && { required: true }),
       ...(description === undefined ? {} : { description }),
-      // Names in one parameter, separated by commas.
+      // A list is one parameter with commas.
       ...((member as TSchema).type === "array" && { explode: false }),
       schema: rest,
       ...(!tellsValues(rest) && { example: exampleOf(member as TSchema, `the parameter ${name}`) }),
@@ -87,6 +87,6 @@ function queryParameters(schema: TObject | undefined, components: Components): J
   });
 }
 
-/** Whether a schema itself says what can be sent, so that an example would repeat it. */
+/** Whether a schema itself shows a value, so that an example would repeat it. */
 const tellsValues = ({ default: usual, enum: words, const: word }: JsonObject): boolean =>
   (usual ?? words ?? word) !== undefined;

@@ -1,4 +1,4 @@
-/** How the API's documents describe responses: success and every error. */
+/** Responses in the API's documents: success and every error. */
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { isStream, leavesNoTrace } from "../../../operations.ts";
@@ -32,7 +32,7 @@ const ALWAYS_OF_ACTIONS = ALWAYS.filter(
   (code) => code !== "workspace_mismatch" && code !== "outcome_unknown" && !OF_RETRIES.includes(code),
 );
 
-/** Returns the `responses` of a route. Its answer is called after `name`, unless it has a name of its own. */
+/** Returns the `responses` of a route. Its answer is named after `name`, unless it has its own name. */
 export function responsesOf(route: Route, name: string, components: Components): JsonObject {
   const { response, status } = route;
   const sent: HeaderName[] = [];
@@ -53,9 +53,9 @@ export function responsesOf(route: Route, name: string, components: Components):
   };
 }
 
-/** The problems that a reader looks for at the operation. */
+/** Returns the problems that are specific to an operation. */
 function ownProblems({ operation, problems }: Route): readonly ProblemCode[] {
-  // A stream that is recorded may not start.
+  // A recorded stream may fail to start.
   const own = problems.filter((code) => !OF_RETRIES.includes(code));
   return ["invalid_request", ...own, ...(isStream(operation) ? (["unavailable"] as const) : [])];
 }

@@ -1,14 +1,14 @@
-/** How the API's documents write a schema: as short as JSON Schema allows, and each fact once. */
+/** Shortens schemas for the API's documents, so that each fact is stated once. */
 import type { TSchema } from "@sinclair/typebox";
 import type { JsonObject } from "../../../json.ts";
 import { componentOf } from "../../shapes.ts";
 
-/** Returns a schema in its shortest form. What it consists of stays as it is. */
+/** Returns a schema in its shortest form. Nested schemas are not changed. */
 export const shortened = (schema: object): object => exemplified(describedOnce(orNull(withWords(schema))));
 
 /**
- * Returns a schema with an example only where its other members make none that says anything: that of a text, of an object
- * with any members, and of an object as a whole. Those of answers are made of their members, here and by every reader.
+ * Returns a schema with an example only if none can be derived from its other members: for a text, for an object with
+ * any members, and for an object as a whole. Readers derive examples of answers from their members.
  */
 function exemplified(schema: object): object {
   const { examples, ...rest } = schema as JsonObject;
@@ -18,14 +18,14 @@ function exemplified(schema: object): object {
   return isText || type === "object" ? schema : rest;
 }
 
-/** Returns a union of words as an `enum`, which generators understand better; any other schema as it is. */
+/** Returns a union of words as an `enum`, which generators support better; any other schema unchanged. */
 function withWords(schema: object): object {
   const { anyOf, ...rest } = schema as { anyOf?: { const?: unknown }[] };
   if (anyOf === undefined || !anyOf.every((each) => typeof each.const === "string")) return schema;
   return { type: "string", enum: [...new Set(anyOf.map((each) => each.const))], ...rest };
 }
 
-/** Returns a plain type or null as JSON Schema writes it shortest. */
+/** Returns a schema for a plain type or null in its shortest form. */
 function orNull(schema: object): object {
   const { anyOf, ...outer } = schema as { anyOf?: TSchema[] };
   const [one, other] = anyOf ?? [];
@@ -37,8 +37,8 @@ function orNull(schema: object): object {
 const PLAIN_TYPES: readonly unknown[] = ["string", "integer", "number", "boolean"];
 
 /**
- * Returns a schema whose description does not repeat its other members, as the sentence of a problem must: the words that
- * it allows, its range, its length, or its members.
+ * Returns a schema whose description does not repeat its other members (its words, range, length or members), which the
+ * sentence of a problem must repeat.
  */
 export function describedOnce<S extends object>(schema: S): S {
   const {
@@ -65,7 +65,7 @@ export function describedOnce<S extends object>(schema: S): S {
   return told ? { ...schema, description: `${description.slice(0, -told.length)}.` } : schema;
 }
 
-/** Removes a member from a schema and from all that it consists of: with any value, or with this one. */
+/** Removes a member with any value, or with `value`, from a schema and all nested schemas. */
 export function without(schema: unknown, member: string, value?: unknown): void {
   if (typeof schema !== "object" || schema === null) return;
   const members = schema as Record<string, unknown>;
