@@ -98,6 +98,11 @@ export class CircuitBreaker {
     }
   }
 
+  /** Ends the workspace's trouble as soon as a transaction was committed; {@link use} does so when its work has ended. */
+  committed(workspaceId: string): void {
+    this.#troubles.recovered(workspaceId);
+  }
+
   /** Updates the workspace's trouble after a transaction. @param failure null when the transaction was committed */
   #look(workspaceId: string, failure: unknown): void {
     if (failure === null) {

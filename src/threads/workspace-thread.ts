@@ -21,7 +21,6 @@ import { recordingJob } from "../workspace/job.ts";
 import { type AnyJob, type OnReplies, WorkspaceWriter } from "../workspace/perform.ts";
 import { DamagedWorkspace, OVERWRITTEN, ReplacedWorkspace } from "../workspace/storage-failure.ts";
 import { expiryBefore } from "../workspace/sweep.ts";
-import { TimeSlice } from "../workspace/time-slice.ts";
 import { CircuitBreaker, type OpenWriter, whyUnusable } from "./circuit-breaker.ts";
 import { Compaction } from "./compaction.ts";
 import { EmbeddingUpkeep } from "./embedding-upkeep.ts";
@@ -181,7 +180,7 @@ export class WorkspaceThread {
   }
 
   #openWorkspace(workspaceId: string): OpenWriter {
-    const { clock, monotonicMs, random, openFile } = this.around;
+    const { clock, random, openFile } = this.around;
     const path = this.#workspaces.path(workspaceId);
     const file = identityOf(path);
     if (file !== null && this.#overwritten.get(workspaceId) === file) throw new ReplacedWorkspace(OVERWRITTEN);
@@ -198,11 +197,7 @@ export class WorkspaceThread {
     try {
       let knownMs = 0;
       const onHead = (head: Head) => this.#heads.set(workspaceId, { ...head, knownMs });
-      const slice = new TimeSlice(
-        monotonicMs,
-        () => this.#turns.giveWay(workspaceId),
-        (work) => this.#turns.serveDuring(workspaceId, work),
-      );
+      const slice = this.#turns.sliceOf(workspaceId);
       const writer = new WorkspaceWriter(connection, {
         ...(copy && { engine: copy.engine }),
         ...{ clock, random, onFailure, slice, sealer, onHead, answerBytes: () => this.options.answerBytes },
@@ -283,17 +278,20 @@ export class WorkspaceThread {
     answer: OnReplies,
   ): Promise<Reply[]> {
     const beganMs = performance.now();
-    // The gauges are updated before the replies are sent, so that the metrics show a change to whoever has its reply.
-    const gauge = () => {
-      this.#sealing.note(workspaceId, open);
+    const count = () => {
+      this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
       this.#gauges.set("openWorkspaces", this.#workspaces.size);
+      this.#sealing.note(workspaceId, open);
     };
+    let isAnswered = false;
     const replies = await this.#ahead.perform(workspaceId, open.writer, group, (early) => {
-      gauge();
+      // Before the replies are sent, so that the metrics show a change to whoever has its reply.
+      this.#breaker.committed(workspaceId);
+      count();
+      isAnswered = true;
       return answer(early);
     });
-    this.#gauges.transactions.observe((performance.now() - beganMs) / 1_000);
-    gauge(); // for replies that are sent when this returns
+    if (!isAnswered) count();
     this.#fullText.performed(workspaceId, group);
     this.#embedding?.note(workspaceId);
     return replies;

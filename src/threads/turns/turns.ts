@@ -5,6 +5,7 @@
 import { nextTurn } from "../../timer.ts";
 import type { Reply } from "../../workspace/contract.ts";
 import type { OnReplies } from "../../workspace/perform.ts";
+import { TimeSlice } from "../../workspace/time-slice.ts";
 import { writeReplies } from "../reply-text.ts";
 import type { BatchQueue } from "./batch-queue.ts";
 
@@ -57,6 +58,16 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     if (answeredMs === undefined) await answer(replies);
     this.#begun.delete(workspaceId);
     this.batches.spent(workspaceId, monotonicMs() - beganMs, answeredMs);
+  }
+
+  /** Returns the slices of a workspace's work on the thread, between which other workspaces have their turns. */
+  sliceOf(workspaceId: string): TimeSlice {
+    const { monotonicMs } = this.parts;
+    return new TimeSlice(
+      monotonicMs,
+      () => this.giveWay(workspaceId),
+      (work) => this.serveDuring(workspaceId, work),
+    );
   }
 
   /**
