@@ -1,4 +1,4 @@
-/** Where a command finds the daemon that it asks, and how it knows it. */
+/** The daemon that a command connects to: its address and how the command authenticates it. */
 import { existsSync, readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import type { Command } from "commander";

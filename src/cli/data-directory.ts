@@ -1,4 +1,4 @@
-/** What the commands about workspaces and keys share: opening a data directory and its control database. */
+/** Opening a data directory and its control database, for the commands about workspaces and keys. */
 import type { ActParts } from "../control/acts.ts";
 import { Administration, type AdministrationOptions } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
@@ -74,7 +74,7 @@ export async function writeWorkspace<T>(
   return await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work);
 }
 
-/** Has nothing of what a command removed from a workspace stay in its write-ahead log. */
+/** Empties a workspace's write-ahead log, so that it keeps nothing that a command removed. */
 export const scrubLog = (options: object, workspaceId: string): Promise<void> =>
   haveLogsEmptied(dataDirectoryOf(options).directory, [workspaceId]);
 

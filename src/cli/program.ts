@@ -36,7 +36,7 @@ const COMMANDS: ReadonlyMap<string, () => Promise<AddCommand>> = new Map([
   ["version", async () => (await import("./commands/about.ts")).addVersion],
 ]);
 
-/** Runs one command and returns its exit code: 0 done, 1 the answer is no, 2 usage or environment. */
+/** Runs one command and returns its exit code: 0 for success, 1 when the answer is no, 2 for usage or environment. */
 export async function run(words: readonly string[], terminal = processTerminal()): Promise<number> {
   // Files that a command creates are private to its user.
   process.umask(0o077);

@@ -7,14 +7,14 @@ const REDRAW_INTERVAL_MS = 100;
 const BAR_CHARACTERS = 30;
 const CLEAR_LINE = "\r\u001b[K";
 
-/** How often a line says how far a command is that has no terminal, ms. */
+/** The time between lines of progress without a terminal, ms. */
 export const LINE_INTERVAL_MS = 10_000;
 
 /** How progress is shown. */
 interface Shown {
   /** A bar, on a terminal. */
   bar: boolean;
-  /** Without a terminal, a line whenever so many ms have passed; absent for none. */
+  /** Without a terminal, the time between lines, ms; absent for no lines. */
   linesEveryMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What every command gets, and the options that several commands share. */
+/** The session that every command gets, and the options that several commands share. */
 import { type Command, InvalidArgumentError } from "commander";
 import { parseTimestamp } from "../http/timestamp.ts";
 import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
@@ -24,7 +24,7 @@ export class Session {
 
   /**
    * Runs `work` with a progress bar, and removes the bar afterwards. `bar` false hides it. `lines`: without a terminal,
-   * lines say how far it is.
+   * print the progress as lines.
    */
   async withProgress<T>(
     work: (progress: Progress) => Promise<T>,
@@ -69,7 +69,10 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
-/** Parses a date, which means its start in UTC, or an RFC 3339 time: ms since the epoch. @throws {InvalidArgumentError} */
+/**
+ * Parses a date, which means its start in UTC, or an RFC 3339 time: ms since the epoch.
+ * @throws {InvalidArgumentError}
+ */
 export function dateOrTime(text: string): number {
   const ms = parseTimestamp(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (ms !== null) return ms;
@@ -94,5 +97,8 @@ export function settingsWithOrigins(options: object): LoadedSettings {
   return loadSettings(flags, typeof given.config === "string" ? given.config : undefined);
 }
 
-/** Returns the settings that are in force for a command with these parsed options. @throws {Failure} `invalid_settings` */
+/**
+ * Returns the settings that are in force for a command with these parsed options.
+ * @throws {Failure} `invalid_settings`
+ */
 export const settingsOf = (options: object): Settings => settingsWithOrigins(options).settings;

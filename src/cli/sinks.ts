@@ -1,4 +1,7 @@
-/** What `governd sink` does: as the API does it, but on the data directory, beside a running daemon or without one. */
+/**
+ * The actions of `governd sink`. They do what the API does, but on the data directory, beside a running daemon or
+ * without one.
+ */
 import { readFileSync } from "node:fs";
 import {
   changeSink,
@@ -52,7 +55,7 @@ export interface SinkOptions {
   without?: string[];
 }
 
-/** Returns sinks as they are now, the oldest first: one, those of a workspace, or all. */
+/** Returns one sink, the sinks of a workspace, or all, with their states; the oldest first. */
 export async function shownSinks(options: object, which: { id: string } | { workspaceId: string | undefined }) {
   const { directory } = dataDirectoryOf(options);
   const sinks = await consult(options, ({ connection }) => {
@@ -65,7 +68,7 @@ export async function shownSinks(options: object, which: { id: string } | { work
   return found;
 }
 
-/** Makes a sink. @throws {Failure} when it cannot be as the options say */
+/** Makes a sink. @throws {Failure} when the options are not valid */
 export const newSink = (session: Session, options: SinkOptions) =>
   changing(session, options, async (parts, { connection }) => {
     const workspaceId = options.workspace as string;
@@ -77,7 +80,7 @@ export const newSink = (session: Session, options: SinkOptions) =>
     return done(await createSink(parts, { actor: ACTOR, workspaceId }, wish));
   });
 
-/** Changes what the options name of a sink. */
+/** Changes those settings of a sink that the options name. */
 export const changedSink = (session: Session, id: string, options: SinkOptions) =>
   changing(session, options, async (parts, { connection }) => {
     const sink = requireSink(connection, id);
@@ -116,7 +119,7 @@ export const testedSink = (session: Session, id: string, options: object) =>
     return { id, delivered: message === null, message, audit_id: auditId };
   });
 
-/** Does what changes a sink or tells of it, and turns what is refused into words for the command line. */
+/** Runs `work` on the sinks, and turns a problem into a failure for the command line. */
 async function changing<T>(
   session: Session,
   options: object,
@@ -152,7 +155,7 @@ function done({ sink, keys, auditId }: SinkDone & { auditId: string | null }) {
   return { ...others, ...keys, audit_id: auditId };
 }
 
-/** Returns how many events a sink is behind; null when the workspace's file cannot be read. */
+/** Returns the size of a sink's backlog, in events; null when the workspace's file cannot be read. */
 async function lagOf(directory: DataDirectory, sink: SinkRecord): Promise<number | null> {
   const { workspaceId, position } = sink;
   let connection: ReturnType<typeof openWorkspaceReader>;
@@ -168,7 +171,7 @@ async function lagOf(directory: DataDirectory, sink: SinkRecord): Promise<number
   }
 }
 
-/** Returns what options say, as the members of a body. @param filter what is filtered now */
+/** Returns the options as members of a request's body. @param filter the sink's present filter */
 function membersOf(options: SinkOptions, filter: JsonObject): JsonObject {
   const { format, details, enabled, without = [] } = options;
   const members: JsonObject = {};

@@ -29,7 +29,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-/** What the system says of a path that is of the wrong kind, missing, or not allowed. */
+/** The system's error codes for a path that is of the wrong kind, missing, or not allowed. */
 const PATH_CODES: ReadonlySet<string> = new Set(
   "ENOENT ENOTDIR EISDIR EACCES EPERM ELOOP ENAMETOOLONG EROFS ENXIO".split(" "),
 );
@@ -42,7 +42,7 @@ function pathFailure(error: unknown): Failure | null {
   return new Failure("path_unusable", `Cannot use ${path}: ${systemReason(error)}.`, { cause: error });
 }
 
-/** Returns what an error means to the person who ran the command, and the error itself when it is a defect. */
+/** Returns the failure to show to the person who ran the command, and the error itself when it is a defect. */
 function explained(error: unknown): unknown {
   if (error instanceof EncryptionMismatch) return new Failure("encryption_key", error.message);
   if (error instanceof Unreachable || error instanceof NamespaceMissing) {

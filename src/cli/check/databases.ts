@@ -41,11 +41,11 @@ interface Checked {
   schema: number | null;
   /** The size of the copy that is made before its migration, bytes; 0 when there is none. */
   bytesForCopy: number;
-  /** What `governd compact` could give back, bytes. */
+  /** The free space in the file, which `governd compact` could give back, bytes. */
   freeBytes: number;
 }
 
-/** Reads what it needs from an open database. */
+/** Reads from an open database. */
 type Read = (connection: Connection) => void | Promise<void>;
 
 const [NEWEST_CONTROL, NEWEST] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATIONS.length];

@@ -118,7 +118,7 @@ export function checkDisk(directory: DataDirectory, bytesForCopies: number): Fin
   return finding("disk", free < LITTLE_DISK_BYTES ? "warning" : "ok", message);
 }
 
-/** Compares the limit of open files with what the daemon may need: of the daemon that runs, or of one started here. */
+/** Compares the limit of open files, of the running daemon or of one started here, with what the daemon may need. */
 export function checkDescriptors(directory: DataDirectory, settings: Settings): Finding {
   const pid = daemonPid(directory);
   const allowed = allowedDescriptors(pid ?? "self");
@@ -130,7 +130,7 @@ export function checkDescriptors(directory: DataDirectory, settings: Settings): 
   return finding("descriptors", "warning", message);
 }
 
-/** Finds files that interrupted processes left behind, and old copies from before migrations. */
+/** Finds files that interrupted processes left, and old copies from before migrations. */
 export function checkLeftovers(directory: DataDirectory, nowMs: number): Finding[] {
   const findings: Finding[] = [];
   for (const name of readdirSync(directory.root, { recursive: true }) as string[]) {

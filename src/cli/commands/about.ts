@@ -3,7 +3,7 @@ import { Argument, type Command } from "commander";
 import { VERSION } from "../../version.ts";
 import type { Session } from "../session.ts";
 
-/** The shells that have completions; each script is imported when it is asked for. */
+/** The shells that have completions. Each script is imported when it is needed. */
 const SHELLS = {
   bash: async () => (await import("../shell/bash.ts")).bashCompletion,
   zsh: async () => (await import("../shell/zsh.ts")).zshCompletion,

@@ -86,7 +86,7 @@ async function runBackup(session: Session, dest: string | undefined, options: { 
 }
 
 /**
- * Has the copies of a node be what the libSQL server has: some may be behind, or missing.
+ * Brings a node's copies up to date with the libSQL server: some may be behind, or missing.
  * @throws {Failure} `invalid_settings` for copies whose server the settings do not name; {ServerUnavailable}
  */
 async function bringUpToDate({ terminal }: Session, directory: DataDirectory): Promise<void> {
@@ -114,7 +114,7 @@ function isCopy(control: string, encryptionKey: EncryptionKey | null): boolean {
     using connection = openConnection(control, { readOnly: true, encryptionKey });
     return placeOf(connection) !== AT_HOME;
   } catch {
-    // The backup says what is wrong with it.
+    // The backup reports what is wrong with the file.
     return false;
   }
 }
@@ -192,7 +192,7 @@ function restoreLines(restored: Restored): string[] {
   ];
 }
 
-/** Returns what the backup's control.db lacked of what the logs record. */
+/** Returns lines about what the logs record and the backup's control.db lacked. */
 function reappliedLines(rows: Restored["reapplied"]): string[] {
   if (rows.length === 0) return [];
   return [

@@ -1,6 +1,6 @@
 /**
- * `governd compact`: gives the disk space of deleted data back to the file system. The running daemon does it on its own
- * threads; without one, the command does it. Files of earlier versions are copied by the command in either case.
+ * `governd compact`: returns the disk space of deleted data to the file system. A running daemon compacts on its own
+ * threads; without a daemon, the command compacts. In either case the command copies files of earlier versions.
  */
 import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
@@ -50,14 +50,14 @@ const REASONS: Record<CompactionTrouble, string> = {
   unavailable: "it cannot be read or written: run `governd check`; the daemon's log says more",
 };
 
-/** How often a file that is in use or was written to is tried again, and after which pause. */
+/** How often a file that is in use or was written to is tried again, and the pause before each try, ms. */
 const MOST_TRIES = 8;
 const RETRY_MS = 1_000;
 const POLL_MS = 100;
 const ID_BYTES = 16;
-/** The pause before each collection that releases closed files. */
+/** The pause before each garbage collection that releases closed files, ms. */
 const RELEASE_MS = 30;
-/** How long another command may keep the daemon busy. */
+/** How long another command may keep the daemon busy, ms. */
 const MOST_WAIT_MS = 60_000;
 
 interface CompactOptions {
@@ -70,11 +70,11 @@ interface Result {
   bytes_after: number;
   /** The longest time that the workspace's writes waited for a step, ms. */
   longest_pause_ms: number;
-  /** Why it was not compacted, or not to its end. */
+  /** Why it was not compacted, or not completely; null when it was. */
   reason: string | null;
 }
 
-/** Compacts a workspace: the daemon, or this process. `state`: see {@link CompactRequest}. */
+/** Compacts a workspace, in the daemon or in this process. `state`: see {@link CompactRequest}. */
 type Compact = (workspaceId: string, state: string | null) => Promise<Compacted>;
 
 export function addCompact(program: Command, session: Session): void {
@@ -161,7 +161,7 @@ async function compactOne(directory: DataDirectory, id: string, from: number, co
   }
 }
 
-/** Copies a file that an earlier version created, and has the copy replace it; tries again when somebody writes to it. */
+/** Replaces a file that an earlier version created by a copy of it. Tries again when somebody writes to the file. */
 async function replaceByCopy(directory: DataDirectory, id: string, total: number, compact: Compact) {
   const path = workspaceFile(directory, id);
   // Copies the write-ahead log back, which changes the file.
@@ -233,7 +233,7 @@ function shrink(path: string, encryptionKey: DataDirectory["encryptionKey"]): Co
   return null;
 }
 
-/** Has the running daemon compact a workspace. @throws {Failure} `busy` when it does not, or stopped */
+/** Asks the running daemon to compact a workspace. @throws {Failure} `busy` when it does not, or has stopped */
 async function askDaemon(directory: DataDirectory, workspaceId: string, state: string | null): Promise<Compacted> {
   const id = Buffer.from(new RandomPool().take(ID_BYTES)).toString("hex");
   const request: CompactRequest = { id, workspaceId, state };

@@ -76,8 +76,9 @@ async function runMigrate(session: Session, options: MigrateOptions): Promise<vo
 }
 
 /**
- * Returns the ids of all logs. Without a daemon, the control database is brought to the server first.
- * @throws {Failure} `busy` when the daemon that runs does not know of the server: it would go on with what has moved
+ * Returns the ids of all logs. Without a daemon, the control database is moved to the server first.
+ * @throws {Failure} `busy` when the running daemon does not know the server: it would keep serving moved workspaces
+ *   from their files
  */
 async function logsOf(
   directory: DataDirectory,
@@ -102,7 +103,7 @@ function isControlHome({ control, encryptionKey }: DataDirectory): boolean {
   return placeOf(connection) === AT_HOME;
 }
 
-/** Brings the control database home when no node uses it. Returns whether it is there. */
+/** Moves the control database back to the data directory when no node uses it. Returns whether it is there. */
 async function controlHome(
   directory: DataDirectory,
   engine: ServerEngine,

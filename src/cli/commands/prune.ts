@@ -74,7 +74,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
     if (options.export === undefined) {
       throw new Failure("usage", "Name the export that holds these events with --export FILE.");
     }
-    // The event of the pruning states what is stored, so what was changed before would count as genuine after it.
+    // The prune's event states what is stored, so an earlier forgery would count as genuine afterwards.
     if (!(await verifyWorkspace(connection, { scope: "workspace" })).valid) {
       throw new Failure("usage", "The workspace does not verify: see `governd verify`. Nothing was changed.");
     }
@@ -102,7 +102,7 @@ async function runPrune(session: Session, options: PruneOptions): Promise<void> 
 
 const holdDays = (options: object): number => settingsOf(options).sink_hold_days;
 
-/** Returns what the sinks of the workspace have not delivered and may still wait for; null when that is nothing. */
+/** Returns the events that the workspace's sinks have not delivered and may still need; null for none. */
 async function heldForSinks(options: PruneOptions, reader: Reader): Promise<Hold | null> {
   const days = holdDays(options);
   const sinks = await consult(options, ({ connection }) => listSinks(connection, options.workspace));

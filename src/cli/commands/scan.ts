@@ -34,7 +34,7 @@ file is one value. A file for --policies holds the member "policies" of a config
 
 const EXIT_HELP = "\nExit codes: 0 nothing would be blocked or redacted, 1 something would, 2 usage or environment.";
 
-/** A line of the input in which something was found, and what would become of it. */
+/** A line of the input with findings, and what the policies would decide about it. */
 interface Found {
   line: number;
   outcome: Outcome;

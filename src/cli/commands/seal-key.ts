@@ -2,8 +2,8 @@
  * `governd key-info` shows the public key that signs seals; `governd rotate-seal-key` replaces the key pair.
  *
  * The old key announces the new one in every workspace: an event names the new key, and a last seal by the old key
- * covers that event. Meanwhile the keys are in three files, so that every workspace has the key that its log names, also
- * when the rotation is interrupted at any point (SealKeyring looks at all three):
+ * covers that event. Meanwhile the keys are in three files, so that every workspace has the key that its log names,
+ * also when the rotation is interrupted at any point (SealKeyring looks at all three):
  *
  *   seal.key, seal.key.next             the new key was made
  *   seal.key, seal.key.next, .old       .old is a copy of seal.key; workspaces name the old or the new key
@@ -41,7 +41,7 @@ import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED } from "../session.ts";
 
-/** After so many workspaces, their write-ahead logs are emptied. */
+/** After this many workspaces, their write-ahead logs are emptied. */
 const LOGS_AT_ONCE = 64;
 
 type RotateOptions = { newKey?: string };
@@ -77,7 +77,7 @@ async function showKeyInfo(session: Session, options: object): Promise<void> {
   for (const id of await workspaceIds(options)) {
     const named = await namedKey(directory, id);
     if (named === null) continue;
-    // False when another key than the present one must seal the workspace.
+    // False when a key other than the present one must seal the workspace.
     const current = sameHash(parseVerifierKey(named).publicKey, key.publicBytes);
     workspaces.push({ workspace_id: id, verifier_key: named, current });
   }
@@ -164,7 +164,7 @@ async function announceEverywhere(
 ): Promise<number> {
   let announced = 0;
   let written: string[] = [];
-  // The file of a new workspace is there before its row.
+  // The file of a new workspace exists before its row.
   const ids = new Set([...(await workspaceIds(options)), ...presentWorkspaces(directory)]);
   for (const id of ids) {
     await withWriter(directory, old, id, async (writer, connection) => {

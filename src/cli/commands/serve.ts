@@ -73,7 +73,7 @@ async function runServe(session: Session, options: { printSettings?: boolean }):
   session.exitCode = ending === "stopped" ? EXIT.done : EXIT.trouble;
 }
 
-/** Has the daemon use the settings as they are now; keeps those in force when there is a mistake in the new ones. */
+/** Reads the settings again and applies them to the daemon. When they cannot be used, the settings in force stay. */
 async function readAgain(daemon: Daemon, logger: Logger, terminal: Terminal, options: object): Promise<void> {
   try {
     const { settings } = settingsWithOrigins(options);
@@ -116,7 +116,7 @@ async function announce(terminal: Terminal, daemon: Daemon, settings: Settings, 
       address: url,
       ca_file: authorityFile,
       data_dir: dataDir,
-      // What is undefined is left out.
+      // Undefined members are left out.
       metrics: metricsUrl ?? undefined,
       sign_up_url: signUpUrl ?? undefined,
       next: empty ? create : undefined,

@@ -7,7 +7,7 @@ import { changedSink, newSink, removedSink, rotatedSink, type SinkOptions, shown
 import { table } from "../terminal.ts";
 
 const SWITCH = ["on", "off"] as const;
-/** What an update can take away. */
+/** The settings that an update can remove. */
 const REMOVABLE = ["filter", "ca", "client-certificate", "token"] as const;
 
 export function addSinkCommands(program: Command, session: Session): void {
@@ -63,7 +63,7 @@ export function addSinkCommands(program: Command, session: Session): void {
   }
 }
 
-/** Adds the options for what a change can change. */
+/** Adds the options of an update. */
 const addSettings = (command: Command): Command =>
   command
     .addOption(new Option("--format <format>", "the form of events (default: governd)").choices(SINK_FORMATS))

@@ -140,7 +140,7 @@ function askForSeals(results: SourceResult[], { anchors = [] }: Trust): void {
   }
 }
 
-/** Compares the exports that are given with those that the prunings of a workspace name by their digests. */
+/** Compares the given exports with the exports that a workspace's prunes name by their digests. */
 function findPrunedExports(results: SourceResult[]): void {
   const named = results.flatMap(({ report }) => report.prunings ?? []);
   if (named.length === 0) return;
@@ -163,14 +163,17 @@ function askForWitnesses(results: SourceResult[], quorum: number): void {
   }
 }
 
-/** Returns how many witnesses are required; 0 when none is. @throws {Failure} `usage` when more than were given are */
+/**
+ * Returns how many witnesses are required; 0 for none.
+ * @throws {Failure} `usage` when more are required than were given
+ */
 function quorumOf({ witnessKey = [], witnessQuorum }: VerifyOptions): number {
   if (witnessQuorum === undefined || witnessQuorum <= witnessKey.length) return witnessQuorum ?? witnessKey.length;
   const message = `--witness-quorum ${witnessQuorum} requires more witnesses than the ${witnessKey.length} that --witness-key names.`;
   throw new Failure("usage", message);
 }
 
-/** Reports evidence from which events may be missing. */
+/** Reports evidence that may lack events. */
 function askForCompleteness(results: SourceResult[]): void {
   for (const result of results) {
     const { completeness, verdict } = result;
@@ -179,7 +182,7 @@ function askForCompleteness(results: SourceResult[]): void {
   }
 }
 
-/** Adds a reason why evidence that is otherwise good cannot be established. */
+/** Adds a reason why otherwise good evidence cannot be established. */
 function doubt(result: SourceResult, code: ObstacleCode, message: string): void {
   result.report.problems.push(reportedObstacle(code, message));
   result.problemCount += 1;

@@ -1,4 +1,4 @@
-/** A daemon's API as commands use it: whatever fails for a moment is sent again, until there is an answer. */
+/** A client of a daemon's API for commands. It repeats a request that fails for a moment until there is an answer. */
 import { connectionReason, type Probe } from "../../daemon/health-probe.ts";
 import { Failure } from "../../failure.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
@@ -6,17 +6,17 @@ import { systemTimer } from "../../timer.ts";
 
 /** How long one request may take, ms. */
 const REQUEST_MS = 120_000;
-/** How long a request that gets no answer is sent again, ms. */
+/** How long a request without an answer is repeated, ms. */
 const PATIENCE_MS = 60_000;
-/** The pause before it, ms, unless the daemon names one. */
+/** The pause before a repetition, ms; longer when the daemon says so. */
 const PAUSE_MS = 1_000;
 
-/** The problems that pass by themselves. */
+/** Problems that are only temporary. */
 const PASSING = new Set(["unavailable", "outcome_unknown", "rate_limited", "idempotency_in_progress"]);
 
 interface ApiRequest {
   method?: "POST";
-  /** With its query. */
+  /** The path with its query. */
   path: string;
   body?: JsonObject;
   /** Makes a request that changes something safe to send again. */
@@ -35,7 +35,7 @@ export class DaemonApi {
     private readonly patienceMs = PATIENCE_MS,
   ) {}
 
-  /** Returns the answer to a request. @throws {Failure} `busy` when there is none for a minute */
+  /** Returns the answer to a request. @throws {Failure} `busy` when there is none within a minute */
   async ask(request: ApiRequest): Promise<ApiAnswer> {
     for (const end = performance.now() + this.patienceMs; ; ) {
       const { answer, reason, pauseMs } = await this.#try(request);
@@ -69,7 +69,7 @@ export class DaemonApi {
   }
 }
 
-/** An answer that is none of a daemon has no members. */
+/** Parses an answer. Text that is not a JSON object, which no daemon sends, has no members. */
 function jsonOf(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
@@ -79,11 +79,11 @@ function jsonOf(text: string): JsonObject {
   }
 }
 
-/** Returns what a daemon said instead of doing what it was asked. */
+/** Returns a message with the status and the reason of a refusal. */
 export const complaintOf = ({ status, body }: ApiAnswer): string =>
   `The daemon returned ${status}${typeof body.detail === "string" ? `: ${body.detail}` : "."}`;
 
-/** Returns the body of a good answer. @throws {Failure} for any other */
+/** Returns the body of a 200. @throws {Failure} for any other answer */
 export function requireGood(answer: ApiAnswer): JsonObject {
   if (answer.status === 200) return answer.body;
   throw new Failure(answer.status === 404 ? "not_found" : "environment", complaintOf(answer));

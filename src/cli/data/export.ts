@@ -6,7 +6,7 @@ import type { JsonObject } from "../../json.ts";
 import { type DaemonApi, requireGood } from "./api.ts";
 import { StateFile } from "./state-file.ts";
 
-/** Entries on a page: a value has up to 1 MiB. */
+/** The entries of a page: so few, since a value has up to 1 MiB. */
 const PAGE = 100;
 
 interface ExportWish {
@@ -16,16 +16,16 @@ interface ExportWish {
   resume: boolean;
 }
 
-/** How far an export has come. */
+/** The progress of an export. */
 interface ExportState {
   cursor: string;
-  /** Bytes and entries that the unfinished file holds. */
+  /** The bytes and entries of the unfinished file. */
   bytes: number;
   entries: number;
   total: number;
 }
 
-/** Writes the file. Returns how many entries it holds. `onPage` is told of every page. @throws {Failure} */
+/** Writes the file and returns how many entries it holds. `onPage` is called after every page. @throws {Failure} */
 export async function exportEntries(
   api: DaemonApi,
   { file, agent, prefix, resume }: ExportWish,

@@ -1,6 +1,6 @@
 /**
- * Importing entries from a file. Its lines are sent in batches, each with an idempotency key of the run and the batch: a
- * batch whose answer was lost is sent again, also by a later run, and is written once.
+ * Importing entries from a file. Its lines are sent in batches, each with an idempotency key of the run and the batch:
+ * a batch whose answer was lost is sent again, also by a later run, and is written once.
  */
 import { createReadStream, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
@@ -16,7 +16,7 @@ const BATCH_BYTES = 2 * 1024 * 1024;
 /** The longest line of an entry, bytes: a value has up to 1 MiB, and JSON makes it at most six times as long. */
 const LINE_BYTES = 8 * 1024 * 1024;
 
-/** How many refused lines are kept with their reasons. */
+/** The most refused lines that are kept with their reasons. */
 export const MAX_SHOWN = 1_000;
 
 interface ImportWish {
@@ -26,36 +26,36 @@ interface ImportWish {
   resume: boolean;
 }
 
-/** A line that was not written, counted from 1, and why, without its text. */
+/** The number of a line that was not written, counted from 1, and the reason, without the line's text. */
 interface Refusal {
   line: number;
   reason: string;
 }
 
-/** What became of the lines. */
+/** The results of an import. */
 interface Imported {
   written: number;
-  /** Entries that existed and were to stay. */
+  /** Existing entries that were left as they are. */
   kept: number;
   refused: number;
   /** The first refusals, up to {@link MAX_SHOWN}. */
   refusals: Refusal[];
 }
 
-/** How far an import has come. */
+/** The progress of an import. */
 interface ImportState extends Imported {
   /** Names the run: a part of its idempotency keys. */
   run: string;
-  /** Bytes and lines of the file that are done. */
+  /** The bytes and lines of the file that are done. */
   bytes: number;
   lines: number;
 }
 
-/** A line of the file, without its end. `bytes`: with it. */
+/** A line of the file, without its line end. `bytes` includes the line end. */
 interface Line {
   number: number;
   bytes: number;
-  /** Null for a line that is too long or no UTF-8. */
+  /** Null for a line that is too long or not UTF-8. */
   text: string | null;
 }
 
@@ -65,11 +65,12 @@ interface Sendable {
   operation: JsonObject;
 }
 
-/** Waits so many ms. */
+/** Waits for this many ms. */
 type Wait = (ms: number) => Promise<void>;
 
 /**
- * Imports the file. `onBatch` is told how many bytes are done. What comes too fast for the agent's limit waits for its turn.
+ * Imports the file. `onBatch` gets the number of bytes that are done. Entries above the agent's rate limit are sent
+ * again later.
  * @throws {Failure}
  */
 export async function importEntries(
@@ -120,7 +121,7 @@ async function importBatch(
     const answer = await api.ask({ method: "POST", path: "/v1/data/batch", body, idempotencyKey });
     const wrong = answer.status === 400 ? /^operations\[(\d+)\]/.exec(String(answer.body.param)) : null;
     if (wrong !== null) {
-      // Nothing was stored for such an answer, so the rest is sent with the same key.
+      // Nothing is stored for an invalid request, so the rest is sent with the same key.
       const [one] = sendable.splice(Number(wrong[1]), 1);
       if (one === undefined) throw new Failure("environment", complaintOf(answer));
       refuse(one.line, String(answer.body.detail).replace(/^operations\[\d+\]: /, ""));
@@ -143,18 +144,18 @@ async function importBatch(
     sendable = early;
     turn += 1;
   }
-  // A malformed line is refused before those that the daemon refuses.
+  // A batch's malformed lines were refused before the lines that the daemon refused.
   state.refusals.sort((one, other) => one.line - other.line);
 }
 
-/** Why a policy refused an entry: what was found where. */
+/** Says which policy refused an entry, and what was found where. */
 function reasonOf({ blocked_by: blockedBy, findings }: JsonObject): string {
   const found = Array.isArray(findings) ? (findings as { detector: string; field: string }[]) : [];
   const what = found.map(({ detector, field }) => `${detectorWords(detector)} in ${field}`);
   return `blocked by ${blockedBy}${what.length === 0 ? "" : `: ${[...new Set(what)].join(", ")}`}`;
 }
 
-/** What of a line is written; null when it is no entry. */
+/** Returns the entry in a line; null when the line has none. */
 function entryOf(text: string): JsonObject | null {
   let value: JsonValue;
   try {
@@ -167,7 +168,7 @@ function entryOf(text: string): JsonObject | null {
   return { key, value: content, metadata, ...(typeof expires_at === "string" && { expires_at }) };
 }
 
-/** The lines of a file behind those that are done, in batches: the same ones whenever the file is read. */
+/** The lines of a file that are not done yet, in batches. The batches are the same whenever the file is read. */
 async function* batchesOf(file: string, done: { bytes: number; lines: number }): AsyncGenerator<Line[]> {
   let batch: Line[] = [];
   let bytes = 0;
@@ -189,7 +190,7 @@ async function* linesOf(file: string, { bytes: start, lines }: { bytes: number; 
   let length = 0;
   const take = (piece: Uint8Array) => {
     length += piece.length;
-    // The rest of a line that is too long is not kept.
+    // The rest of a too long line is not kept.
     if (length <= LINE_BYTES) pieces.push(piece);
   };
   const end = (): Line => {

@@ -1,17 +1,18 @@
-/** Files beside a file that say how far a command has come with it. */
+/** State files, which record a command's progress with the file beside them. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 
 export class StateFile<S extends object> {
   constructor(
     private readonly path: string,
-    /** What a continued run must have in common with the interrupted one. */
+    /** The options that a continued run must share with the interrupted one. */
     private readonly wish: object,
   ) {}
 
   /**
-   * Returns what an interrupted run left, or null when there was none.
-   * @throws {Failure} `usage` when there was one that is not to be continued, or that had other options
+   * Returns the state that an interrupted run left; null without one.
+   * @throws {Failure} `usage` for a state although `resume` is false, for none although it is true, or for other
+   *   options
    */
   read(resume: boolean): S | null {
     if (!existsSync(this.path)) {

@@ -1,11 +1,11 @@
 /** The commands as plain data, read from the parser. Completions and the manual page are generated from it. */
 import type { Argument, Command, Option } from "commander";
 
-/** What a value can be: a file name, one of some words, or free text. */
+/** The kind of a value: a file name, one of several words, or free text. */
 export type Value = { kind: "file" } | { kind: "choice"; choices: readonly string[] } | { kind: "free" };
 
 export interface CommandOption {
-  /** The short form and the long form, as far as there are, with their dashes. */
+  /** The short and the long form, those that exist, with their dashes. */
   flags: readonly string[];
   help: string;
   /** Null for an option without a value. */

@@ -4,8 +4,8 @@
  * Without a write-ahead log, the database file is complete, and is opened in place as immutable. With a log, SQLite
  * would have to create a shared-memory file beside it, so the database and then the log are copied to a private
  * directory. The copies are made at different moments, but are consistent if the header of the log did not change:
- * whatever a checkpoint moved into the database meanwhile is also in the log, which takes precedence, and a log that was
- * restarted would have other salts in its header (https://www.sqlite.org/walformat.html, "WAL Header").
+ * whatever a checkpoint moved into the database meanwhile is also in the log, which takes precedence, and a log that
+ * was restarted would have other salts in its header (https://www.sqlite.org/walformat.html, "WAL Header").
  */
 import { constants, copyFileSync, mkdtempSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { withFile } from "../../store/sync.ts";
 
 const WAL_HEADER_BYTES = 32;
-/** A busy daemon restarts its log now and then, but not this often in a row. */
+/** A busy daemon restarts its log sometimes, but not this often in a row. */
 const MAX_ATTEMPTS = 8;
 const RETRY_DELAY_MS = 100;
 
@@ -51,7 +51,7 @@ export async function openEvidenceFile(path: string): Promise<EvidenceFile> {
 const IS_ROLLED_BACK =
   "has a rollback journal (-journal) beside it, so that opening it changes it: a process ended in the middle of a change, or somebody put the journal there. Open the directory with governd, and verify it then.";
 
-/** Whether SQLite would roll a file back when it opens it: the header of a journal begins with another byte than 0. */
+/** Reports whether SQLite would roll a file back on opening: the header of its journal does not begin with 0. */
 function hasHotJournal(file: string): boolean {
   const first = Buffer.alloc(1);
   try {
@@ -133,7 +133,10 @@ function fingerprint(file: string): string {
   return `${ino} ${size} ${mtimeNs}`;
 }
 
-/** Creates a directory for this process only, which is removed when a signal ends it: it holds somebody's data. */
+/**
+ * Creates a directory for this process only. A signal that ends the process also removes the directory, which holds
+ * somebody's data.
+ */
 export function privateDirectory(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "governd-"));
   const cleaner = removedOnSignal(() => [path]);

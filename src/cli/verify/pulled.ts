@@ -1,4 +1,4 @@
-/** Verifying what is on a libSQL server: it is pulled into files, which are verified like any other. */
+/** Verifying the databases on a libSQL server: they are pulled into files, which are verified like any others. */
 import { mkdirSync, rmSync } from "node:fs";
 import { CONTROL_MIGRATIONS } from "../../control/database.ts";
 import { listLogs } from "../../control/workspaces.ts";
@@ -14,12 +14,12 @@ import type { SourceResult } from "../../verify/report.ts";
 import type { Progress } from "../progress.ts";
 import { privateDirectory } from "./evidence-file.ts";
 
-/** Whether evidence is a server and no path. */
+/** Reports whether evidence is a server's address rather than a path. */
 export const isServer = (evidence: string): boolean => /^https?:\/\//.test(evidence);
 
 /**
- * Pulls all workspaces and the control database of a server, and returns what `verify` finds in the directory that has
- * them then. The server is only read, so a token that allows no more is enough. Replicas send what the server shows.
+ * Pulls all workspaces and the control database of a server into a directory, and returns the results of `verify` on
+ * it. The server is only read, so a token for reading is enough. Replicas, when there are any, send the data.
  * @throws {Failure} `evidence_unreadable` when the server cannot be read
  */
 export async function verifyServer(
@@ -45,7 +45,7 @@ export async function verifyServer(
   }
 }
 
-/** @throws {Failure} `data_directory_unusable` when there is something already */
+/** @throws {Failure} `data_directory_unusable` when it cannot be created or exists already */
 function newDirectory(path: string): { path: string; remove: () => void } {
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -56,7 +56,7 @@ function newDirectory(path: string): { path: string; remove: () => void } {
   return { path, remove: () => rmSync(path, { recursive: true }) };
 }
 
-/** Turns the copies of what a server has into databases of the embedded engine. */
+/** Turns the copies of a server's databases into databases of the embedded engine. */
 function settle(directory: DataDirectory): void {
   const logs = presentWorkspaces(directory).map((id) => workspaceFile(directory, id));
   for (const path of [directory.control, ...logs]) {
@@ -66,7 +66,7 @@ function settle(directory: DataDirectory): void {
   }
 }
 
-/** The control database is pulled first, as a backup copies it first: the logs may have more than it, but not less. */
+/** Pulls the control database first, as a backup copies it first: the logs may hold more than it does, but not less. */
 async function pull(directory: DataDirectory, engine: ServerEngine, progress: Progress): Promise<void> {
   mkdirSync(directory.workspaces);
   const logs = await pullControl(directory, engine);
@@ -76,7 +76,7 @@ async function pull(directory: DataDirectory, engine: ServerEngine, progress: Pr
   }
 }
 
-/** Returns the ids of the workspaces that it names. */
+/** Pulls the control database. Returns the ids of the workspaces that it names. */
 async function pullControl({ control }: DataDirectory, engine: ServerEngine): Promise<string[]> {
   const namespace = engine.namespace(CONTROL_NAMESPACE);
   await pullAsIs(control, { namespace, migrations: CONTROL_MIGRATIONS, log: null, encryptionKey: null });

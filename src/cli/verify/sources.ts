@@ -41,7 +41,7 @@ interface Source {
   sealFile?: string;
 }
 
-/** Verifies what is at a path: a file, or all workspaces of a data directory and its control database. */
+/** Verifies a file, or all workspaces of a data directory and its control database. */
 export async function verifyPath(path: string, asked: Asked, progress: Progress): Promise<SourceResult[]> {
   let sources: Source[] | SourceResult;
   const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -62,7 +62,7 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
   return results;
 }
 
-/** Names the workspaces that are missing because a backup lacked them: that alone is no sign of tampering. */
+/** Marks the workspaces that are missing because a backup lacked them, which alone is no sign of tampering. */
 function explained(root: string, sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] {
   const inBackup = new Set(workspacesLeftOut(root));
   const restores = results.flatMap(({ controlLog, verdict }) => (verdict === "verified" && controlLog?.events) || []);
@@ -83,7 +83,7 @@ const LEFT_OUT = {
   restore: "its file is missing: the backup that was restored lacked it, as a log.restore event says",
 } as const;
 
-/** What a workspace's log says and nothing was compared with. */
+/** The parts of a workspace's log that were not compared with anything. */
 const WITHOUT_CONTROL = "control.db is not part of this evidence: workspaces, keys, members and invitations";
 
 async function verifyControlFile(
@@ -117,7 +117,7 @@ async function verifyControlFile(
   }
 }
 
-/** Returns when a backup began to be made; null for a directory that is none. */
+/** Returns when a backup was begun; null for a directory that is not a backup. */
 const backupTime = (root: string): string | null =>
   existsSync(join(root, MANIFEST_FILE)) ? readBackupTime(root) : null;
 
@@ -135,8 +135,8 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
-  // Seals are read first: those of a workspace that is made meanwhile come after its file. Without a control database, it
-  // is no whole directory: somebody may have taken some of the files.
+  // Seals are read first: the seals of a workspace that is created meanwhile come after its file. Without a control
+  // database, the directory is not whole: it may hold only some of the files.
   const isWhole = databaseKind(directory.control) !== "absent" && existsSync(directory.seals);
   const ids = new Set(isWhole ? namesIn(directory.seals, SEALS_OF) : []);
   for (const id of namesIn(directory.workspaces, /^(.*)\.db$/)) ids.add(id);
@@ -152,7 +152,7 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
 
 const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
 
-/** The parts of file names that a form has in parentheses. */
+/** Returns the parts of file names that the pattern's group matches. */
 const namesIn = (directory: string, form: RegExp): string[] =>
   readdirSync(directory).flatMap((name) => form.exec(name)?.[1] ?? []);
 
@@ -174,8 +174,8 @@ async function knownWorkspaces(control: string, encryptionKey: KeySource): Promi
 }
 
 /**
- * The driver releases a closed file only when its statements are garbage collected. With thousands of workspaces that
- * must not wait.
+ * After this many pieces of evidence, garbage is collected. The driver releases a closed file only when its statements
+ * are collected, and with thousands of workspaces that must not wait.
  */
 const SOURCES_BETWEEN_COLLECTIONS = 100;
 
@@ -200,7 +200,7 @@ async function verifySource(
   try {
     if (workspaceId !== undefined && !existsSync(path)) return missingWorkspace(path, workspaceId);
     const kind = databaseKind(path);
-    // In the place of a workspace, a file that is no database is a damaged one.
+    // In place of a workspace's file, a file that is not a database is a damaged database.
     if (kind === "plain" || kind === "encrypted" || (kind === "foreign" && workspaceId !== undefined)) {
       const key = kind === "encrypted" ? encryptionKey() : null;
       const wish = { path, ...wanted, ...trust, encryptionKey: key, threads: { count: threads } };

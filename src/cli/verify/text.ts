@@ -97,7 +97,7 @@ function sealLines(
 ): string[] {
   const through = (seq: number | null) => {
     if (seq === null) return "none";
-    // A seal may cover only events that are not here any more: those before a prune.
+    // A seal may cover only events that were pruned.
     return seq < range.first ? `none of these (through event ${seq})` : span(range.first, seq);
   };
   const from = sealed === null ? range.first : Math.max(range.first, sealed + 1);

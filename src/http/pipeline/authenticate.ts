@@ -1,4 +1,4 @@
-/** Authentication: the first thing that is checked of a request. */
+/** Authentication, which comes before every other check of a request. */
 
 import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
 import { isToken } from "../../oidc/workload-token.ts";
@@ -14,7 +14,10 @@ export type Authenticate = (apiKey: string) => Principal | null;
 export interface WorkloadTokens {
   /** The issuers whose tokens are accepted; none when the settings name none. */
   readonly issuers: readonly string[];
-  /** Returns what a verified token may be, in the order of the rules; null for any other token, which {@link verify} looks at. */
+  /**
+   * Returns the principals that a verified token may act as, in the order of the rules; null for any other token, which
+   * {@link verify} must verify first.
+   */
   known(token: string, how?: { use: boolean }): readonly Principal[] | null;
   /** @throws {IssuerRefused}, {IssuerUnavailable} */
   verify(token: string): Promise<readonly Principal[]>;
@@ -22,7 +25,7 @@ export interface WorkloadTokens {
 
 type Sessions = AccountDeps["sessions"];
 
-/** What knows who sends a request. */
+/** The parts that identify the sender of a request. */
 interface Authorities {
   authenticate: Authenticate;
   sessions?: Sessions | undefined;
@@ -33,10 +36,10 @@ const WORKSPACE_HEADER = "X-Workspace-Id";
 
 /** `Authorization` of the scheme Bearer, whose case does not matter (RFC 9110 section 11.1, RFC 6750 section 2.1). */
 const BEARER = /^bearer(?: +(.*))?$/i;
-/** In place of a workspace's id, and as the query parameter `scope`: the log of the installation. */
+/** The log of the installation, in place of a workspace's id and as the query parameter `scope`. */
 const INSTALLATION = "installation";
 
-/** Returns what a request sends as API keys: in `X-API-Key` and as a bearer token. Null where a header has none. */
+/** Returns the API keys that a request sends in `X-API-Key` and as a bearer token; null for a header without one. */
 const sentKeys = (headers: Headers) => ({
   inOwnHeader: headers.get("x-api-key"),
   asBearer: bearerToken(headers.get("authorization")),
@@ -53,7 +56,10 @@ export function sendsKey(headers: Headers): boolean {
   return inOwnHeader !== null || asBearer !== null;
 }
 
-/** Returns the API key that a request sends; null without one. @throws {Problem} 401 when it sends two different ones */
+/**
+ * Returns the API key that a request sends; null without one.
+ * @throws {Problem} 401 when it sends two different ones
+ */
 function apiKeyOf(headers: Headers): string | null {
   const { inOwnHeader, asBearer } = sentKeys(headers);
   if (inOwnHeader !== null && asBearer !== null && inOwnHeader !== asBearer) {
@@ -62,7 +68,7 @@ function apiKeyOf(headers: Headers): string | null {
   return inOwnHeader ?? asBearer;
 }
 
-/** Returns the token of a workload that a request sends; null without one, and where no issuer is set up. */
+/** Returns the workload's token that a request sends; null without one, and when no issuer is configured. */
 function workloadToken(headers: Headers, workloads: WorkloadTokens | undefined): string | null {
   if (workloads === undefined || workloads.issuers.length === 0) return null;
   const { inOwnHeader, asBearer } = sentKeys(headers);
@@ -75,10 +81,10 @@ export function unverifiedToken(headers: Headers, workloads: WorkloadTokens | un
   return token === null || workloads?.known(token) != null ? null : token;
 }
 
-/** When to ask again for the keys of an issuer that does not answer. */
+/** When to request the keys of an issuer that does not answer again, s. */
 const ISSUER_RETRY_S = 30;
 
-/** Returns the answer to a token that could not be verified. */
+/** Returns the problem for a token that could not be verified; another error as it is. */
 export function tokenProblem(error: unknown): unknown {
   if (error instanceof IssuerRefused) return unauthenticated(`The token is refused: ${error.reason}.`, INVALID_TOKEN);
   if (!(error instanceof IssuerUnavailable)) return error;
@@ -88,13 +94,13 @@ export function tokenProblem(error: unknown): unknown {
 }
 
 /**
- * Returns the principal of a request: that of its API key or its token, or without one that of its session. A token that
- * fits several rules is the first of them; of the workspace that `X-Workspace-Id` names, if the request has it.
- * Without `use` a session is not extended by this: checking one must not keep it alive.
- * A session without `X-Workspace-Id` whose query has `scope=installation` asks for the log of the installation.
+ * Returns the principal of a request: that of its API key or token, or of its session when it has neither. A token that
+ * fits several rules acts as the first of them, or as the first for the workspace that `X-Workspace-Id` names. Without
+ * `use`, the call does not extend a session: a check must not keep it alive. A session's request without
+ * `X-Workspace-Id` whose query has `scope=installation` is for the log of the installation.
  * @throws {Problem} 401 without a valid key or session; 403 when `X-Workspace-Id` names another workspace, another site
- *   sent a session's request, or somebody who is no operator asks for the log of the installation; 400 for a session
- *   without `X-Workspace-Id`
+ *   sent a session's request, or the log of the installation is requested by someone who is not an operator; 400 for a
+ *   session without `X-Workspace-Id`
  */
 export function authenticateRequest(
   request: { method: string; headers: Headers; url: string },
@@ -149,7 +155,10 @@ const challenge = (parameters: readonly string[]) => ({
   "www-authenticate": `${['Bearer realm="governd"', ...parameters].join(", ")}, ApiKey realm="governd"`,
 });
 
-/** Returns the problem with where clients learn which issuers' tokens are accepted (RFC 9728 section 5.1), if it is a 401. */
+/**
+ * Adds to a 401 where clients learn which issuers' tokens are accepted (RFC 9728 section 5.1). Returns any other error
+ * as it is.
+ */
 export function withMetadata(problem: unknown, address: string): unknown {
   if (!(problem instanceof Problem) || problem.code !== "unauthenticated") return problem;
   const { headers = {} } = problem.options;

@@ -26,7 +26,7 @@ export interface BodyLimits {
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?;?[ \t]*$/i;
 
 /**
- * Reads the body of a request that must have one. Returns the runtime's own promise, since every further one costs
+ * Reads the body of a request that must have one. Returns the runtime's own promise, since each further promise costs
  * time.
  * @throws {Problem} 415 when it is not JSON, 413 when it is too large, 408 when it is too slow
  */
@@ -65,7 +65,7 @@ export function parseBody(bytes: Uint8Array, headers: Headers): JsonObject {
   }
 }
 
-/** As {@link parseBody}, with other requests served between the parts of a long list, whose elements have metadata. */
+/** As {@link parseBody}, with other requests served between the parts of a long list whose elements have metadata. */
 export async function parseLargeBody(bytes: Uint8Array, headers: Headers): Promise<JsonObject> {
   try {
     return await parseLargeJson(bytes, { onElement: measureMetadata });
@@ -107,8 +107,8 @@ function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
 const EMPTY_BODY = Promise.resolve(new Uint8Array());
 
 /**
- * Reads a body that is long, or of unknown length (chunked), to its end, or until it is too long. The runtime itself would
- * move all that it has of a long one each time that its buffer is full.
+ * Reads a body that is long or of unknown length (chunked) to its end, or until it is too long. The runtime's own
+ * reader would copy all received bytes of a long body each time its buffer is full.
  */
 async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -121,7 +121,7 @@ async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): P
   return size < PIECE ? Buffer.concat(chunks) : await concatenated(chunks, size);
 }
 
-/** Puts a long body together, with other requests served between its pieces. */
+/** Joins the chunks of a long body, with other requests served between pieces. */
 async function concatenated(chunks: readonly Uint8Array[], size: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(size);
   let at = 0;

@@ -6,7 +6,7 @@
  * trail and about agents as a whole (`compressed` of a route). The trail holds no stored value and no text that a
  * detector matched. Data, checkpoints, configurations and everything of accounts are never compressed.
  *
- * The work is done by threads of the runtime, and only so much at once that requests of others do not wait for it.
+ * Threads of the runtime compress, and only a few responses at once, so that other requests do not wait.
  */
 import { once } from "node:events";
 import type { Transform } from "node:stream";
@@ -24,7 +24,7 @@ import {
 /** Shorter bodies fit in a few packets anyway. Bytes, or UTF-16 code units of a text. */
 const SHORTEST = 8 * 1024;
 
-/** How many responses are compressed at once while they are made. Further ones are sent as they are. */
+/** How many responses are compressed at once while they are made. Further responses are sent uncompressed. */
 const MOST_AT_ONCE = 4;
 
 /** A content coding. Responses that are made once are compressed as well as possible, others as cheaply. */
@@ -39,7 +39,7 @@ interface Coding {
 const brotli = (quality: number) => ({ params: { [constants.BROTLI_PARAM_QUALITY]: quality } });
 const zstd = (level: number) => ({ params: { [constants.ZSTD_c_compressionLevel]: level } });
 
-/** From the one preferred: for JSON, zstd takes a third of the time of gzip. */
+/** The preferred coding first: for JSON, zstd takes a third of the time of gzip. */
 const CODINGS: readonly Coding[] = [
   {
     name: "zstd",
@@ -76,7 +76,7 @@ function weighted(item: string): [name: string, weight: number] {
 
 type Headers = Record<string, string>;
 
-/** A file that does not change while the daemon runs, in each coding that was asked for. */
+/** A file that does not change while the daemon runs, in each coding that clients requested. */
 export class CompressedFile {
   readonly #coded = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -104,8 +104,8 @@ export class CompressedFile {
 let atOnce = 0;
 
 /**
- * Returns the body of a response, compressed when its client accepts that, and completes its headers. A body with an
- * entity tag must not come here: the tag would stand for other bytes.
+ * Returns the body of a response, compressed when its client accepts that, and completes its headers. The body must not
+ * have an entity tag: the tag would stand for other bytes.
  */
 export function compressedBody(
   body: string | ReadableStream<Uint8Array>,
@@ -124,7 +124,10 @@ export function compressedBody(
 
 const streamOf = (text: string) => new Response(text).body as ReadableStream<Uint8Array>;
 
-/** Sends a stream through a compressor. It reads as its reader does, and ends or fails as the stream does. */
+/**
+ * Sends a stream through a compressor. The result reads only as fast as its own reader, and ends or fails when the
+ * stream does.
+ */
 function through(engine: Transform, source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const reader = source.getReader();
   const output = engine[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;

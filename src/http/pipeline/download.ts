@@ -17,8 +17,8 @@ const MAX_FORM_BYTES = 8 * 1024;
 const WORKSPACE_ID = /^[a-z0-9_]+$/;
 
 /**
- * Returns the headers of the form's request as one to `/v1`. A `workspaceId` that cannot be one, or null for invalid
- * percent-encoding, names no workspace.
+ * Returns the headers of the form's request, converted to those of a request to `/v1`. A `workspaceId` that is not a
+ * valid id, or null for invalid percent-encoding, names no workspace.
  */
 export function downloadHeaders(request: Request, workspaceId: string | null | undefined): Headers {
   const headers = new Headers(request.headers);
@@ -33,7 +33,10 @@ export function authenticateDownload(headers: Headers, sessions: AccountDeps["se
   return authenticateRequest({ method: "POST", headers, url: "" }, { authenticate: () => null, sessions });
 }
 
-/** Returns the request to `/v1` with the filled fields of the form; commas separate the items of `lists`. @throws {Problem} */
+/**
+ * Returns the request to `/v1` with the filled fields of the form; commas separate the items of `lists`.
+ * @throws {Problem}
+ */
 export async function requestOfForm(
   request: Request,
   headers: Headers,

@@ -1,4 +1,4 @@
-/** One request and what becomes known about it, for the headers of its response and for the log. */
+/** The record of one request, for the headers of its response and for the log. */
 import { isAgentId } from "../../agent-id.ts";
 import type { AuditResult, PartResult, Principal, Via } from "../../workspace/contract.ts";
 import type { RateLimitHeaders } from "./rate-limits.ts";
@@ -8,7 +8,7 @@ const MICROSECONDS = 1_000;
 
 export class Exchange {
   principal: Principal | null = null;
-  /** Who is signed in, for requests that belong to no workspace. */
+  /** The account that is signed in, for requests outside any workspace. */
   accountId: string | null = null;
   route: string | null = null;
   operation: string | null = null;
@@ -21,15 +21,15 @@ export class Exchange {
   /** `policy:…`, when a policy refused it. */
   blockedBy: string | null = null;
   auditId: string | null = null;
-  /** The program that asks, in its own words; null where it does not name itself. */
+  /** The client program's own name; null when it does not name itself. */
   client: string | null = null;
   /** The valid `traceparent` of the request. */
   trace: string | null = null;
-  /** The response is the stored one of an earlier request. */
+  /** Whether the response is the stored response to an earlier request. */
   replayed = false;
-  /** The code of the problem document, null when the response is none. */
+  /** The code of the problem document; null when the response is not one. */
   problem: string | null = null;
-  /** What remains of its key's limit; null without a limit. */
+  /** What remains of the limit of the request's key; null without a limit. */
   rateLimit: RateLimitHeaders | null = null;
 
   constructor(
@@ -38,7 +38,7 @@ export class Exchange {
     readonly startedMs: number,
   ) {}
 
-  /** What the event's details say of the request; null for nothing. */
+  /** What the event's details say about the request; null for nothing. */
   get via(): Via | null {
     const { client, trace } = this;
     const workload = this.principal?.workload;
@@ -61,8 +61,8 @@ export class Exchange {
   }
 
   /**
-   * Returns what is logged about the request, once the status is known: never a key, a value or a query string, and of
-   * the path's parameters only an agent's id.
+   * Returns the log entry of the request, once the status is known. It never has a key, a value or a query string, and
+   * of the path's parameters only an agent's id.
    */
   logEntry(status: number, nowMs: number) {
     return {

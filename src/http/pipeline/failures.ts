@@ -1,4 +1,4 @@
-/** What clients are told of a failure that is no problem of their request. */
+/** The problems that clients get for failures that are not the request's fault. */
 import { Problem } from "../../problem.ts";
 import {
   explainFailure,
@@ -13,13 +13,14 @@ import {
 /** The message when the control database cannot be read or written. */
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
-/** Returns what a libSQL server does not do now; null for another error. It is no failure of the daemon. */
+/** Returns the problem for a libSQL server that cannot do its part now, which is not a failure of the daemon; null for
+another error. */
 export const serverProblem = (error: unknown): Problem | null =>
   error instanceof Unreachable || error instanceof NotCommitted
     ? new Problem(...explainFailure(error, mayReappear(error)))
     : null;
 
-/** Returns what is told of a failure of the daemon or its disk. */
+/** Returns the problem for a failure of the daemon or its disk. */
 export function failureProblem(error: unknown): Problem {
   if (!(error instanceof Error && isStorageFailure(error))) {
     return new Problem("internal", "Internal error. Tell the operator the request_id; the daemon's log has more.");

@@ -41,16 +41,16 @@ const FOREVER = "max-age=31536000, immutable";
 const EMPTY: JsonObject = {};
 const NO_BYTES = new Uint8Array();
 
-/** What handling a request needs of the rest of the program. */
+/** The parts of the daemon that handle requests. */
 export interface HandleDeps extends BodyLimits {
   workspaces: WorkspaceClient;
   /** The limits of the body of a composite operation. */
   batchLimits: BodyLimits;
-  /** Turns the idle timeout of a connection off, or on again, for a slow response. */
+  /** Turns the idle timeout of a connection off for a slow response, and on again. */
   setPatience?(request: Request, patient: boolean): void;
   /**
-   * Reports whether the connection of a request is closed. The runtime closes a connection when a request arrives
-   * before the response to the one before, and tells it a few turns of the event loop later.
+   * Reports whether the connection of a request is closed. The runtime closes a connection when another request arrives
+   * before the response, and reports it a few turns of the event loop later.
    */
   isAbandoned?(request: Request): boolean;
   /** A monotonic clock in milliseconds. */
@@ -62,7 +62,7 @@ export interface RoutedRequest {
   request: Request;
   /** Path parameters, decoded; null for invalid percent-encoding. */
   params: Record<string, string | null>;
-  /** What follows the `?`, or an empty string. */
+  /** The query string after the `?`, or an empty string. */
   queryText: string;
   exchange: Exchange;
   principal: Principal;
@@ -109,8 +109,8 @@ export async function handle(route: Route, routed: RoutedRequest, deps: HandleDe
 }
 
 /**
- * Performs what a valid request for a route asks for, and notes in the exchange what became of it.
- * @throws {Problem} when it is refused before the operation
+ * Performs the operation of a valid request and records its result in the exchange.
+ * @throws {Problem} when the request is refused before the operation
  */
 export async function perform(
   route: Route,
@@ -128,7 +128,8 @@ export async function perform(
   const input = other ?? route.input(asked);
   const inputAgent = agentOf(input);
   exchange.agentId ??= inputAgent;
-  // The agent in the path was checked before the body was read. Those of checkpoints and events are checked when found.
+  // The agent in the path was checked before the body was read. Agents of checkpoints and events are checked when
+  // found.
   if (asked.params.agent_id === undefined && inputAgent !== null) requireAgentAllowed(principal, inputAgent);
   const isAbandoned = () => deps.isAbandoned?.(request) === true;
   const operation: OperationRequest = { name, input, principal, isAbandoned };
@@ -139,7 +140,7 @@ export async function perform(
   const reply = await (mayTakeLong ? performLong(deps, request, operation) : deps.workspaces.perform(operation));
   exchange.auditId = reply.auditId;
   exchange.replayed = reply.firstRequestId !== undefined;
-  // What was decided then is counted once.
+  // A decision is counted only once, for the first request.
   if (!exchange.replayed) {
     exchange.decision = reply.result ?? null;
     exchange.blockedBy = reply.blockedBy ?? null;
@@ -149,7 +150,7 @@ export async function perform(
   return reply;
 }
 
-/** Performs what may take longer than the idle timeout of the connection. */
+/** Performs an operation that may take longer than the idle timeout of the connection. */
 async function performLong(deps: HandleDeps, request: Request, asked: OperationRequest): Promise<Reply<Bytes>> {
   deps.setPatience?.(request, true);
   try {
@@ -194,9 +195,8 @@ export function readQuery(route: RequestForm, text: string): unknown {
 }
 
 /**
- * Returns the path parameters. One that cannot be an identifier is not found, so that it never gets into the audit
- * trail.
- * @throws {Problem} for such a parameter
+ * Returns the path parameters.
+ * @throws {Problem} for a parameter that cannot be an identifier, so that it never gets into the audit trail
  */
 export function checkParams(route: RequestForm, params: Record<string, string | null>): Record<string, string> {
   for (const name in params) {
@@ -248,7 +248,7 @@ function respond(route: Route, reply: Reply<Bytes | null>, request: Request, exc
     headers["content-disposition"] = `attachment; filename="${answer.filename}"`;
   }
   if (answer.kind === "stream" && answer.cursor !== undefined) headers["x-export-cursor"] = answer.cursor;
-  // Without it the runtime would state a length of 0, which GET does not have (RFC 9110 section 9.3.2).
+  // Without this header, the runtime would state a length of 0, which GET does not have (RFC 9110 section 9.3.2).
   if (answer.body === null) headers["transfer-encoding"] = "chunked";
   const body = compressed && answer.body !== null ? compressedBody(answer.body, request, headers) : answer.body;
   return new Response(body, { status: 200, headers });

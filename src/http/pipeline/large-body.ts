@@ -2,7 +2,7 @@
 import type { LongText } from "../../long-text.ts";
 import { ownTurn } from "../../timer.ts";
 
-/** Bodies from this length on are sent in pieces of it at most, UTF-16 units. */
+/** Longer bodies are sent in pieces of at most this length, UTF-16 code units. */
 const PIECE = 128 * 1024;
 
 /** Returns a body for a response: the text itself, or a stream of its bytes when it is long. */
@@ -30,7 +30,7 @@ function* piecesOf(texts: readonly string[]): Generator<string> {
   }
 }
 
-/** Returns where a piece that begins at `start` ends: not between the two halves of a character. */
+/** Returns the end of a piece that begins at `start`: never between the two halves of a surrogate pair. */
 function endOfPiece(text: string, start: number): number {
   const end = Math.min(text.length, start + PIECE);
   const isHigh = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;

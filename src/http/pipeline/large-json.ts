@@ -1,16 +1,16 @@
 /**
- * Parsing of large bodies in pieces, so that other requests are served between them. The elements of a list that is a
- * member of the body are decoded and parsed one by one, and the body itself with zeros in their place: both are JSON
- * exactly when the body is.
+ * Parses large bodies in pieces, so that other requests are served between them. The elements of the body's list are
+ * decoded and parsed one by one, and then the body itself with zeros in place of the elements. All of these parts are
+ * JSON exactly when the body is.
  */
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { ownTurn } from "../../timer.ts";
 import { decode, JsonProblem, parseStrictJson, strictObject, strictValue } from "./strict-json.ts";
 
-/** Bodies from this length on are parsed in pieces of about this length, bytes. */
+/** Bodies of at least this length are parsed in pieces of about this length, bytes. */
 export const PIECE = 128 * 1024;
 
-/** A list of more elements is not divided: no body may have it. */
+/** A list with more elements is not divided: no operation accepts one. */
 const MAX_ELEMENTS = 10_000;
 
 /** The most bytes of an element: every byte of the longest value and metadata may be written with six characters. */
@@ -18,10 +18,13 @@ const MAX_ELEMENT = 7 * 1024 * 1024;
 /** The most bytes of a body outside its list. */
 const MAX_REST = 1024 * 1024;
 
-/** The elements of the list are in the body, which is an object: level 1, and in the list: level 2. */
+/** The nesting of the list's elements: the body, an object, is level 1, and the list is level 2. */
 const DEPTH_OF_ELEMENTS = 2;
 
-/** A list in a body: what follows its bracket, its closing bracket, and the commas between its elements. */
+/**
+ * The positions of a list in a body: after its opening bracket, of its closing bracket, and of the commas between its
+ * elements.
+ */
 interface List {
   start: number;
   end: number;
@@ -29,14 +32,14 @@ interface List {
 }
 
 interface Options {
-  /** The length from which on a body is divided. */
+  /** The least length of a body that is divided, bytes. */
   piece?: number;
-  /** Called with each element, for work that takes time too. */
+  /** Called with each element, for further work that takes time. */
   onElement?: (element: JsonValue) => void;
 }
 
 /**
- * As {@link parseStrictJson}, of a body whose only list may be long.
+ * As {@link parseStrictJson}, for a body whose only list may be long.
  * @throws {JsonProblem}
  */
 export async function parseLargeJson(
@@ -65,7 +68,7 @@ export async function parseLargeJson(
     await ownTurn();
     length = 0;
   }
-  // Which of several lists comes first in the body, the object does not tell.
+  // The object does not tell which of several lists comes first in the body.
   const [name, ...others] = Object.keys(parsed).filter((member) => Array.isArray(parsed[member]));
   if (name === undefined || others.length > 0) return strictObject(boundedText(bytes));
   Object.defineProperty(parsed, name, { value: elements, enumerable: true, writable: true, configurable: true });

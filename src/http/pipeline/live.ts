@@ -1,12 +1,13 @@
 /** The body of a live response, which ends when its client may no longer see it or does not read it. */
 
-/** How often both are checked, ms. */
+/** How often the right to see it and the reading are checked, ms. */
 const WATCH_EVERY_MS = 1_000;
 /** How long a client may leave data unread before its stream is closed, ms. */
 const MAX_UNREAD_MS = 30_000;
 
 /**
- * Forwards a stream. Ends it when the key or the session does not allow it any more, and aborts it when nobody reads.
+ * Forwards a stream. Ends it when the key or the session does not allow it any more, and aborts it when the client does
+not read.
  */
 export function watched(
   source: ReadableStream<Uint8Array>,

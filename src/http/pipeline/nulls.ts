@@ -3,7 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isJsonObject, type JsonValue } from "../../json.ts";
 
-/** Reports whether the members of a value that a schema fixes are as it says. Tells most variants apart, and quickly. */
+/** Reports whether a value has the constants that a schema fixes. This tells most variants apart, and quickly. */
 function mayBe({ properties }: TSchema, value: JsonValue): boolean {
   if (properties === undefined || !isJsonObject(value)) return true;
   return Object.entries(properties as Record<string, TSchema>).every(

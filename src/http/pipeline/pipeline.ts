@@ -27,7 +27,7 @@ import type { RequestMeter } from "./request-meter.ts";
 import { traceOf } from "./trace-context.ts";
 import { clientAddress, requireHttps } from "./trusted-proxy.ts";
 
-/** What HTTP needs of the rest of the program. */
+/** The parts of the daemon that HTTP uses. */
 export interface AppDeps extends HandleDeps, PublicState {
   authenticate: Authenticate;
   /** The tokens of workloads; absent when there are none. */
@@ -52,7 +52,9 @@ export interface AppDeps extends HandleDeps, PublicState {
   wrongKeysPerMinute?: number;
   /** The most requests per second from one address other than this machine's; absent or 0 for no limit. */
   addressRequestsPerSecond?: number;
-  /** Reports whether a peer, which is only asked for when some address does, has more connections than it may have. */
+  /**
+   * Reports whether a peer has more connections than it may have. Calls `peer` only while some address has too many.
+   */
   isCrowded?(peer: () => string): boolean;
   /** The workspaces whose logs are public. */
   publicLogs?: ReadonlySet<string>;
@@ -82,7 +84,7 @@ export class Pipeline {
   readonly #rateLimit: RateLimit | null;
   readonly #wrongKeys: WrongKeys | null;
   readonly #addressRate: AddressRate | null;
-  /** Requests whose token has just been verified. They come a second time. */
+  /** Requests whose token has just been verified. They are admitted a second time. */
   readonly #verified = new WeakMap<Request, Exchange>();
 
   /** `publicPaths` need no key; everything else under /v1 does. */
@@ -105,8 +107,8 @@ export class Pipeline {
   }
 
   /**
-   * Authenticates a request before routing. Returns a response when it is refused, and the coming response when its token
-   * must be verified first: then the request is handled `again`, which routes it once more.
+   * Authenticates a request before routing. Returns a response when the request is refused, and a promise of the
+   * response when its token must be verified first: then `again` routes and handles the request once more.
    */
   admit(
     exchange: Exchange,
@@ -185,13 +187,13 @@ export class Pipeline {
     }
   }
 
-  /** @throws {Problem} `forbidden` when the key is limited to other networks than the one of the client */
+  /** @throws {Problem} `forbidden` when the key is limited to networks without the client's address */
   #requireNetwork(request: Request, principal: Principal): void {
     if (this.deps.allowsFrom?.(principal, () => this.#addressOf(request)) !== false) return;
     throw new Problem("forbidden", "This API key is limited to networks, and the request comes from another address.");
   }
 
-  /** Counts a wrong key. Returns the error, or the problem that there were too many. */
+  /** Counts a wrong key. Returns the error, or `rate_limited` when there were too many. */
   #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
     const isWrongKey = error instanceof Problem && error.code === "unauthenticated" && sendsKey(request.headers);
     if (this.#wrongKeys === null || !isWrongKey) return error;
@@ -268,7 +270,7 @@ export class Pipeline {
     return this.operate(route, { ...routed, request, params: undefined });
   }
 
-  /** Responds to a request for anything but an operation: a page, a probe, a wrong method. */
+  /** Responds to a request that is not for an operation: a page, a probe, a wrong method. */
   async serve(path: string, exchange: Exchange, answer: () => Response | Promise<Response>): Promise<Response> {
     exchange.route = path;
     try {
@@ -301,7 +303,10 @@ export class Pipeline {
   }
 }
 
-/** Refuses a request with more than one `Host` (RFC 9112 section 3.2). The runtime joins them with a comma. @throws {Problem} */
+/**
+ * Refuses a request with more than one `Host` (RFC 9112 section 3.2). The runtime joins them with a comma.
+ * @throws {Problem}
+ */
 function requireOneHost(headers: Headers): void {
   if (headers.get("host")?.includes(",") !== true) return;
   throw new Problem("invalid_request", "Send one Host header, with one host.", {

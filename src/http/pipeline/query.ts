@@ -14,8 +14,8 @@ const NO_PARAMETERS: Query = new Map();
 const SHOWN_NAME_LENGTH = 64;
 
 /**
- * Returns the parameters of a query string, which is empty when the URL has none. Those of `lists` may be repeated: some
- * clients send a list so, and others separate its items by commas.
+ * Returns the parameters of a query string, which is empty when the URL has none. A parameter in `lists` may be
+ * repeated: some clients send a list that way, and others separate its items by commas.
  * @throws {Problem} `invalid_request` for another repeated parameter or invalid encoding
  */
 export function parseQuery(text: string, lists: ReadonlySet<string> = NO_LISTS): Query {
@@ -58,7 +58,7 @@ function decode(text: string): string | null {
 /** Returns a name for an error message: quoted, with control characters escaped, shortened. */
 export const quoteName = (name: string): string => JSON.stringify(shortName(name));
 
-/** Returns a name of the caller, shortened. */
+/** Returns a name that a client sent, shortened. */
 export function shortName(name: string): string {
   if (name.length <= SHOWN_NAME_LENGTH) return name;
   return `${[...name].slice(0, SHOWN_NAME_LENGTH).join("")}…`;

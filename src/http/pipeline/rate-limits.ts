@@ -1,4 +1,6 @@
-/** Limits of requests: per second for each API key and each address, and per minute for addresses that send wrong keys. */
+/**
+ * Limits of requests: per second for each API key and each address, and per minute for addresses that send wrong keys.
+ */
 import { CellRates, networkOf, type Rate } from "../../cell-rate.ts";
 import { Problem } from "../../problem.ts";
 
@@ -52,7 +54,7 @@ export class WrongKeys {
   readonly #rate: Rate;
   readonly #rates = new CellRates(MAX_ADDRESSES);
 
-  /** `perMinute`, at least 1, is how many may come at once and then per minute. */
+  /** `perMinute`, at least 1, is the number of requests that may come at once, and per minute after that. */
   constructor(perMinute: number) {
     this.#rate = { burst: perMinute, intervalMs: MINUTE_MS / perMinute };
   }
@@ -74,7 +76,7 @@ export class WrongKeys {
   }
 }
 
-/** The limit of all requests from each address. One that was idle may send a second's worth at once. */
+/** The limit of all requests from each address. An address that was idle may send a second's worth at once. */
 export class AddressRate {
   readonly #rate: Rate;
   readonly #rates = new CellRates(MAX_ADDRESSES);

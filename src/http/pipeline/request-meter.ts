@@ -1,6 +1,6 @@
 /**
- * Counts requests for the metrics. It runs for every request, so it only increments numbers in small maps; text is made
- * at a scrape. No name that a client chose becomes a label.
+ * Counts requests for the metrics. It runs for every request, so it only increments numbers in small maps; the text is
+ * made at a scrape. No name that a client chose becomes a label.
  */
 import { DURATION_BOUNDS, Histogram } from "../../histogram.ts";
 import type { Exchange } from "./exchange.ts";
@@ -34,7 +34,9 @@ interface MeteredDecision {
   operation: string;
   /** `ok`, `allowed`, `blocked`, … */
   result: string;
-  /** The policy that refused it (`block_pii`), or the problem's code when it was denied; null when it was not refused. */
+  /**
+   * The policy that refused it (`block_pii`), or the problem's code when it was denied; null when it was not refused.
+   */
   refusedBy: string | null;
   count: number;
 }
@@ -99,7 +101,9 @@ export class RequestMeter {
 
 const newMap = <Value>() => new Map<string, Value>();
 
-/** Returns what refused an operation, `block_pii` for `policy:block_pii`, or the code of a problem; null for nothing. */
+/**
+ * Returns what refused an operation, `block_pii` for `policy:block_pii`, or the code of a problem; null for nothing.
+ */
 function refusalOf(of: { result: string; blockedBy?: string | null | undefined }, problem: string | null) {
   if (of.blockedBy != null) return of.blockedBy.slice(of.blockedBy.indexOf(":") + 1);
   return of.result === "denied" ? problem : null;

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: what a request is called, so that its repetition is recognised. */
+/** `Idempotency-Key`: identifies a request, so that its repetition is recognised. */
 import { createHash, type Hash } from "node:crypto";
 import { isStream } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
@@ -14,11 +14,11 @@ const HEADER = "Idempotency-Key";
 /** Visible ASCII. The runtime joins several headers with a comma and a space, so they do not match. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Bytes of a digest that name a retry: nobody finds two keys with the same ones. */
+/** The bytes of a digest that identify a retry: enough that nobody finds two keys with equal ones. */
 const ID_BYTES = 16;
 
 /**
- * Returns the key of a request; null without one. A read is safe to repeat anyway, so its key is not looked at.
+ * Returns the key of a request; null without one. A read is safe to repeat anyway, so its key is ignored.
  * @throws {Problem} for a malformed key, and for a request whose answer cannot be stored
  */
 export function retryKey(
@@ -34,7 +34,7 @@ export function retryKey(
   return key;
 }
 
-/** Refuses a key of a request whose answer shows a secret, or that is of one session. @throws {Problem} */
+/** Refuses a key for a request whose answer shows a secret, or belongs to one session. @throws {Problem} */
 export function refuseRetryKey(headers: Headers): void {
   if (headers.has(HEADER)) throw notStored();
 }
@@ -43,8 +43,8 @@ const notStored = () =>
   invalid("The answer of this operation is not stored for retries. Leave the header out.", HEADER);
 
 /**
- * Returns what the workspace knows of a request with this key. The key itself is not stored, and its digest makes that of
- * the request say nothing about a body that somebody guesses.
+ * Returns what the workspace stores about a request with this key. The key itself is not stored. It is part of the
+ * request's digest, so that nobody without the key can check a guessed body against the digest.
  */
 export function retryOf(key: string, asked: Asked, body: Uint8Array): Retry {
   return named(key, asked, begun(key, asked.request).update(body));

@@ -1,4 +1,4 @@
-/** What the request of a session carries: its cookie, and the origin of the page that sent it. */
+/** What a session's request carries: its cookie, and the origin of the page that sent it. */
 import { Problem } from "../../problem.ts";
 
 /**
@@ -9,8 +9,8 @@ export const SESSION_COOKIE = "__Host-governd_session";
 const DEVICE_COOKIE = "__Host-governd_device";
 
 /**
- * The cookie of a sign-in that waits at the issuer. The issuer sends the browser back, so the browser must send it with a
- * request that another site began (`SameSite=Lax`).
+ * The cookie of a sign-in that waits at the issuer. The issuer sends the browser back, so the browser must send it with
+ * a request that another site began (`SameSite=Lax`).
  */
 const FLOW_COOKIE = "__Host-governd_issuer";
 

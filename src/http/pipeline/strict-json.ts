@@ -1,7 +1,8 @@
 /**
  * Strict parsing of request bodies: JSON (RFC 8259) in the I-JSON profile (RFC 7493).
  *
- * `JSON.parse` parses; what it accepts wrongly is found afterwards, mostly from the parsed value:
+ * `JSON.parse` parses the text. What it accepts although I-JSON does not is found afterwards, mostly in the parsed
+ * value:
  * - invalid UTF-8 and a byte order mark: by the decoder and by `JSON.parse` itself;
  * - duplicate members: each member of the text has one colon outside strings, so more colons than parsed members means
  *   that a member was overwritten;
@@ -19,7 +20,7 @@ const EXPONENT_FORM = 1e21;
 
 const QUOTE = 0x22;
 
-/** What is wrong with a body. The message is for the caller and never repeats what was sent. */
+/** The body is not valid. The message is for the caller and never quotes the body. */
 export class JsonProblem extends Error {
   override readonly name = "JsonProblem";
 }
@@ -35,7 +36,7 @@ export function parseStrictJson(bytes: Uint8Array): JsonObject {
   return strictObject(decode(bytes));
 }
 
-/** Returns the JSON object that is the text of a body. @throws {JsonProblem} as {@link parseStrictJson} does */
+/** Returns the JSON object in the text of a body. @throws {JsonProblem} as {@link parseStrictJson} does */
 export function strictObject(text: string): JsonObject {
   const value = parse(text);
   if (!isJsonObject(value)) throw new NotAnObject("The body must be a JSON object.");
@@ -43,7 +44,7 @@ export function strictObject(text: string): JsonObject {
   return value;
 }
 
-/** Returns a JSON value that is in a body in `depth` arrays and objects. @throws {JsonProblem} */
+/** Returns a JSON value that is nested in `depth` arrays and objects of a body. @throws {JsonProblem} */
 export function strictValue(text: string, depth: number): JsonValue {
   const value = parse(text);
   requireStrict(text, value, depth);

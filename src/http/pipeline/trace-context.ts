@@ -1,6 +1,6 @@
 /** `traceparent` (W3C Trace Context Level 1, section 3.2). */
 
-/** Version, trace, parent and flags. A version after 00 may have further fields. */
+/** Version, trace, parent and flags. Versions after 00 may have further fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?=$|-)/;
 
 /** Returns the known fields of a `traceparent`; null for a malformed one, which is ignored. */

@@ -1,4 +1,4 @@
-/** Validators compiled from schemas, and their messages for requests that are not valid. */
+/** Validators compiled from schemas, and their messages for invalid requests. */
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
@@ -11,7 +11,7 @@ import { parseQuery, quoteName, shortName } from "./query.ts";
 /** The most unknown names that one error lists. */
 const MAX_LISTED_NAMES = 5;
 
-/** How clients write a yes or no: as JSON, as Python prints it, and as a number. */
+/** How clients write a boolean: as JSON, as Python prints it, and as a number. */
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
   ["True", true],
@@ -23,7 +23,7 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
 
 const INTEGER_TEXT = /^(0|[1-9][0-9]{0,15})$/;
 
-/** Returns a problem with a better message for a value that the check refused, or null. */
+/** Returns a problem with a better message for a refused value, or null. */
 export type Explain = (value: JsonObject) => Problem | null;
 
 /** A compiled object schema. */
@@ -47,7 +47,7 @@ export class Validator<T extends TObject> {
    * @throws {Problem} `invalid_request` that names the first unknown, missing or wrong member
    */
   parse(value: JsonObject, explain?: Explain): Static<T> {
-    // Compiled when first needed: all of them would make a start 20 ms longer.
+    // Compiled when first needed: compiling all of them would make a start 20 ms longer.
     this.#check ??= TypeCompiler.Compile(this.schema);
     if (this.#check.Check(value)) return value as Static<T>;
     const meant = withoutNulls(this.schema, value) as JsonObject;
@@ -55,7 +55,10 @@ export class Validator<T extends TObject> {
     throw this.#unknown(meant) ?? this.#missing(meant) ?? explain?.(meant) ?? this.#wrong(meant);
   }
 
-  /** Returns the parameters of a query string, with words, integers and booleans converted from text. @throws {Problem} */
+  /**
+   * Returns the parameters of a query string, with words, integers and booleans converted from text.
+   * @throws {Problem}
+   */
   parseQuery(queryText: string): Static<T> {
     const value: JsonObject = {};
     for (const [name, text] of parseQuery(queryText, this.lists)) {
