@@ -1,6 +1,6 @@
 /**
  * Rate limits with the generic cell rate algorithm (ITU-T I.371). A bucket allows a burst of requests, and then one per
- * interval. It needs one number per bucket: when all requests so far would have arrived if they had arrived evenly.
+ * interval. It needs one number per bucket: the time at which all requests so far would have arrived at an even rate.
  */
 
 /** The limit of one bucket. */
@@ -34,7 +34,7 @@ export class CellRates {
     return Math.max(0, burst - Math.ceil(Math.max(0, takenMs) / intervalMs));
   }
 
-  /** Takes one request of `intervalMs` from the bucket. A negative time gives one back. */
+  /** Takes one request of `intervalMs` from the bucket. A negative interval gives a request back. */
   take(name: string, intervalMs: number, nowMs: number): void {
     const due = this.#dueMs(name, nowMs) + intervalMs;
     // Removed and added again, so that the map is ordered by last use.
@@ -61,7 +61,10 @@ export class CellRates {
 /** The groups of an IPv6 address that name a network. One user typically has all addresses of a network. */
 const NETWORK_GROUPS = 4;
 
-/** Returns the network that the requests of an address count for: an IPv4 address itself, or the /64 of IPv6. */
+/**
+ * Returns the network whose limit the requests of an address count against: the IPv4 address itself, or the /64 of
+ * IPv6.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.startsWith("::ffff:")) return address.replace(/^::ffff:/, "");
   const [head = "", tail] = address.split("::");

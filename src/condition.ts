@@ -1,9 +1,9 @@
 /**
- * Preconditions: what must hold of the version of a thing for an operation on it to be carried out (RFC 9110 section
- * 13.1). What does not exist, also because it expired or was deleted, has no version.
+ * Preconditions on the version of a resource, which must hold for an operation to be carried out (RFC 9110 section
+ * 13.1). A resource that does not exist, because it expired, was deleted or never existed, has no version.
  */
 
-/** That the thing exists or does not exist, or that its version is one of these. */
+/** The resource exists or does not exist, or its version is one of these. */
 export type VersionCondition = { exists: boolean } | { versions: readonly string[] };
 
 /** Returns the condition that a member `if_version` states: a version, or null for "must not exist". */

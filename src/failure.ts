@@ -23,7 +23,7 @@ type FailureCode =
   | "path_unusable"
   | "environment";
 
-/** The exit codes of every command: done, the answer is no, usage or environment. */
+/** The exit codes of every command: success, the answer is no, usage or environment. */
 export const EXIT = { done: 0, no: 1, trouble: 2 } as const;
 
 /**
@@ -84,7 +84,7 @@ export function systemReason(error: unknown): string {
   }
 }
 
-/** Returns a system error as a failure, whose message is made from the reason, and any other error as it is. */
+/** Returns a system error as a failure with the message for its reason, and any other error as it is. */
 export function asFailure(error: unknown, code: FailureCode, message: (reason: string) => string): unknown {
   if (error instanceof Failure || systemCode(error) === undefined) return error;
   return new Failure(code, message(systemReason(error)), { cause: error });

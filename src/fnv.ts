@@ -1,4 +1,4 @@
-/** FNV-1a, 32 bits, over UTF-16 code units; of an ASCII text these are its bytes. */
+/** FNV-1a, 32 bits, over UTF-16 code units, which are the bytes of an ASCII text. */
 
 /** Start with this, and pass every code unit to {@link hashUnit}. */
 export const HASH_START = 0x811c9dc5 | 0;

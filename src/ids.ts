@@ -102,7 +102,7 @@ export class IdSource {
   }
 }
 
-/** Returns the identifier in this form that stands for 16 bytes, such as the beginning of a digest. */
+/** Returns the identifier that encodes 16 bytes, such as the beginning of a digest. */
 export const idOf = (prefix: IdPrefix, bytes: Uint8Array): string => `${prefix}_${base32(bytes)}`;
 
 function writeTimestamp(bytes: Uint8Array, ms: number): void {

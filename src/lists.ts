@@ -23,7 +23,7 @@ export type ListOperation = {
 }[OperationName];
 
 /**
- * Where the next page starts: after this key or agent (data, agents), after this time and position in the log (data by
+ * The start of the next page: after this key or agent (data, agents), after this time and position in the log (data by
  * `updated_at`), or before this number (other lists).
  */
 export type CursorPosition = string | number;
@@ -32,9 +32,9 @@ export type CursorPosition = string | number;
 const NOT_FILTERS: ReadonlySet<string> = new Set(["page", "includeValues", "count", "below"]);
 
 /**
- * What a list is filtered by: the operation and its input without the page and without what does not
- * change which rows are in the list. Routes and operations both take it from the same input, so a
- * cursor that one writes is one that the other reads.
+ * Returns the filters of a list: the operation and its input without the page and without members that do not change
+ * which rows are in the list. Routes and operations both derive the filters from the same input, so that one can read a
+ * cursor that the other wrote.
  */
 export function listFilters<N extends ListOperation>(name: N, input: Omit<OperationInputs[N], "page">): JsonObject {
   const filters: JsonObject = { list: name };
@@ -65,18 +65,21 @@ export function pageOf<Item>(found: readonly Item[], limit: number): Listed<Item
 
 export const EMPTY_PAGE: Listed<never> = { items: [], last: null };
 
-/** The JSON texts of some items; or how many there are, where another thread has the texts. */
+/** The JSON texts of some items, or their number when another thread has the texts. */
 export type Items = readonly string[] | number;
 
 export const itemCount = (items: Items): number => (typeof items === "number" ? items : items.length);
 
-/** Returns `start`, the items, separated by commas, and `end`; without the texts of the items, what is around them. */
+/**
+ * Returns `start`, the items, separated by commas, and `end`; without the texts of the items, only the start and the
+ * end.
+ */
 export const itemsIn = (start: string, items: Items, end: string): LongText | Around =>
   typeof items === "number" ? { start, end } : textOfItems(start, items, end);
 
 /**
- * Returns the body of a list's answer. `items` are those of one page, and `next` is the position of the last of them if
- * more items follow it, otherwise null. `more`: further members.
+ * Returns the body of a list's answer. `items` are the items of one page, and `next` is the position of the page's last
+ * item if more items follow it, otherwise null. `more`: further members.
  */
 export function listBody<N extends ListOperation>(
   name: N,
@@ -89,7 +92,7 @@ export function listBody<N extends ListOperation>(
   return itemsIn('{"data":[', items, `],"has_more":${next !== null},"next_cursor":${cursor}${membersOf(more)}}`);
 }
 
-/** Returns the members of an object as they follow others in a JSON text. */
+/** Returns the members of an object as JSON text to be appended to other members. */
 function membersOf(members: JsonObject): string {
   const text = JSON.stringify(members).slice(1, -1);
   return text === "" ? "" : `,${text}`;
@@ -126,7 +129,7 @@ function sortedJson(value: JsonValue): string {
   });
 }
 
-/** What an export covers. A cursor to resume it is bound to that. */
+/** The filters of an export. A cursor to resume the export is bound to them. */
 export type ExportFilters = Pick<OperationInputs["audit.export"], "scope" | "format" | "window">;
 
 const filtersOf = ({ scope, format, window }: ExportFilters): JsonObject => ({

@@ -1,15 +1,15 @@
 /**
- * Texts of many megabytes. They stay in pieces from where they are made to where they are sent, so that no thread copies
- * or passes on all of one at once.
+ * Texts of many megabytes. They stay in pieces from where they are made to where they are sent, so that no thread
+ * copies or passes on a whole text at once.
  */
 
 /** A text, or the pieces that it consists of. */
 export type LongText = string | readonly string[];
 
-/** A piece is complete from this length on, UTF-16 units. */
+/** A piece is complete when it has at least this length, UTF-16 code units. */
 const PIECE = 64 * 1024;
 
-/** Returns the text that begins with `start`, goes on with the items, separated by commas, and ends with `end`. */
+/** Returns the text of `start`, the items, separated by commas, and `end`. */
 export function textOfItems(start: string, items: readonly string[], end: string): LongText {
   const pieces: string[] = [];
   let piece = start;
@@ -23,17 +23,17 @@ export function textOfItems(start: string, items: readonly string[], end: string
   return pieces.length === 0 ? piece : [...pieces, piece];
 }
 
-/** The length of a text, UTF-16 units. */
+/** The length of a text, UTF-16 code units. */
 export const lengthOf = (text: LongText): number =>
   typeof text === "string" ? text.length : text.reduce((sum, { length }) => sum + length, 0);
 
-/** The start and the end of a text. What belongs between them is on another thread. */
+/** The start and the end of a text whose middle is on another thread. */
 export interface Around {
   start: string;
   end: string;
 }
 
-/** Returns a text with a start before it and an end behind it. */
+/** Returns a text between a start and an end. */
 export const putAround = ({ start, end }: Around, text: LongText): LongText =>
   typeof text === "string" ? start + text + end : [start, ...text, end];
 

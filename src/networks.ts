@@ -48,5 +48,5 @@ export class Networks {
 
 const LOOPBACK = new Networks(["127.0.0.0/8", "::1"]);
 
-/** Reports whether an address, or what a listener is bound to, is reached from this machine only. */
+/** Reports whether an address, or the host that a listener is bound to, is reachable from this machine only. */
 export const isLoopback = (address: string): boolean => address === "localhost" || LOOPBACK.includes(address);

@@ -1,4 +1,4 @@
-/** What a row of the list of operations (`operations.ts`) states, and the words that inputs share. */
+/** The facts in a row of the list of operations (`operations.ts`), and the types that inputs share. */
 import type { JsonValue } from "./json.ts";
 
 /** Inclusive start and exclusive end, milliseconds since the Unix epoch. */
@@ -14,18 +14,20 @@ export interface Page {
   after?: string | number;
 }
 
-/** What entries are sorted by, and which end comes first; by key in ascending order unless they say otherwise. */
+/** The order of entries: what they are sorted by and which end comes first; by key, ascending, by default. */
 export interface Sorting {
   sort?: "updated_at" | undefined;
   order?: "desc" | undefined;
 }
 
-/** Which end of a list of what happened comes first; the newest unless it says otherwise. */
+/** Which end of a list in order of time comes first; the newest by default. */
 export interface OldestFirst {
   order?: "asc" | undefined;
 }
 
-/** What checkpoints are sorted by, the time when they were made unless it says otherwise, and which end comes first. */
+/**
+ * The order of checkpoints: what they are sorted by, the time of their creation by default, and which end comes first.
+ */
 export interface CheckpointSorting extends OldestFirst {
   sort?: "label" | "entry_count" | undefined;
 }
@@ -33,7 +35,7 @@ export interface CheckpointSorting extends OldestFirst {
 /** How a member of an entry's metadata is compared. */
 export type FilterOperator = "$eq" | "$ne" | "$gt" | "$gte" | "$lt" | "$lte" | "$in" | "$exists";
 
-/** One condition on the metadata of an entry. `path`: the names that lead to the member, from the outermost on. */
+/** One condition on the metadata of an entry. `path`: the names that lead to the member, the outermost first. */
 export interface Condition {
   path: readonly string[];
   operator: FilterOperator;
@@ -43,7 +45,7 @@ export interface Condition {
 /** Conditions that all must hold. */
 export type Filter = readonly Condition[];
 
-/** When an entry ends by itself: at a moment, ms, or so long after it is written. */
+/** When an entry expires: at a time, ms since the Unix epoch, or this many ms after it is written. */
 export type Expiry = { atMs: number } | { afterMs: number };
 
 /** The lengths of the intervals that events are counted in. */
@@ -51,10 +53,10 @@ export const ACTIVITY_INTERVALS = ["minute", "hour", "day"] as const;
 
 export type ActivityInterval = (typeof ACTIVITY_INTERVALS)[number];
 
-/** Whose audit trail: one agent's, the workspace's own events, or (verify, export) everything. */
+/** The scope of an audit trail: one agent's events, the workspace's own events, or (verify, export) all events. */
 export type AuditScope = { agentId: string } | { scope: "workspace" };
 
-/** Whose events a query shows: one chain, or all events of the log. */
+/** The scope of a query: one chain, or all events of the log. */
 export type TrailScope = AuditScope | { scope: "all" };
 
 /** The formats of `POST /v1/audit/export`. */
@@ -78,8 +80,8 @@ export const SCOPES = ["full", "agent", "auditor"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * How an operation changes the stored rows (`log/effects.ts` has what its event states of that). The store applies the
- * effect, the verifier derives from it what must be stored, and the search indexes derive what changed.
+ * How an operation changes the stored rows. The store applies the effect, the verifier derives from it what must be
+ * stored, and the search indexes derive what changed. `log/effects.ts` describes the effect's form in an event.
  */
 export type EffectKind =
   | "put"
@@ -96,8 +98,8 @@ export type EffectKind =
   | "prune";
 
 /**
- * How an event changes rows of the control database. `log/control-effects.ts` has the rows and columns of each, from
- * which the verifier derives what must be stored there.
+ * How an event changes rows of the control database. `log/control-effects.ts` has the rows and columns of each effect,
+ * from which the verifier derives what must be stored there.
  */
 export type ControlEffect =
   | "found_workspace"
@@ -143,7 +145,7 @@ export type DisplayGroup =
   | "keys"
   | "members"
   | "workspace"
-  /** Acts of people on their accounts, and of the operator on those. They are in the log of the installation. */
+  /** Acts of people and of the operator on accounts. They are in the log of the installation. */
   | "accounts"
   | "sign_ins";
 
@@ -173,7 +175,7 @@ interface Requested {
 interface RecordedRequest extends Recorded, Requested {
   /**
    * - `plain`: runs on the workspace's thread.
-   * - `inquiry`: a reader thread looks first; the workspace's thread records what was found.
+   * - `inquiry`: a reader thread reads first; the workspace's thread records the results.
    * - `stream`: the workspace's thread records it; a reader thread sends the body.
    * - `inquired_stream`: both.
    */
@@ -181,16 +183,18 @@ interface RecordedRequest extends Recorded, Requested {
   /** Whether the operation is refused while its agent is suspended. */
   suspendable: boolean;
   /**
-   * What grows besides the trail. On a full disk, operations that make `entries` or `history` (configs, checkpoints)
-   * grow are refused. Those that make `entries` grow also count against the quota of entries.
+   * What the operation makes grow besides the trail. On a full disk, operations that make `entries` or `history`
+   * (configs, checkpoints) grow are refused. Operations that make `entries` grow also count against the quota of
+   * entries.
    */
   grows: "nothing" | "history" | "entries";
   /**
-   * What becomes of the operation in a workspace that is over its quota of bytes, since its event makes the trail grow:
+   * What happens to the operation in a workspace over its quota of bytes, since its event makes the trail grow:
    * - `refused`;
    * - `reserve`: accepted until the reserve above the quota is used up. For operations that prove something, for
    *   configurations, whose retention frees space, and for the end of a suspension.
-   * - `accepted`: it frees space or stops an agent. When the reserve is used up, only if it has an effect.
+   * - `accepted`: it frees space or stops an agent. When the reserve is used up, it is accepted only if it has an
+   * effect.
    */
   overQuota: "refused" | "reserve" | "accepted";
   /** What the actor tried to do, if the operation was refused: "write". */
@@ -198,7 +202,7 @@ interface RecordedRequest extends Recorded, Requested {
 }
 
 /**
- * A change of what the control database holds of a workspace, which a client can request. The main thread carries it out,
+ * A change of a workspace's rows in the control database, which a client can request. The main thread carries it out,
  * as an act that the workspace's log records.
  */
 interface ControlRequest extends Recorded, Requested {
@@ -219,12 +223,12 @@ interface UnrecordedRequest extends Requested {
 }
 
 /**
- * A request for several operations at once, which run in order in one transaction. It is no event itself: each of its
- * parts is recorded as what it is. Scopes, suspension and quotas are those of the parts.
+ * A request for several operations at once, which run in order in one transaction. The request itself is not an event:
+ * each of its parts is recorded as its own operation. Scopes, suspension and quotas are those of the parts.
  */
 interface CompositeRequest {
   kind: "composite";
-  /** The operations that it can consist of, all of kind `plain`. */
+  /** The operations that the request can consist of, all of kind `plain`. */
   parts: readonly string[];
   effect: "none";
 }

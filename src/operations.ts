@@ -110,7 +110,7 @@ const UPKEEP = { kind: "upkeep", control: "none", erasedBy: [] } as const;
 /** Changes of sinks. They are in the log of the workspace, and in that of the installation. */
 const SINK_CHANGE = { kind: "act", scopes: ["full"], effect: "none", erasedBy: [], group: "workspace" } as const;
 
-/** Looks at sinks, which are not recorded. */
+/** Reads of sinks, which are not recorded. */
 const SINK_READ = { kind: "report", scopes: ["full", "auditor"], effect: "none" } as const;
 
 /** Events on behalf of accounts, keys and members. */
@@ -258,7 +258,7 @@ export const OPERATIONS = {
     kind: "plain",
     input: takes<
       { agentId: string; prefix: string; page: Page; includeValues: boolean } & Sorting & {
-          /** Whether to count what the list holds on all its pages. */
+          /** Whether to count the rows on all pages of the list. */
           count?: true;
           delimiter?: string;
         }
@@ -376,7 +376,7 @@ export const OPERATIONS = {
     kind: "plain",
     input: takes<{
       agentId: string | null;
-      /** As a config has them; null for those of the agent. */
+      /** Policies in the form of a config; null for the agent's own. */
       policies: JsonObject | null;
       key: string;
       value: string;
@@ -394,7 +394,7 @@ export const OPERATIONS = {
     input: takes<{
       /** Null for the entries of all agents. */
       agentId: string | null;
-      /** As a config has them. */
+      /** Policies in the form of a config. */
       policies: JsonObject;
       form: "json" | "ndjson";
     }>(),
@@ -441,7 +441,7 @@ export const OPERATIONS = {
       format: ExportFormat;
       window: TimeWindow;
       resume?: ExportResumption;
-      /** Only the events that fit; such an export is a view. */
+      /** Exports only the matching events; such an export is a view. */
       filter?: TrailFilter;
     }>(),
     group: "proofs",
@@ -462,7 +462,7 @@ export const OPERATIONS = {
       scope: AuditScope;
       window: TimeWindow;
       interval: ActivityInterval;
-      /** Counts what the policies found in the whole workspace, in place of all events. */
+      /** Counts the policies' findings in the whole workspace instead of all events. */
       byDetector?: true;
     }>(),
     did: "looked at the activity",
@@ -680,19 +680,19 @@ type OfKind<K extends Facts["kind"]> = {
 /** The name of an operation that a client can request. */
 export type OperationName = SingleName | CompositeName;
 
-/** Operations that a client can request and that are no composite. */
+/** Operations that a client can request and that are not composite. */
 type SingleName = OfKind<"plain" | "inquiry" | "stream" | "inquired_stream" | "inspection" | "report" | "act">;
 
 /** Requests for several operations at once. */
 export type CompositeName = OfKind<"composite">;
 
-/** The operations that a composite one can consist of. */
+/** The operations that a composite operation can consist of. */
 export type PartOf<C extends CompositeName> = Extract<Rows[C]["parts"][number], OfKind<"plain">>;
 
 /** The request for one of the parts of a composite operation. */
 export type PartRequest<N extends SingleName> = { [P in N]: { name: P; input: Rows[P]["input"] } }[N];
 
-/** What a composite operation takes. `atomic`: when one of its parts is refused, none has an effect. */
+/** The input of a composite operation. `atomic`: when one of its parts is refused, none has an effect. */
 interface CompositeInput<C extends CompositeName> {
   agentId: string;
   atomic: boolean;
@@ -702,7 +702,7 @@ interface CompositeInput<C extends CompositeName> {
 /** The input of every operation that a client can request, after validation. */
 export type OperationInputs = { [N in SingleName]: Rows[N]["input"] } & { [C in CompositeName]: CompositeInput<C> };
 
-/** Operations that read on a reader thread and are recorded with what they found. */
+/** Operations that read on a reader thread and are recorded with their results. */
 export type InquiryName = OfKind<"inquiry" | "inquired_stream">;
 
 /** Operations whose answer is a stream. */
@@ -749,13 +749,15 @@ export const isStream = (name: OperationName): name is StreamName =>
 
 export const isComposite = (name: OperationName): name is CompositeName => FACTS[name].kind === "composite";
 
-/** Returns the operations that a request is recorded as: the parts of a composite one, or itself. */
+/**
+ * Returns the operations that a request is recorded as: the parts of a composite operation, or the operation itself.
+ */
 export function partsOf(name: OperationName): readonly OperationName[] {
   const facts = FACTS[name];
   return facts.kind === "composite" ? (facts.parts as readonly OperationName[]) : [name];
 }
 
-/** Returns the scopes whose keys may request an operation: those that may request all of its parts. */
+/** Returns the scopes whose keys may request an operation, with all of its parts. */
 export function scopesOf(name: OperationName): readonly Scope[] {
   const facts = FACTS[name];
   if (facts.kind !== "composite") return "scopes" in facts ? facts.scopes : [];
@@ -763,7 +765,7 @@ export function scopesOf(name: OperationName): readonly Scope[] {
 }
 
 /**
- * Whether a list looks at more entries than it shows. A reader thread looks first then, as for an inquiry, so that the
+ * Whether a list examines more entries than it shows. Then a reader thread reads first, as for an inquiry, so that the
  * workspace's thread has little to do.
  */
 export const looksAhead = (input: OperationInputs[OperationName]): boolean =>
@@ -785,7 +787,9 @@ export function whatGrows(name: OperationName): "nothing" | "history" | "entries
   return "grows" in facts ? facts.grows : "nothing";
 }
 
-/** Returns what becomes of an operation in a workspace that is over its quota of bytes; null when it adds nothing. */
+/**
+ * Returns what happens to an operation in a workspace over its quota of bytes; null when the operation adds nothing.
+ */
 export function whenOverQuota(name: OperationName): "refused" | "reserve" | "accepted" | null {
   const facts = FACTS[name];
   return "overQuota" in facts ? facts.overQuota : null;
@@ -801,16 +805,16 @@ const EVENT_FACTS: ReadonlyMap<string, RecordedFacts> = new Map(
 /** Returns the facts of a recorded operation; undefined for a name that is not in the list. */
 export const eventFacts = (operation: string): RecordedFacts | undefined => EVENT_FACTS.get(operation);
 
-/** The event of what a person only looked at. */
+/** The event that records what a person only viewed. */
 export const VIEW = "dashboard.view" satisfies EventName;
 
 /** Groups whose operations only show something. */
 const SHOWING: readonly DisplayGroup[] = ["config_reads", "checkpoint_reads", "data_reads", "watching"];
 
-/** Of these, what is an act of its own: trying policies, taking a receipt, following the log. */
+/** Operations of these groups that are acts of their own: trying policies, taking a receipt, following the log. */
 const ACTS: readonly string[] = ["policy.check", "policy.replay", "audit.receipt", "audit.stream"];
 
-/** Reports whether a person who requests this operation only looks at something. */
+/** Reports whether a person who requests this operation only views something. */
 export const isLooking = (name: EventName): boolean =>
   SHOWING.includes(eventFacts(name)?.group as DisplayGroup) && !ACTS.includes(name);
 

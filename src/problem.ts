@@ -60,7 +60,7 @@ export const PROBLEMS = {
 /** A stable error code. */
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** What a problem may carry besides its code and its detail. */
+/** The optional parts of a problem, besides its code and its detail. */
 interface ProblemOptions {
   /** The offending field: a body member (`policies.block_pii`), a query parameter, a header. */
   param?: string;
@@ -87,7 +87,7 @@ export class Problem extends Error {
   }
 }
 
-/** Returns a problem as one with a part of the request, which has this name. */
+/** Returns a problem with a part of the request, whose name it adds to `param`. */
 export function within(name: string, { code, message, options }: Problem): Problem {
   const param = options.param === undefined ? name : `${name}.${options.param}`;
   return new Problem(code, `${name}: ${message}`, { ...options, param });

@@ -3,8 +3,8 @@ export class SerialQueue {
   #last: Promise<void> = Promise.resolve();
 
   /**
-   * Runs `work` after all work before it has ended, well or not. Returns its result, or rejects with what it throws;
-   * the work after it runs in either case.
+   * Runs `work` when all earlier work has succeeded or failed. Returns its result, or rejects with its error; later
+   * work runs in either case.
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work);
@@ -16,11 +16,11 @@ export class SerialQueue {
   }
 }
 
-/** Runs pieces of work one after another that have the same name, and others beside them. */
+/** Runs pieces of work with the same name one after another, and others concurrently. */
 export class NamedQueues {
   readonly #queues = new Map<string, { queue: SerialQueue; waiting: number }>();
 
-  /** Runs `work` after all work before it with this name, as {@link SerialQueue.run} does. */
+  /** Runs `work` after all earlier work with this name, as {@link SerialQueue.run} does. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const named = this.#queues.get(name) ?? { queue: new SerialQueue(), waiting: 0 };
     this.#queues.set(name, named);

@@ -1,6 +1,8 @@
-/** What a sink is: a receiver outside, such as a SIEM, to which the events of a workspace are delivered in their order. */
+/**
+ * The types of a sink: an external receiver, such as a SIEM, to which the events of a workspace are delivered in order.
+ */
 
-/** The ways to a receiver. */
+/** The protocols for delivery to a receiver. */
 export const SINK_TYPES = ["webhook", "syslog", "otlp", "splunk_hec", "file"] as const;
 export type SinkType = (typeof SINK_TYPES)[number];
 
@@ -8,17 +10,17 @@ export type SinkType = (typeof SINK_TYPES)[number];
 export const SINK_FORMATS = ["governd", "cloudevents", "ocsf"] as const;
 export type SinkFormat = (typeof SINK_FORMATS)[number];
 
-/** Which events are delivered: those that are in every list. An absent list names all. */
+/** Selects the events to deliver: those that match every list. An absent list matches all events. */
 export interface SinkFilter {
   operations?: readonly string[];
   results?: readonly string[];
   agents?: readonly string[];
 }
 
-/** Where a sink begins: behind the event of its creation, with the first event that is there, or with a position. */
+/** Where a sink begins: after the event of its creation, with the first event of the log, or at a position. */
 export type SinkStart = "now" | "beginning" | number;
 
-/** What a change of a sink can change. */
+/** The settings of a sink that can change. */
 export interface SinkSettings {
   url: string;
   format: SinkFormat;
@@ -39,13 +41,13 @@ export interface SinkCredentials {
   token: string | null;
 }
 
-/** Returns where the settings let sinks deliver to. */
+/** Returns the places that sinks may deliver to according to the settings. */
 export const sinkPlaces = (settings: { sink_allow: readonly string[]; sink_directory: string | null }): SinkPlaces => ({
   allow: settings.sink_allow,
   directory: settings.sink_directory,
 });
 
-/** The settings that say where sinks may deliver to. */
+/** The settings for where sinks may deliver to. */
 export interface SinkPlaces {
   /** `sink_allow`. */
   allow: readonly string[];
@@ -53,13 +55,13 @@ export interface SinkPlaces {
   directory: string | null;
 }
 
-/** A sink as somebody wants it. */
+/** A new sink as requested. */
 export interface SinkWish extends SinkSettings, SinkCredentials {
   type: SinkType;
   start: SinkStart;
 }
 
-/** Why the last delivery failed, or what of it was not accepted. It holds no secret. */
+/** Why the last delivery failed, or what part of it was refused. It holds no secret. */
 export interface SinkError {
   /** Ms since the Unix epoch. */
   at: number;
@@ -68,7 +70,7 @@ export interface SinkError {
   isPartial?: true;
 }
 
-/** How far a sink has come: all that changes with deliveries. */
+/** The progress of a sink: everything that changes with deliveries. */
 export interface SinkProgress {
   /** The last event that the receiver acknowledged or that the filter leaves out, `seq`; null before the first. */
   position: number | null;

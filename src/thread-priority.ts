@@ -2,28 +2,28 @@
 import { constants, getPriority, setPriority } from "node:os";
 
 /**
- * How much lower than that of the process a thread's priority is, as in nice(1): a step of five leaves a thread a
- * third of the time of one that is not behind, when both want the same processor.
+ * How much lower a thread's priority is than the process's, as in nice(1). When two threads compete for a processor,
+ * the one that is five steps lower gets a third of the other's time.
  */
 export const BEHIND = {
-  /** Reads: somebody waits for them too. */
+  /** Reads, for which clients also wait. */
   reading: 5,
-  /** What takes seconds of processor time. */
+  /** Work that takes seconds of processor time. */
   screening: 10,
-  /** Nobody waits for what receivers outside get. */
+  /** Deliveries to sinks, for which no client waits. */
   delivering: 10,
   verifying: 10,
 } as const;
 
 /**
- * Lets the threads that answer requests go before the calling one, whose own threads are as far behind. Does nothing
- * but on Linux: elsewhere, setpriority(2) is about the whole process.
+ * Lowers the priority of the calling thread, and of threads that it creates, below that of the threads that answer
+ * requests. Works only on Linux: elsewhere, setpriority(2) applies to the whole process.
  */
 export function runBehind(steps: number): void {
   if (process.platform !== "linux") return;
   const wanted = getPriority(process.pid) + steps;
   try {
-    // Only a privileged process could raise it again.
+    // Never raised, since only a privileged process could do that.
     setPriority(Math.min(constants.priority.PRIORITY_LOW, Math.max(wanted, getPriority())));
   } catch (error) {
     // A sandbox may forbid the call. Then all threads have the same priority.

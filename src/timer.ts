@@ -30,15 +30,15 @@ export function repeat(timer: Timer, ms: number, work: () => void): () => void {
   return () => cancel();
 }
 
-/** Resolves in the next turn of the event loop, so that what waits there runs first. */
+/** Resolves in the next turn of the event loop, so that waiting events are handled first. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What waits for a turn of its own. */
+/** Work that waits for a turn of its own. */
 const ownTurns: (() => void)[] = [];
 
 /**
- * Resolves in a later turn of the event loop that nobody else gets by this, so that the pieces of large work come one by
- * one, however many requests they are of, and what is small is done between them.
+ * Resolves in a later turn of the event loop, one caller per turn. So the pieces of large work run one by one, however
+ * many requests they belong to, and small work runs between them.
  */
 export const ownTurn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -51,8 +51,8 @@ function takeOwnTurn(): void {
 }
 
 /**
- * Turns of the event loop after which the runtime has reported every connection that it closed. It closes one when a
- * request arrives before the response to the one before, and over TLS it reports that up to three turns later.
+ * The turns of the event loop after which the runtime has reported every connection that it closed. The runtime closes
+ * a connection when another request arrives before the response, and over TLS it reports that up to three turns later.
  */
 export const CLOSING_TURNS = 3;
 

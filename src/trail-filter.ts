@@ -1,26 +1,26 @@
 /** Filters of the trail, and whether an event fits them: in queries, live streams, exports and the dashboard alike. */
 import type { JsonObject, JsonValue } from "./json.ts";
 
-/** What the events of a list have in common. A filter with several words takes the events that have one of them. */
+/** A filter of events. All members must match; a member with several words matches events with one of them. */
 export interface TrailFilter {
   agentIds?: readonly string[] | undefined;
   operations?: readonly string[] | undefined;
   results?: readonly string[] | undefined;
-  /** Ids of who did it: of API keys and accounts. */
+  /** The ids of actors: of API keys and accounts. */
   actors?: readonly string[] | undefined;
   /** The key of an entry. */
   key?: string | undefined;
-  /** What policies found. */
+  /** The detectors of the policies' findings. */
   detectors?: readonly string[] | undefined;
-  /** What they did about it. */
+  /** What the policies did about the findings: their modes. */
   modes?: readonly string[] | undefined;
   /** Policies that refused the operation. */
   policies?: readonly string[] | undefined;
-  /** A part of an id: of the event, its agent, its actor, or something that its details name. */
+  /** A part of an id: of the event, its agent, its actor, or an object that its details name. */
   text?: string | undefined;
 }
 
-/** What a filter looks at, of an event as the API shows it. */
+/** The members of an event, as the API shows it, that a filter examines. */
 interface Fitting {
   id: string;
   agent_id: string | null;
@@ -33,7 +33,7 @@ interface Fitting {
 
 const POLICY = "policy:";
 
-/** Reports whether an event is one of those that a filter asks for. */
+/** Reports whether an event matches a filter. */
 export function fits(filter: TrailFilter, event: Fitting): boolean {
   const { agentIds, operations, results, actors, key, detectors, modes, policies, text } = filter;
   return (
@@ -57,7 +57,7 @@ const isOneOf = (words: readonly string[] | undefined, word: JsonValue | undefin
 const findingsOf = ({ details }: Fitting): JsonObject[] =>
   Array.isArray(details?.findings) ? (details.findings as JsonObject[]) : [];
 
-/** The ids that an event shows: its own, and the members of its details that are called so. */
+/** The ids in an event: its own, and the members of its details whose names end in `id`. */
 function idsOf({ id, agent_id, actor, details }: Fitting): string[] {
   const named = Object.entries(details ?? {}).flatMap(([name, value]) =>
     /(^|_)id$/.test(name) && typeof value === "string" ? [value] : [],
@@ -65,5 +65,5 @@ function idsOf({ id, agent_id, actor, details }: Fitting): string[] {
   return [id, actor, ...(agent_id === null ? [] : [agent_id]), ...named];
 }
 
-/** Reports whether a filter asks for nothing in particular. */
+/** Reports whether a filter matches all events. */
 export const isWhole = (filter: TrailFilter): boolean => Object.values(filter).every((value) => value === undefined);

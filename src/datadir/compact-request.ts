@@ -1,6 +1,6 @@
 /**
- * How `governd compact` asks the running daemon, which alone works on the files that it has open: a file with the
- * request, which the daemon looks for, and one with its answer.
+ * The request of `governd compact` to the running daemon, which alone may work on the files that it has open. The
+ * command leaves a file with the request, which the daemon looks for, and the daemon writes a file with its answer.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { systemCode } from "../failure.ts";
@@ -9,7 +9,7 @@ import type { DataDirectory } from "./layout.ts";
 import { createPrivateFile, replaceFile } from "./private-files.ts";
 
 export interface CompactRequest {
-  /** Tells the answer from that to an earlier request. */
+  /** Distinguishes the answer from the answer to an earlier request. */
   id: string;
   workspaceId: string;
   /** That of the file if its copy replaces it; null if it is cut in steps. */
@@ -21,11 +21,11 @@ interface CompactAnswer {
   compacted: Compacted;
 }
 
-/** Leaves a request for the daemon. Returns false when another one waits. */
+/** Leaves a request for the daemon. Returns false when another request waits. */
 export const leaveRequest = ({ compactRequest }: DataDirectory, request: CompactRequest): boolean =>
   createPrivateFile(compactRequest, JSON.stringify(request));
 
-/** Returns the request that waits; null without one. @throws {SyntaxError} when it is none */
+/** Returns the waiting request; null without one. @throws {SyntaxError} when the file is not JSON */
 export const readRequest = ({ compactRequest }: DataDirectory): CompactRequest | null => read(compactRequest);
 
 export function answerRequest(directory: DataDirectory, answer: CompactAnswer): void {
@@ -35,7 +35,7 @@ export function answerRequest(directory: DataDirectory, answer: CompactAnswer): 
 
 export const dropRequest = ({ compactRequest }: DataDirectory): void => rmSync(compactRequest, { force: true });
 
-/** Takes the answer to a request away. Returns null as long as there is none. */
+/** Returns the answer to a request and removes its file. Returns null as long as there is no answer. */
 export function takeAnswer({ compactResult }: DataDirectory, id: string): CompactAnswer | null {
   const answer = read<CompactAnswer>(compactResult);
   if (answer?.id !== id) return null;

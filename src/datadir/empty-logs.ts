@@ -1,6 +1,6 @@
 /**
- * How a command has write-ahead logs emptied that it may not empty itself, since what was erased is still in them. While a
- * daemon runs, it leaves a file with the ids of the workspaces, which the daemon looks for.
+ * Requests to empty write-ahead logs, which may still hold erased data. While a daemon runs, a command may not empty
+ * logs itself, so it leaves a file with the ids of the workspaces, which the daemon looks for.
  */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { systemCode } from "../failure.ts";
@@ -11,10 +11,13 @@ import { isLocked } from "./lock.ts";
 import { createPrivateFile } from "./private-files.ts";
 
 const LOOK_EVERY_MS = 50;
-/** How long a command waits. A reader may need a log for longer; the daemon empties it afterwards. */
+/** How long a command waits, ms. When a reader needs a log for longer, the daemon empties the log afterwards. */
 const PATIENCE_MS = 10_000;
 
-/** Takes the ids of the workspaces whose logs are to be emptied; null without a request. @throws {SyntaxError} */
+/**
+ * Returns the ids of the workspaces whose logs are to be emptied, and removes the request; null without one.
+ * @throws {SyntaxError}
+ */
 export function takeRequest({ emptyLogs }: DataDirectory): string[] | null {
   if (!existsSync(emptyLogs)) return null;
   try {
@@ -28,7 +31,10 @@ export function takeRequest({ emptyLogs }: DataDirectory): string[] | null {
   }
 }
 
-/** Has the logs of these workspaces emptied, by the daemon or here. Returns when they are, or when it took too long. */
+/**
+ * Empties the logs of these workspaces, in the daemon or here. Returns when they are empty, or after
+ * {@link PATIENCE_MS}.
+ */
 export async function haveLogsEmptied(directory: DataDirectory, workspaceIds: readonly string[]): Promise<void> {
   const left = () => workspaceIds.filter((id) => !isLogEmpty(workspaceFile(directory, id)));
   const untilMs = performance.now() + PATIENCE_MS;
@@ -39,7 +45,7 @@ export async function haveLogsEmptied(directory: DataDirectory, workspaceIds: re
   }
 }
 
-/** Opens and closes a workspace, which empties its log unless another process has the right to. */
+/** Opens and closes a workspace, which empties its log unless another process holds the right to do so. */
 function reopen(directory: DataDirectory, workspaceId: string): void {
   const { encryptionKey, takeLogRight } = directory;
   openConnection(workspaceFile(directory, workspaceId), { encryptionKey, takeLogRight }).close();

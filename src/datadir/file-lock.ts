@@ -20,13 +20,13 @@ export function holdLock(path: string, inUse: (cause: unknown) => Failure, patie
   return held;
 }
 
-/** Takes the lock on this file like {@link holdLock}. Returns null when another process, or a part of this one, holds it. */
+/** Takes the lock on this file like {@link holdLock}. Returns null when this or another process holds it. */
 export function tryLock(path: string): Disposable | null {
   const held = take(path, 0);
   return held instanceof SQLiteError ? null : held;
 }
 
-/** Returns the lock, or why it is not to be had now. */
+/** Returns the lock, or the error when it cannot be taken now. */
 function take(path: string, patienceMs: number): Disposable | SQLiteError {
   if (!existsSync(path)) createPrivateFile(path, "");
   const file = new Database(path);

@@ -34,7 +34,7 @@ export function dataDirectory(
     generation: join(root, "control.generation"),
     /** Held by the running daemon. */
     lock: join(root, "daemon.lock"),
-    /** How the daemon that ran last was called among the nodes of a libSQL server. */
+    /** The name that the last daemon had among the nodes of a libSQL server. */
     node: join(root, "node.id"),
     /** Held by the process that is opening `control`: only one at a time may create or upgrade it. */
     controlLock: join(root, "control.lock"),
@@ -42,22 +42,22 @@ export function dataDirectory(
     actsLock: join(root, "acts.lock"),
     /** Held by the process that may copy write-ahead logs back (`src/store/log-right.ts`). */
     logLock,
-    /** What a command asks of the running daemon: to empty the write-ahead logs of workspaces. */
+    /** A command's request to the running daemon to empty the write-ahead logs of workspaces. */
     emptyLogs: join(root, "empty-logs.request"),
     /** Disk space reserved for when the disk is full. */
     reserve: join(root, "disk.reserve"),
-    /** What `governd compact` asks of the running daemon, and what the daemon did. */
+    /** The request of `governd compact` to the running daemon, and the daemon's answer. */
     compactRequest: join(root, "compact.request"),
     compactResult: join(root, "compact.result"),
     /** Exists while a backup is being restored into this directory, which is unusable until then. */
     unfinished: join(root, "restore.unfinished"),
-    /** How far `governd migrate` is, while it moves workspaces. */
+    /** The progress of `governd migrate`, while it moves workspaces. */
     migration: join(root, "migration"),
     /** One database for each workspace. */
     workspaces: join(root, "workspaces"),
     /** One seal file for each workspace. */
     seals: join(root, "seals"),
-    /** For each workspace, what was anchored where. Created with the first anchor. */
+    /** One file of anchors for each workspace. Created with the first anchor. */
     anchors: join(root, "anchors"),
     keys,
     sealKey: join(keys, "seal.key"),

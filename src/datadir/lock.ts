@@ -1,6 +1,6 @@
 /**
- * The locks on a data directory. One of them keeps a second daemon off it; commands beside the daemon do not take that
- * one. The other is the right to copy write-ahead logs back.
+ * The locks on a data directory. The daemon's lock excludes a second daemon; commands beside the daemon do not take it.
+ * The other lock is the right to copy write-ahead logs back.
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -9,9 +9,9 @@ import { ALWAYS } from "../store/log-right.ts";
 import { holdLock } from "./file-lock.ts";
 import type { DataDirectory } from "./layout.ts";
 
-/** How long to wait for processes that only check the lock. A daemon holds it for longer. */
+/** How long to wait for processes that only check the lock, ms. A daemon holds it for longer. */
 const CHECK_PATIENCE_MS = 1_000;
-/** How long to wait for a command that copies a write-ahead log back. */
+/** How long to wait for a command that copies a write-ahead log back, ms. */
 const COPY_PATIENCE_MS = 60_000;
 
 /**
@@ -62,7 +62,7 @@ export function isLocked({ lock }: DataDirectory): boolean {
   }
 }
 
-/** Returns the process id of the daemon that holds the lock; null without one, and where the system does not tell (not Linux). */
+/** Returns the process id of the daemon that holds the lock; null without a daemon, and on systems other than Linux. */
 export function daemonPid({ lock }: DataDirectory): number | null {
   try {
     // <number>: POSIX ADVISORY WRITE <process id> <major>:<minor>:<inode> <first byte> <last byte>

@@ -1,6 +1,7 @@
 /**
  * Disk space that is reserved for when the disk is full: recording reads and deletions needs space, too. When a write
- * finds no space, the reserve is released. Until it can be created again, operations that make the data grow are refused.
+ * finds no space, the reserve is released. Until it can be created again, operations that make the data grow are
+ * refused.
  */
 import { randomBytes } from "node:crypto";
 import { rmSync, statSync } from "node:fs";
@@ -10,15 +11,18 @@ import { type DiskSpace, freeBytes } from "../store/disk-space.ts";
 import { PRIVATE_FILE_MODE } from "./private-files.ts";
 
 const MIB = 1024 * 1024;
-/** What the reserve may measure: some ten thousand recorded reads, or on a small disk some thousands. */
+/**
+ * The possible sizes of the reserve, bytes: room for tens of thousands of recorded reads, or for thousands on a small
+ * disk.
+ */
 const RESERVE_BYTES: readonly number[] = [16 * MIB, 4 * MIB];
-/** Time between two looks at the free space. */
+/** How often the free space is checked, ms. */
 const INTERVAL_MS = 1_000;
 
 export class DiskReserve implements Disposable {
-  /** The size of the reserve; 0 without one. */
+  /** The size of the reserve, bytes; 0 without one. */
   #held: number;
-  /** The size of the reserve that was released: with less than that the disk stays full. */
+  /** The size of the released reserve, bytes. While less is free, the disk counts as full. */
   #released = 0;
   #looking = false;
   readonly #timer: NodeJS.Timeout;
@@ -38,7 +42,7 @@ export class DiskReserve implements Disposable {
 
   /** Releases the reserve because the disk is full. */
   release(): void {
-    // Before its space can be used: what makes the data grow must not find it.
+    // Set before the space is freed, so that no operation that makes the data grow can use it.
     this.#setFull(true);
     if (this.#held === 0) return;
     rmSync(this.path, { force: true });
@@ -52,7 +56,7 @@ export class DiskReserve implements Disposable {
     this.onChange();
   }
 
-  /** Looks how much space is free, and creates the reserve when there is none. */
+  /** Checks how much space is free, and creates the reserve when there is none. */
   async #look(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;
@@ -63,19 +67,21 @@ export class DiskReserve implements Disposable {
       this.#held = await this.#create(free);
       if (this.#held > 0) this.#setFull(false);
     } catch {
-      // The next look may succeed. What the disk refuses meanwhile is reported where it is refused.
+      // The next check may succeed. Writes that the disk refuses meanwhile are reported by their callers.
     } finally {
       this.#looking = false;
     }
   }
 
-  /** Creates the reserve, unless it would take more than half of the free space. Returns its size; 0 if there is none. */
+  /**
+   * Creates the reserve, unless it would take more than half of the free space. Returns its size; 0 if there is none.
+   */
   async #create(free: number): Promise<number> {
     const size = RESERVE_BYTES.find((bytes) => bytes >= this.#released && 2 * bytes <= free);
     if (size === undefined) return 0;
     const draft = `${this.path}.tmp`;
     try {
-      // Random bytes, so that no file system compresses them: none looks at more than this at once.
+      // Random bytes, so that no file system compresses them: none compresses more than 1 MiB at once.
       await writeFile(draft, Buffer.alloc(size, randomBytes(MIB)), { mode: PRIVATE_FILE_MODE, flush: true });
       await rename(draft, this.path);
       return size;

@@ -1,7 +1,7 @@
 /**
- * The Ed25519 key pair that signs seals: `keys/seal.key` (PKCS #8, RFC 8410, in PEM, mode 0600) and its
- * public half `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get. With the setting `seal_key` the private
- * key is kept elsewhere: in another file, or as PEM in the environment.
+ * The Ed25519 key pair that signs seals: `keys/seal.key` (PKCS #8, RFC 8410, in PEM, mode 0600) and its public half
+ * `keys/seal.pub` (SubjectPublicKeyInfo in PEM), which auditors get. With the setting `seal_key` the private key is
+ * kept elsewhere: in another file, or as PEM in the environment.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -27,7 +27,7 @@ export const nextKeyFile = (path: string): string => `${path}.next`;
 /** The file of the old key until every workspace names the next one. */
 export const oldKeyFile = (path: string): string => `${path}.old`;
 
-/** Whether a rotation of the key in the data directory has begun and not ended. */
+/** Whether a rotation of the key in the data directory was begun and not finished. */
 export const isInterrupted = ({ sealKey }: DataDirectory): boolean =>
   existsSync(nextKeyFile(sealKey)) || existsSync(oldKeyFile(sealKey));
 

@@ -34,11 +34,11 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MIB = 1024 ** 2;
-/** The most that a limit can be set to. Higher limits would limit nothing. */
+/** The highest value of a limit. A higher limit would limit nothing. */
 const RATE_LIMIT_MAX = 1_000_000;
 export const BACKUP_KEEP_MAX = 10_000;
 
-/** What the defaults depend on. */
+/** The facts about the process that defaults depend on. */
 export interface World {
   /** The directory in which the command was started. */
   cwd: string;
@@ -49,7 +49,7 @@ interface Setting<T> {
   kind: Kind<T>;
   fallback: T | ((world: World) => T);
   help: string;
-  /** Whether a change applies only from the next start; the daemon takes others over on SIGHUP. */
+  /** Whether a change applies only from the next start. The daemon applies other changes on SIGHUP. */
   fixed: boolean;
 }
 
@@ -69,7 +69,7 @@ const fixed = <T>(kind: Kind<T>, fallback: Fallback<T>, help: string): Setting<T
   fixed: true,
 });
 
-/** In the order in which they are shown. */
+/** All settings, in the order in which they are shown. */
 const SETTINGS = {
   data_dir: fixed(path, ({ cwd }) => path.read("governd-data", cwd), "where all data is stored"),
   listen: fixed(address, { host: "127.0.0.1", port: 8443 }, "address of the API"),
@@ -301,7 +301,7 @@ export const variableOf = (name: SettingName): string => `${VARIABLE_PREFIX}${na
 export const VARIABLE_PREFIX = "GOVERND_";
 /** The variable that names the settings file. It is not a setting itself. */
 export const CONFIG_VARIABLE = "GOVERND_CONFIG";
-/** The variable with the API key of commands that ask a daemon. It is not a setting either. */
+/** The variable with the API key of commands that send requests to a daemon. It is not a setting either. */
 export const API_KEY_VARIABLE = "GOVERND_API_KEY";
-/** The settings file that is read if it exists and no other one is named. */
+/** The settings file that is read if it exists and no other file is named. */
 export const CONFIG_FILE = "governd.toml";

@@ -36,8 +36,8 @@ export function loadSettings(flags: Sources["flags"], config: string | undefined
 export const apiKeyOfEnvironment = (): string | undefined => process.env[API_KEY_VARIABLE];
 
 /**
- * Returns how many requests the runtime sends at the same time, to all servers together; others wait until one has ended.
- * The runtime reads that from the environment itself, once, when the process starts.
+ * Returns how many requests the runtime sends at the same time, to all servers together; further requests wait. The
+ * runtime itself reads this number from the environment, once, when the process starts.
  */
 export const requestsAtOnce = (): number => Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256;
 

@@ -121,7 +121,7 @@ function choose(definition: Definition, sources: Sources, table: Record<string, 
   return undefined;
 }
 
-/** Settings that say nothing without a libSQL server. */
+/** Settings that have no meaning without a libSQL server. */
 const OF_SERVER = [
   "engine_url",
   "engine_admin_url",

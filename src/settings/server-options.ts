@@ -6,16 +6,16 @@ import { isTokenPath } from "./token.ts";
 /** A libSQL server, as plain data that can be sent to threads. */
 export interface ServerOptions {
   url: string;
-  /** Null for a server that asks for none. */
+  /** Null for a server that requires none. */
   authToken: string | null;
-  /** Null: all namespaces exist. */
+  /** Null when all namespaces exist already. */
   adminUrl: string | null;
   adminToken: string | null;
   /** Replicas of the server, from which many rows are read. */
   replicaUrls: readonly string[];
 }
 
-/** The settings that say which server has the workspaces; commands take them, too. */
+/** The settings that name the server with the workspaces. Commands accept them, too. */
 export const SERVER_SETTINGS = [
   "engine",
   "engine_url",
@@ -40,7 +40,7 @@ export function serverOptions(settings: Pick<Settings, (typeof SERVER_SETTINGS)[
   };
 }
 
-/** Returns the token for the server; null for a server that asks for none. @throws {Failure} `invalid_settings` */
+/** Returns the token for the server; null for a server that requires none. @throws {Failure} `invalid_settings` */
 export const serverToken = (settings: Pick<Settings, "engine_auth_token">): string | null =>
   tokenOf(settings.engine_auth_token, "the token of the libSQL server");
 

@@ -1,4 +1,4 @@
-/** A setting that is a secret text: it is never shown. */
+/** A kind of setting whose value is a secret text, which is never shown. */
 import { optional, resolvePath, written } from "./values.ts";
 
 /** A token: the path of its file, which begins with `/` or `.`, or its text, which is never shown. */

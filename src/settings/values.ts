@@ -162,7 +162,10 @@ export const privateKey = optional(
   ),
 );
 
-/** The address by which an OpenID issuer names itself: it has no query and no fragment (OpenID Connect Discovery section 3). */
+/**
+ * The address by which an OpenID issuer names itself: it has no query and no fragment (OpenID Connect Discovery section
+ * 3).
+ */
 export const issuer = optional(
   written("url", "must be an https address without a query, for example https://id.example.org", (text) =>
     isIssuer(text) ? text : undefined,
@@ -311,7 +314,7 @@ export const networks = list(
   isNetwork,
 );
 
-/** What sinks may reach: networks, and hosts with or without a port. */
+/** The receivers that sinks may reach: networks, and hosts with or without a port. */
 export const receivers = list(
   "must be hosts, host:port, IP addresses or networks, for example siem.example.org:8088 or 10.0.0.0/8",
   "host,cidr,…",

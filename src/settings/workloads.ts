@@ -46,7 +46,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns a rule. `number` is its place, for messages. @throws {Mistaken} */
+/** Returns a rule. `number` is its position in the list, for messages. @throws {Mistaken} */
 function ruleOf(item: unknown, number: number, base: string): WorkloadRule {
   const mistaken = (what: string) => new Mistaken(`rule ${number}: ${what}`);
   if (!isJsonObject(item)) throw mistaken("must be a table");

@@ -32,7 +32,7 @@ interface Issued {
 export async function makeAuthority(now: number): Promise<Issued> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const serialNumber = randomSerial();
-  // A part of the serial number tells the authorities of several daemons apart in a trust store.
+  // A part of the serial number distinguishes the authorities of several daemons in a trust store.
   const name = `CN=governd local authority ${serialNumber.slice(0, 8)}`;
   return { cert: await selfSigned(name, keys, serialNumber, now), key: await exportKey(keys.privateKey) };
 }
@@ -77,8 +77,8 @@ export async function authorityWith(key: string, name: string, now: number): Pro
 }
 
 /**
- * Issues a server certificate with a new key. `names` are host names and IP addresses. `asClient`: it also authenticates
- * a client.
+ * Issues a server certificate with a new key. `names` are host names and IP addresses. `asClient`: it also
+ * authenticates a client.
  */
 export async function issueServerCertificate(
   authority: Issued,
