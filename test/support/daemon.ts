@@ -10,6 +10,7 @@ import { resolveSettings } from "../../src/settings/resolve.ts";
 import { serverOptions } from "../../src/settings/server-options.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { administer, makeKey } from "./administration.ts";
+import { keepAuthority, lendAuthority } from "./authority.ts";
 import { Client } from "./client.ts";
 import { Confidences } from "./confidences.ts";
 import { flagsFor, noteServer, TEST_ENGINE, type TestEngine } from "./engine.ts";
@@ -70,8 +71,11 @@ export class TestDaemon implements AsyncDisposable {
     const onServer = server === null ? {} : flagsFor(server);
     const settings = settingsOf(dataDir, { ...watched, ...onServer, ...options.flags });
     noteServer(dataDir, serverOptions(settings));
+    const isLent = settings.tls === "auto" && options.clockOffsetMs === undefined;
+    if (isLent) lendAuthority(dataDir);
     const log: LogText = { text: "" };
     const launched = await launch(settings, options.clockOffsetMs ?? 0, log);
+    if (isLent) keepAuthority(dataDir);
     const confidences = options.confided ? new Confidences() : null;
     return new TestDaemon(directory, settings, log, launched, confidences, server);
   }
