@@ -10,7 +10,7 @@ import type { OperationInputs } from "../operations.ts";
 import { type Direction, directionOf } from "../store/direction.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-import { fits, type TrailFilter } from "../trail-filter.ts";
+import { fits, isWhole, type TrailFilter } from "../trail-filter.ts";
 import { eventsIn } from "./counts/activity.ts";
 import { type EventRow, SELECT_EVENT, toStored } from "./events.ts";
 
@@ -52,6 +52,11 @@ interface Place {
    * number before which the following part begins, null when there is none.
    */
   part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
+  /**
+   * Passes over `count` events of the list before a number, without reading more of them than an index has. Returns the
+   * number of the last one; null when there are not so many. Absent when no index tells which events are in the list.
+   */
+  skip?(before: number, count: number): Promise<number | null>;
 }
 
 /** The clock of a query, and a function that gives other work a turn. */
@@ -69,6 +74,14 @@ export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const until = pace.monotonicMs() + BUDGET_MS;
   let before = page.after === undefined ? place.end : Math.min(Number(page.after), place.end);
   let toSkip = page.offset;
+  while (toSkip > 0 && place.skip !== undefined) {
+    const count = Math.min(toSkip, LARGEST_PART);
+    const last = await place.skip(before, count);
+    if (last === null) return { events, next: null };
+    before = last;
+    toSkip -= count;
+    await pace.pause();
+  }
   let size = FIRST_PART;
   for (;;) {
     const beganMs = pace.monotonicMs();
@@ -126,9 +139,21 @@ async function chain(
   window: TimeWindow,
   direction: TrailDirection,
 ): Promise<Place> {
-  const conditions = [...words(filter), ...times(window), ...texts(filter)];
+  const indexed: Conditions = [["agent_id IS ?", agentId], ...words(filter), ...times(window)];
+  const { agentIds: _, operations: __, results: ___, ...others } = filter;
   const end = await reader.value<number | null>("SELECT max(agent_seq) + 1 FROM events WHERE agent_id IS ?", [agentId]);
-  return stretch(reader, "agent_seq", [0, end ?? 0], [["agent_id IS ?", agentId], ...conditions], direction);
+  const place = stretch(reader, "agent_seq", [0, end ?? 0], [...indexed, ...texts(filter)], direction);
+  if (!isWhole(others)) return place;
+  const { sign, order, behind } = direction;
+  return {
+    ...place,
+    async skip(before, count) {
+      const [where, parameters] = joined([...indexed, [`agent_seq ${behind} ?`, sign * before]]);
+      const sql = `SELECT agent_seq FROM events WHERE ${where} ORDER BY agent_seq ${order} LIMIT 1 OFFSET ?`;
+      const last = await reader.value<number>(sql, [...parameters, count - 1]);
+      return last === undefined ? null : sign * last;
+    },
+  };
 }
 
 /**
