@@ -1,4 +1,4 @@
-/** An anchor: a word that the automaton finds, and what to do there. */
+/** An anchor: a word that the automaton finds, and the check to run there. */
 import type { Check } from "./check.ts";
 import { isDigit, isLetter, isLower, isUpper } from "./text/ascii.ts";
 import { isInIdentifier } from "./text/identifier.ts";
@@ -10,7 +10,7 @@ export interface Anchor {
   exact?: boolean;
 }
 
-/** Scripts that put no space between words: there is no boundary to ask for. */
+/** Scripts that put no space between words, so that a word has no boundary to check. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}]/u;
 const BEYOND_ASCII = /[^\0-\x7f]/;
@@ -48,7 +48,7 @@ export function asName(word: string, whole: boolean, check: Check): Check {
 
 /**
  * Runs `check` except where the word is part of something else. Words of scripts without spaces are exempt. A word
- * inside a random identifier names nothing.
+ * inside a random identifier is ignored.
  */
 function where(word: string, isPart: (text: string, start: number, end: number) => boolean, check: Check): Check {
   if (BEYOND_ASCII.test(word) && UNSPACED.test(word)) return check;
@@ -64,7 +64,9 @@ const NOT_IN_NAMES =
 
 const PARTED = /[ '.-]/;
 
-/** Spellings of a label: one of several words is also written as one, "date of birth" and "dateOfBirth". */
+/**
+ * Returns the spellings of a label. A label of several words is also written as one: "date of birth" and "dateOfBirth".
+ */
 export function spellings(word: string): string[] {
   if (!PARTED.test(word) || NOT_IN_NAMES.test(word)) return [word];
   const others = [word.replace(/'/g, " "), word.replace(/'/g, ""), word.replace(/[ '.-]/g, "")];
@@ -77,12 +79,12 @@ function isPartOfName(text: string, at: number): boolean {
   return isDigit(code) || (isUpper(code) && !isLowerLetter(text, at + 1));
 }
 
-/** A word of two letters is no part in the middle of a name. */
+/** A word of two letters is not a part in the middle of a name. */
 const SHORTEST_PART = 2;
 const isBetweenLetters = (text: string, start: number, end: number): boolean =>
   isLetter(text.charCodeAt(start - 1)) && isLetter(text.charCodeAt(end));
 
-/** "pW": a capital behind a small letter begins another word. */
+/** "pW": a capital after a small letter begins another word. */
 function isTorn(text: string, start: number, end: number): boolean {
   for (let at = start + 1; at < end; at++)
     if (isUpper(text.charCodeAt(at)) && isLower(text.charCodeAt(at - 1))) return true;

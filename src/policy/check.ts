@@ -1,5 +1,5 @@
 /**
- * What a check of a detector takes, returns and may cost.
+ * The interface of a detector's check, and the limit of what the checks of a text may cost.
  *
  * Screening takes linear time: checks report what they spend, and a text on which they would spend more than its length
  * allows is blocked (scan.ts). One unit is about ten nanoseconds on the machines this was measured on. The count lives
@@ -12,7 +12,7 @@ export interface Hit {
   detector: DetectorName | typeof BUDGET;
   start: number;
   end: number;
-  /** It was found in a text that is encoded there. */
+  /** Set when the match is in the text that is encoded there. */
   isEncoded?: true;
 }
 
@@ -23,9 +23,9 @@ export function hitOf(detector: DetectorName, start: number, end: number): Hit {
 /** Looks at the text around an anchor that spans `[start, end)`. Bounded. */
 export type Check = (text: string, start: number, end: number) => Hit | null;
 
-/** What any text may cost. */
+/** The units that any text may cost. */
 const FREE_UNITS = 200_000;
-/** What each code unit of a text adds. */
+/** The units that each code unit of a text adds. */
 const UNITS_PER_CODE_UNIT = 6;
 
 let spent = 0;

@@ -1,14 +1,14 @@
 /** The policies `checkpoint_every_hours` and `checkpoints_kept`: checkpoints that the daemon makes by itself. */
 import type { OtherPolicy } from "./policy.ts";
 
-/** Longest time between two, in hours: a year. */
+/** The longest time between two checkpoints, in hours: a year. */
 const MAX_HOURS = 8_760;
 const MAX_KEPT = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** Hours of changes that are without a checkpoint at most; null where none is made. */
+/** The hours after which changes get a checkpoint; null when the daemon makes none. */
 type Hours = number | null;
-/** How many of them are kept; null for all. */
+/** How many of these checkpoints are kept; null for all. */
 type Kept = number | null;
 
 export const checkpointEvery: OtherPolicy<Hours> = {
@@ -31,7 +31,7 @@ export const checkpointsKept: OtherPolicy<Kept> = {
   description: `Checkpoints by the daemon that are kept: an integer from 1 to ${MAX_KEPT}.`,
   example: 30,
   off: null,
-  // Whoever wants more of them has them.
+  // The larger number, which keeps what both demand.
   stricter: (a, b) => (a === null || b === null ? (a ?? b) : Math.max(a, b)),
   display: {
     label: "Scheduled checkpoints kept",
@@ -51,8 +51,8 @@ interface WithSchedule {
 }
 
 /**
- * Returns the time (ms) up to which the newest checkpoint of an agent must have been made for another to be due; null
- * where none is made.
+ * Returns the latest time (ms) of an agent's newest checkpoint at which another is due; null when the daemon makes
+ * none.
  */
 export const dueSince = ({ [CHECKPOINT_EVERY]: hours }: WithSchedule, nowMs: number): number | null =>
   hours === null ? null : nowMs - hours * HOUR_MS;

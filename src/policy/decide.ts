@@ -29,17 +29,17 @@ export interface Refused {
   message: string;
   /** What every policy found. */
   findings: Finding[];
-  /** The limit that refuses it, and after how many seconds it no longer does, when time resolves it. */
+  /** The limit that refuses the content, and the seconds after which it no longer does, if it is a limit over time. */
   limit?: LimitName;
   retryAfterSeconds?: number;
   /** How many matches were exceptions, by detector. */
   excepted?: Record<string, number>;
 }
 
-/** What is stored although something was found. */
+/** The report on content that is stored although something was found in it. */
 export interface Reported {
   findings: Finding[];
-  /** What to store instead, where something was replaced. */
+  /** What to store instead; absent when nothing was replaced. */
   redacted?: Pick<Content, "value" | "metadata">;
   /** How many matches were exceptions, by detector. */
   excepted?: Record<string, number>;
@@ -51,13 +51,13 @@ export interface Allowed {
 }
 
 export type Decision = (Allowed | Refused) & {
-  /** An exception that ends was taken for one that holds, since the time was not given. */
+  /** Set when an exception with an end was treated as in force because no time was given. */
   isProvisional?: true;
 };
 
 const ALLOWED: Decision = { allowed: true };
 
-/** What becomes of some content: stored as it is, with a report, or in another form, or not stored. */
+/** What happens to the content: it is stored as it is, stored with a report, stored in another form, or not stored. */
 export type Outcome = "unchanged" | "audit" | "redact" | "block";
 
 export function outcomeOf(decision: Decision): Outcome {
@@ -67,21 +67,24 @@ export function outcomeOf(decision: Decision): Outcome {
   return findings.length > 0 ? "audit" : "unchanged";
 }
 
-/** Everything that was found, whatever becomes of the content. */
+/** Returns all findings, whatever happens to the content. */
 export const findingsOf = (decision: Decision): readonly Finding[] =>
   decision.allowed ? (decision.found?.findings ?? []) : decision.findings;
 
 /** The most findings that an answer and an event name. */
 const MOST_REPORTED = 256;
-/** How often a text is screened again after replacements; one that is so large, less often, or it would take as often as long. */
+/**
+ * How often a text is screened again after replacements. A large text (UTF-16 code units) is screened less often, since
+ * each round takes time in proportion to its length.
+ */
 const MOST_ROUNDS = 8;
 const LARGE = 1 << 16;
 const MOST_ROUNDS_OF_LARGE = 3;
 
 /**
- * Decides about key, value and metadata of an entry at a time, ms since the Unix epoch. Without a time, exceptions that
- * end hold. `field` of a finding is a path in which a metadata name that itself matched is `*`: a name can be the
- * personal data.
+ * Decides about key, value and metadata of an entry at a time, ms since the Unix epoch. Without a time, exceptions with
+ * an end are in force. `field` of a finding is a path in which a metadata name that itself matched is `*`: a name can
+ * be the personal data.
  */
 export function decide(policies: PolicySettings, content: Content, nowMs?: number): Decision {
   const rules = rulesOf(policies);
@@ -92,7 +95,7 @@ export function decide(policies: PolicySettings, content: Content, nowMs?: numbe
   return decision;
 }
 
-/** Returns a decision with the exceptions that were used for it. */
+/** Adds to a decision the exceptions that it used. */
 function noting(excepted: Examined["excepted"], decision: Allowed | Refused): Allowed | Refused {
   if (excepted === null) return decision;
   return decision.allowed
@@ -100,7 +103,7 @@ function noting(excepted: Examined["excepted"], decision: Allowed | Refused): Al
     : { ...decision, excepted };
 }
 
-/** What cannot be stored: what blocks, and what should be replaced and cannot be. */
+/** Reports whether a match prevents storing: it blocks, or it should be replaced and cannot be. */
 const refuses = ({ finding: { mode }, isFixed }: Match): boolean => mode === "block" || (mode === "redact" && isFixed);
 const isToRedact = ({ finding: { mode } }: Match): boolean => mode === "redact";
 
@@ -134,7 +137,7 @@ function decided(
 const reported = (matches: readonly Match[]): Finding[] =>
   matches.slice(0, MOST_REPORTED).map(({ finding }) => finding);
 
-/** What was found in several contents that are stored, together. */
+/** Combines the reports on several contents that are stored. */
 export function reportedTogether(all: readonly Reported[]): Reported {
   const excepted: Record<string, number> = {};
   for (const [detector, count] of all.flatMap((one) => Object.entries(one.excepted ?? {})))
@@ -143,7 +146,7 @@ export function reportedTogether(all: readonly Reported[]): Reported {
   return Object.keys(excepted).length === 0 ? { findings } : { findings, excepted };
 }
 
-/** Decides about what cannot be stored in another form: what would be redacted is refused. */
+/** Decides about content that cannot be stored in another form: it is refused when it would be redacted. */
 export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: number): Allowed | Refused {
   const { found, excepted } = examine(rulesOf(policies), content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
@@ -154,14 +157,14 @@ export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: 
 }
 
 /**
- * Returns what an event says of a text that its request names, such as a key that is read: the text, or
- * `{"redacted": true}` when a policy finds something in it, in whatever mode. `policies` are those in force for the
+ * Returns what an event records of a text that its request names, such as a key that is read: the text, or
+ * `{"redacted": true}` when a policy in any mode finds something in it. `policies` are the policies in force for the
  * agent. Without them, no agent is known, and every policy counts.
  */
 export function recorded(name: string, text: string, policies: PolicySettings = EVERY_POLICY): JsonObject {
   const rules = rulesOf(policies);
   if (text === "" || isKnownClean(rules, text)) return { [name]: text };
-  // At the end of time, only exceptions that never end hold.
+  // At this time, only exceptions without an end are in force.
   const { found } = examine(rules, { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
   return found.length > 0 ? { redacted: true } : { [name]: text };
 }
@@ -175,7 +178,7 @@ function refuse(findings: Finding[], refusing: readonly Match[]): Refused {
   return { allowed: false, blockedBy: `policy:${first}`, message: describe(refusing), findings };
 }
 
-/** The most findings that the message names; it counts the others. */
+/** The most findings that the message names; it gives the number of the others. */
 const NAMED_FINDINGS = 5;
 
 function describe(refusing: readonly Match[]): string {
@@ -193,14 +196,14 @@ const forbids = (policy: string): string =>
 
 const place = (field: string): string => (field.startsWith("metadata") ? field : `the ${field}`);
 
-/** Uses the tables that every text needs, and those for other alphabets and long tokens. */
+/** Content whose screening uses the tables for every text, for other alphabets and for long tokens. */
 const SAMPLE: Content = {
   key: "note/1",
   value: "Привет. The customer in Köln asked on Monday about invoice 2024-1093, see build 7f3c9ad1e2b4.",
   metadata: {},
 };
 
-/** Builds the tables that the first content would otherwise wait for, whatever policies its agent has. */
+/** Builds the tables for which the first content would otherwise wait, whatever policies its agent has. */
 export function buildScreeningTables(): void {
   decide(EVERY_POLICY, SAMPLE);
 }

@@ -6,15 +6,18 @@ import type { PolicyName } from "./policies.ts";
 
 export interface Detector {
   policy: PolicyName;
-  /** Of personal data: 1 names a person or an account; 2 a device, an address on a network, a wallet. */
+  /**
+   * The tier of personal data: 1 identifies a person or an account; 2 a device, a network address or a wallet. Null for
+   * secrets.
+   */
   tier: 1 | 2 | null;
-  /** What it finds, with its article: "an email address". */
+  /** What the detector finds, with an article: "an email address". */
   words: string;
   /** Whether it also recognizes tokens by their form alone (`tokenHit` in scan.ts), with no word beside them. */
   readsTokens: boolean;
 }
 
-// What the detectors of a family have in common.
+// The facts that the detectors of a family share.
 const PERSON = { policy: "block_pii", tier: 1 } as const;
 const DEVICE = { policy: "block_pii", tier: 2 } as const;
 const SECRET = { policy: "block_secrets", tier: null } as const;

@@ -1,4 +1,4 @@
-/** The policies in force for an agent, member by member, each with what demands it: the floor or the agent's config. */
+/** The policies in force for an agent, member by member, each with its origin: the floor or the agent's config. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { effectivePolicies, type Floor } from "./floor.ts";
 import { isStronger, type Mode, strongerMode } from "./modes.ts";
@@ -9,20 +9,23 @@ import type { ExceptionSetting } from "./screening.ts";
 type Origin = "floor" | "config";
 
 interface InForce {
-  /** As a config has them, without those that are off. */
+  /** Policies in the form of a config, without policies that are off. */
   policies: JsonObject;
-  /** By path: `screening.pii.mode`, `screening.patterns[0]`. What both demand is from the floor, which nobody can weaken. */
+  /**
+   * Origins by path: `screening.pii.mode`, `screening.patterns[0]`. A member that both demand is from the floor, which
+   * no config can weaken.
+   */
   from: Record<string, Origin>;
 }
 
-/** Returns what is in force for an agent whose config has the settings `own`. */
+/** Returns the policies in force for an agent whose config has the settings `own`. */
 export function inForce(floor: Floor, own: PolicySettings): InForce {
   const policies = shown(effectivePolicies(floor, own));
   const demands = new Map(membersOf("", shown(floor.policies)).map(([path, value]) => [demand(path, value), path]));
   const named = new Set(demands.values());
   const isFromFloor = (path: string, value: JsonValue): boolean =>
     demands.has(demand(path, value)) ||
-    // A detector that the floor does not name has the mode of its kind there.
+    // In the floor, a detector without a mode of its own has the mode of its kind.
     (!named.has(path) && demands.has(demand(path.replace(/\.detectors\..*/, ".mode"), value)));
   const from = membersOf("", policies).map(([path, value]): [string, Origin] => [
     path,
@@ -31,17 +34,17 @@ export function inForce(floor: Floor, own: PolicySettings): InForce {
   return { policies, from: Object.fromEntries(from) };
 }
 
-/** A member and its value. Where an item stands in its list does not matter. */
+/** Returns a key for a member and its value. The position of an item in its list does not matter. */
 const demand = (path: string, value: JsonValue): string => `${path.replace(/\[\d+\]$/, "")} ${JSON.stringify(value)}`;
 
-/** Returns the members that are no objects, and the items of lists, each with its path. */
+/** Returns the members that are not objects, and the items of lists, each with its path. */
 function membersOf(path: string, value: JsonValue): [path: string, value: JsonValue][] {
   if (Array.isArray(value)) return value.map((item, index) => [`${path}[${index}]`, item]);
   if (!isJsonObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, member]) => membersOf(path === "" ? name : `${path}.${name}`, member));
 }
 
-/** Returns settings as a config has them. */
+/** Returns settings in the form of a config. */
 function shown(settings: PolicySettings): JsonObject {
   const set = allPolicies().filter(([name, { off }]) => settings[name] !== off);
   const policies = Object.fromEntries(set.map(([name]) => [name, settings[name]])) as JsonObject;
@@ -52,7 +55,7 @@ function shown(settings: PolicySettings): JsonObject {
   return { ...policies, screening: { ...screening, ...(exceptions.length > 0 && { exceptions }) } as JsonObject };
 }
 
-/** Returns the exceptions of several settings that weaken what these demand together. */
+/** Returns the exceptions of several settings that weaken the settings' combined demands. */
 function exceptionsOf(layers: readonly PolicySettings[]): ExceptionSetting[] {
   const all = new Map(layers.flatMap(exceptionsIn).map((one) => [JSON.stringify(one), one]));
   return [...all].flatMap(([text, exception]) => {
@@ -65,7 +68,7 @@ function exceptionsOf(layers: readonly PolicySettings[]): ExceptionSetting[] {
 
 const exceptionsIn = ({ screening }: PolicySettings): readonly ExceptionSetting[] => screening?.exceptions ?? [];
 
-/** Returns the strongest mode of a detector, or of the patterns of a name. */
+/** Returns the strongest mode of a detector, or of the patterns with a name. */
 function demanded(settings: PolicySettings, name: string): Mode {
   const patterns = (settings.screening?.patterns ?? []).filter((one) => one.name === name);
   return patterns.map(({ mode }) => mode).reduce(strongerMode, modeOf(settings, name));

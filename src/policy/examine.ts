@@ -1,4 +1,4 @@
-/** What the rules of an agent find in some content, without the exceptions that they make. */
+/** Finds what the rules of an agent match in some content, without the rules' exceptions. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
 import { isStronger, type Mode, strongerMode } from "./modes.ts";
@@ -14,11 +14,11 @@ export interface Examined {
   found: FieldMatches[];
   /** How many matches were exceptions, by detector; null for none. */
   excepted: Record<string, number> | null;
-  /** An exception that ends was taken for one that holds. */
+  /** Whether an exception with an end was treated as in force. */
   isProvisional: boolean;
 }
 
-/** A match before it is named. `detector` is that of the rules, a pattern's name, or {@link BUDGET}. */
+/** A match before its policy is known. `detector` is a detector of the rules, a pattern's name, or {@link BUDGET}. */
 interface Hit {
   detector: string;
   policy: string;
@@ -29,7 +29,7 @@ interface Hit {
   pattern?: OwnPattern;
 }
 
-/** A hit with the mode that it has after all exceptions. */
+/** A hit with its mode after all exceptions. */
 interface Judged {
   hit: Hit;
   mode: Mode;
@@ -38,11 +38,11 @@ interface Judged {
 const NO_HITS: readonly Hit[] = [];
 const NOTHING: Examined = { found: [], excepted: null, isProvisional: false };
 
-/** Reports whether it is known already that these rules find nothing in a text that stands alone, such as a key. */
+/** Reports whether the rules are already known to find nothing in a text that stands alone, such as a key. */
 export const isKnownClean = ({ dictionary, patterns, others }: Rules, text: string): boolean =>
   patterns === null && others.length === 0 && (dictionary === null || dictionary.clean.has(text));
 
-/** Without `nowMs`, exceptions that end hold. */
+/** Examines content at a time. Without `nowMs`, exceptions with an end are in force. */
 export function examine(rules: Rules, content: Content, nowMs: number | undefined): Examined {
   const seen: { field: Field; hits: readonly Hit[] }[] = [];
   for (const field of fieldsOf(content)) {
@@ -76,7 +76,7 @@ function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
 }
 
 function detectedIn({ text, context, joined }: Field, { dictionary, budget }: Rules): readonly Hit[] {
-  // What is found in a key or a name depends on nothing else.
+  // The findings in a key or a name depend on no other text.
   const isAlone = context === "" && joined === undefined;
   if (dictionary === null || (isAlone && dictionary.clean.has(text))) return NO_HITS;
   const hits = screen(text, context, dictionary);
@@ -103,7 +103,7 @@ function patternHits(text: string, { patterns, budget }: Rules, content: Content
   return hits;
 }
 
-/** Labels and reasons have no key: what is limited to prefixes does not apply to them. */
+/** Labels and reasons have no key, so patterns and exceptions that are limited to prefixes do not apply to them. */
 const applies = (prefixes: readonly string[] | undefined, { key, valueName = "value" }: Content): boolean =>
   prefixes === undefined || (valueName === "value" && prefixes.some((prefix) => key.startsWith(prefix)));
 
@@ -126,7 +126,9 @@ class Exceptions {
     private readonly nowMs: number | undefined,
   ) {}
 
-  /** Returns the hits that are left, each with its mode. Of patterns of one name that match the same, one is left. */
+  /**
+   * Returns the remaining hits, each with its mode. Of patterns with one name that match the same text, one remains.
+   */
   judge(hits: readonly Hit[], text: string): Judged[] {
     const judged = hits.map((hit) => ({ hit, mode: this.#modeOf(hit, text) })).filter(({ mode }) => mode !== "off");
     if (this.rules.layers.length === 1) return judged;
@@ -141,7 +143,9 @@ class Exceptions {
     return judged.filter((one) => left.has(one));
   }
 
-  /** Returns the strongest mode that some settings demand without an exception. An exception that weakens is counted. */
+  /**
+   * Returns the strongest mode that some settings demand without an exception. Counts exceptions that weaken the mode.
+   */
   #modeOf({ detector, start, end, pattern }: Hit, text: string): Mode {
     const { layers, budget } = this.rules;
     if (detector === BUDGET) return budget.mode;

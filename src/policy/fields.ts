@@ -1,4 +1,4 @@
-/** The texts of some content that are screened, and how their places are named. */
+/** The texts of some content that are screened, and the names of their places. */
 import type { JsonValue } from "../json.ts";
 import { joinedParts } from "./parts.ts";
 import type { Content, Finding } from "./policy.ts";
@@ -12,17 +12,20 @@ export interface Field {
   context: string;
   /** The text is itself the last name in `path`. */
   isName: boolean;
-  /** What else the text may be as the first item of an array of parts. A finding in it covers the text. */
+  /**
+   * The joined texts of which this text may be the first part, as the first item of an array. A finding in one covers
+   * the text.
+   */
   joined?: readonly string[];
 }
 
-/** A finding, and whether its text can be replaced by another one. */
+/** A finding. `isFixed`: its text cannot be replaced. */
 export interface Match {
   finding: Finding;
   isFixed: boolean;
 }
 
-/** What was found in one field; null for what a policy of its own says of the whole. */
+/** The matches in one field; the field is null for what a policy with its own function finds in the whole. */
 export interface FieldMatches {
   field: Field | null;
   matches: readonly Match[];
@@ -56,7 +59,7 @@ function collect(value: JsonValue, path: readonly string[], context: string, fie
   }
 }
 
-/** Returns how findings show the path of a field: with `*` for each name that itself matched. */
+/** Returns a function that shows the path of a field in findings, with `*` for each name that itself matched. */
 export function pathShower(matched: readonly Field[]): (field: Field) => string {
   const names = new Set(matched.filter(({ isName }) => isName).map(({ path }) => pathKey(path)));
   if (names.size === 0) return ({ path }) => path.join(".");

@@ -1,20 +1,20 @@
 /**
- * The floor: the policies of a workspace, which hold for every agent, with or without a config. The policies that are in
- * force for an agent combine both: of each part the stricter one.
+ * The floor: the policies of a workspace, which apply to every agent, with or without a config. The policies in force
+ * for an agent combine the floor and the config: the stricter of the two for each member.
  */
 import type { JsonObject } from "../json.ts";
 import { enforces, NO_POLICIES, type PolicySettings, policiesOf, stricterPolicies } from "./policies.ts";
 
-/** What refuses the writes of agents without a config, as `blocked_by` names it. */
+/** The value of `blocked_by` when the floor refuses a write of an agent without a config. */
 export const REQUIRE_CONFIG = "require_config";
 
 export interface Floor {
   /** `1` is shown as `p1`; null before the first version. */
   version: number | null;
   policies: PolicySettings;
-  /** Agents without a config may not write. */
+  /** Whether agents without a config are refused writes. */
   requireConfig: boolean;
-  /** Exceptions of a config also hold for what the floor demands. */
+  /** Whether a config's exceptions also weaken the floor's demands. */
   exceptionsFromAgents: boolean;
 }
 
@@ -26,7 +26,7 @@ export const NO_FLOOR: Floor = {
   exceptionsFromAgents: false,
 };
 
-/** Returns a version of the floor from what is stored of it. */
+/** Returns a version of the floor from its stored form. */
 export const floorOf = (version: number, stored: JsonObject): Floor => ({
   version,
   policies: policiesOf(stored),
@@ -34,14 +34,14 @@ export const floorOf = (version: number, stored: JsonObject): Floor => ({
   exceptionsFromAgents: stored.exceptions_from_agents === true,
 });
 
-/** Returns the members that a request sets and an answer shows, each as it was sent or as it is without. */
+/** Returns the members that a request sets and an answer shows, each as sent, or with its default. */
 export const floorMembers = ({
   policies = {},
   require_config = false,
   exceptions_from_agents = false,
 }: JsonObject): JsonObject => ({ policies, require_config, exceptions_from_agents });
 
-/** How a version is shown, and back: `p1`, `p2` …; null for none, and for anything else. */
+/** Converts a version to text, `p1`, `p2`, …, and back; null for no version and for any other text. */
 export const showFloorVersion = (version: number | null): string | null => (version === null ? null : `p${version}`);
 
 export function parseFloorVersion(text: string): number | null {
@@ -50,7 +50,10 @@ export function parseFloorVersion(text: string): number | null {
 
 const known = new WeakMap<Floor, WeakMap<PolicySettings, PolicySettings>>();
 
-/** Returns the policies in force for an agent whose config has these. The same objects have the same result. */
+/**
+ * Returns the policies in force for an agent whose config has the policies `own`. The same arguments give the same
+ * object.
+ */
 export function effectivePolicies(floor: Floor, own: PolicySettings): PolicySettings {
   if (floor.version === null) return own;
   let byConfig = known.get(floor);

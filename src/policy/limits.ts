@@ -8,7 +8,7 @@ export type LimitName = keyof LimitsSetting;
 /** Its member in the `policies` of a config. */
 export const LIMITS = "limits";
 
-/** Every limit: the largest that can be set, and what it limits. */
+/** Every limit: its largest value, and what it limits, in words. */
 export const LIMIT_FORMS: Readonly<Record<LimitName, { most: number; words: string }>> = {
   writes_per_minute: { most: 1_000_000, words: "Most entries that are written within 60 seconds" },
   value_bytes: { most: 1_048_576, words: "Most bytes of a value, as UTF-8" },

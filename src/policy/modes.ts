@@ -1,6 +1,6 @@
 /** What happens where a detector or a pattern matches: nothing, a report, a replacement, or a refusal. */
 
-/** Weakest first. */
+/** The modes, the weakest first. */
 export const MODES = ["off", "audit", "redact", "block"] as const;
 
 export type Mode = (typeof MODES)[number];

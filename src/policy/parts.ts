@@ -2,7 +2,7 @@
 import type { JsonValue } from "../json.ts";
 
 const FEWEST_PARTS = 3;
-/** Fewer single characters are not joined: they say nothing. */
+/** Fewer single characters are not joined: they are too few to mean anything. */
 const FEWEST_CHARACTERS = 8;
 /** A longer item is a text of its own. */
 const LONGEST_PART = 8;
@@ -12,8 +12,8 @@ const NUMBER = /^\d+$/;
 const GROUPED_NUMBER = /^\+?[A-Z]{0,2}\d*(?: \d+)+[A-Z]?$/;
 
 /**
- * Returns the texts that `items` may be the parts of. Numbers are not joined, and neither are sorted ones in strings:
- * these are counts, years and ports.
+ * Returns the texts of which `items` may be the parts. Numbers are not joined, nor are strings of sorted numbers: they
+ * are counts, years and ports.
  */
 export function joinedParts(items: readonly JsonValue[]): string[] {
   if (items.length < FEWEST_PARTS || !items.every((item) => typeof item === "string" && item !== "")) return [];

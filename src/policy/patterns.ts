@@ -1,8 +1,8 @@
-/** Patterns of an operator's own, in RE2 syntax: their time is linear in the text, whatever the pattern. */
+/** An operator's own patterns, in RE2 syntax: their time is linear in the text, whatever the pattern. */
 import type { RE2JS, RE2Set } from "re2js";
 import type { PatternSetting } from "./screening.ts";
 
-/** A pattern, and the position of the settings that have it among those in force together. */
+/** A pattern, and the index of its settings among the settings that are in force together. */
 export type OwnPattern = PatternSetting & { layer: number };
 
 /** One match. Offsets are UTF-16 code units, `end` exclusive. */
@@ -15,14 +15,14 @@ interface PatternMatch {
 /** The engine is loaded with the first pattern: most daemons have none. */
 const engine = (): typeof import("re2js") => require("re2js");
 
-/** Returns what is wrong with a regular expression, null when it can be used. */
+/** Returns why a regular expression cannot be used; null when it can. */
 export function regexProblem(regex: string): string | null {
   const { RE2JS, RE2JSException } = engine();
   try {
     RE2JS.compile(regex);
     return null;
   } catch (error) {
-    // Behind the reason, the message repeats a part of the expression.
+    // The message repeats a part of the expression after the reason, so it is cut there.
     if (error instanceof RE2JSException)
       return error.message.replace("error parsing regexp: ", "").replace(/: `.*/s, "");
     throw error;
@@ -33,11 +33,11 @@ export function regexProblem(regex: string): string | null {
 const FREE_MS = 50;
 const MS_PER_KIBI = 0.5;
 
-/** How the work on a text is measured, ms. */
+/** The clocks for the work on a text, ms. */
 interface WorkClock {
-  /** Costs nothing, but goes on while other programs have the processor. */
+  /** Cheap to read, but also counts time in which other programs have the processor. */
   elapsed(): number;
-  /** What this thread has worked. */
+  /** The processor time of this thread. */
   worked(): number;
 }
 
@@ -67,7 +67,7 @@ export class PatternSet {
 
   /**
    * Returns the matches of the patterns that `applies` accepts, at most `most`. `isComplete` is false when there may be
-   * more: too many, or looking for them takes too long. An empty match is none.
+   * more, because there are too many or the search takes too long. Empty matches are ignored.
    */
   find(text: string, applies: (pattern: PatternSetting) => boolean, most: number) {
     const matches: PatternMatch[] = [];
@@ -75,7 +75,7 @@ export class PatternSet {
     if (found.length === 0) return { matches, isComplete: true };
     const mostMs = FREE_MS + (MS_PER_KIBI * text.length) / 1024;
     const [began, worked] = [this.clock.elapsed(), this.clock.worked()];
-    // What a text is decided to hold does not depend on how busy the machine is.
+    // Processor time counts too, so that the decision does not depend on how busy the machine is.
     const isOver = () => this.clock.elapsed() - began > mostMs && this.clock.worked() - worked > mostMs;
     for (const index of found) {
       const pattern = this.patterns[index] as OwnPattern;

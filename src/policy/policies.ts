@@ -1,6 +1,6 @@
 /**
- * Every policy, described once. What checks configs, decides about content, documents the API, counts decisions
- * and shows policies in the dashboard reads this list. The dashboard bundles it, so it imports no detectors.
+ * Every policy, described once. The checks of configs, the decisions about content, the API's document, the metrics and
+ * the dashboard read this list. The dashboard bundles it, so it imports no detectors.
  */
 import type { JsonObject, JsonValue } from "../json.ts";
 import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT, checkpointEvery, checkpointsKept } from "./checkpoint-schedule.ts";
@@ -46,18 +46,18 @@ export const POLICIES = {
 } satisfies Readonly<Record<string, Policy<AnySetting>>>;
 
 /**
- * When several find something, `blocked_by` names the first of these. Policies that are not in the list come last. What
- * refuses a write whatever it contains comes before them (`workspace/admission.ts`).
+ * When several policies find something, `blocked_by` names the first of these. Policies that are not in the list come
+ * last. Refusals that do not depend on the content come before all of them (`workspace/admission.ts`).
  */
 export const PRECEDENCE: readonly string[] = ["block_secrets", "block_pii", PATTERNS];
 
 export type PolicyName = keyof typeof POLICIES;
 
-/** What each policy is set to. */
+/** The setting of each policy. */
 export type PolicySettings = { readonly [N in PolicyName]: (typeof POLICIES)[N]["off"] } & {
   /**
-   * Set when the settings combine several: those, each with its own exceptions and patterns. An exception weakens only
-   * what the settings with it demand.
+   * The combined settings, when these settings combine several, each with its own exceptions and patterns. An exception
+   * weakens only the demands of the settings that contain it.
    */
   readonly layers?: readonly PolicySettings[];
 };
@@ -81,7 +81,7 @@ export function screeningPolicies(): PolicyName[] {
   return contentPolicies().flatMap(([name, { decide }]) => (decide === "detectors" ? [name] : []));
 }
 
-/** The settings that a config asks for; a policy that it does not name is off. */
+/** Returns the settings of a config. A policy that the config does not name is off. */
 export function policiesOf(config: JsonObject): PolicySettings {
   const members = (config.policies ?? {}) as JsonObject;
   return settingsBy((name, { form, off }) => {
@@ -92,7 +92,7 @@ export function policiesOf(config: JsonObject): PolicySettings {
 
 export const NO_POLICIES: PolicySettings = policiesOf({});
 
-/** The settings that enforce these policies, each as the example of the API's documentation sets it. */
+/** Returns settings that enforce these policies, each set as in the example of the API's documentation. */
 export function examplePolicies(names: readonly PolicyName[]): PolicySettings {
   return policiesOf({ policies: Object.fromEntries(names.map((name) => [name, POLICIES[name].example as JsonValue])) });
 }
@@ -106,7 +106,7 @@ export function refusesContent(policies: PolicySettings): boolean {
   return policies.screening !== null || contentPolicies().some(([name, { off }]) => policies[name] !== off);
 }
 
-/** The settings that enforce whatever one of the two enforces. */
+/** Returns the settings that enforce everything that either of the two enforces. */
 export function stricterPolicies(a: PolicySettings, b: PolicySettings): PolicySettings {
   return settingsBy((name, policy) => policy.stricter(a[name], b[name]));
 }

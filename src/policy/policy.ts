@@ -1,34 +1,34 @@
-/** What a policy is, and what it decides about. The list of all policies is policies.ts. */
+/** The type of a policy, and of the content that it decides about. The list of all policies is in policies.ts. */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Kind, Mode } from "./modes.ts";
 
-/** What is about to be stored: an entry, or a text that an event or a checkpoint keeps, as its value. */
+/** Content that is about to be stored: an entry, or a text that an event or a checkpoint keeps, as `value`. */
 export interface Content {
   key: string;
   value: string;
   metadata: JsonObject;
-  /** What the value is called in findings, `value` unless named. */
+  /** The name of the value in findings; `value` by default. */
   valueName?: "value" | "label" | "reason";
 }
 
-/** What a policy objects to in some content, and where. Never holds the text itself. */
+/** What a policy found in some content, and where. Never holds the text itself. */
 export interface Finding {
   /** The policy's name. */
   policy: string;
-  /** What was recognized: a detector's name, or a word of the policy's own. */
+  /** What was recognized: a detector's name, or a word that the policy chose. */
   detector: string;
-  /** Of personal data: 1 or 2. */
+  /** The tier of personal data: 1 or 2; absent for everything else. */
   tier?: 1 | 2;
   /** `key`, `value`, `label`, `reason`, or a path `metadata.a.b`; a name that itself matched is written `*`. */
   field: string;
-  /** UTF-16 code units of the text as sent, `end` exclusive. */
+  /** Offsets in the text as sent, UTF-16 code units; `end` is exclusive. */
   start: number;
   end: number;
   /** What happens there. */
   mode: Mode;
 }
 
-/** What a policy is set to: a JSON value. */
+/** The setting of a policy: a JSON value. */
 export type AnySetting = JsonValue | object;
 
 /** The JSON type of a policy's member in a config's `policies`. */
@@ -37,17 +37,17 @@ export type SettingForm =
   | { type: "integer"; minimum: number; maximum: number }
   | { type: "object" };
 
-/** Returns what a policy objects to under its setting; an empty list allows the content. */
+/** Returns what a policy refuses under its setting; an empty list allows the content. */
 type Rule<Setting> = {
   // Declared as a method, so that policies with settings of different types fit into one list.
   decide(setting: Setting, content: Content): Omit<Finding, "policy" | "mode">[];
 }["decide"];
 
-/** A policy that refuses content: writes and restores ask it. */
+/** A policy that refuses content. Writes and restores apply it. */
 export interface ContentPolicy<Setting extends AnySetting> extends PolicyFacts<Setting> {
   /**
-   * `detectors` for a policy whose objections are those of its detectors (detectors.ts); all such policies share
-   * one pass over the content. Otherwise a function of its own.
+   * `detectors` for a policy that refuses what its detectors find (detectors.ts); all such policies share one pass over
+   * the content. Otherwise the policy's own function.
    */
   decide: "detectors" | Rule<Setting>;
   /** The kind of its detectors; null for a policy that has none. */
@@ -64,19 +64,19 @@ export interface OtherPolicy<Setting extends AnySetting> extends PolicyFacts<Set
 interface PolicyFacts<Setting> {
   /** What a config may set. */
   form: SettingForm;
-  /** Says the same in words, in the API's documentation and in the problem with a wrong setting. */
+  /** The same in words, for the API's documentation and for the problem with a wrong setting. */
   description: string;
   /** A setting for the examples in the API's documentation. */
   example: NonNullable<Setting>;
   /** The setting of a config that does not name the policy. It enforces nothing. */
   off: Setting;
-  /** Returns the setting that enforces what both do. */
+  /** Returns the setting that enforces everything that either enforces. */
   stricter(a: Setting, b: Setting): Setting;
   /** How the dashboard shows it. */
   display: {
     label: string;
     hint: string;
-    /** A short text for a setting; not called for the one that is off. */
+    /** Returns a short text for a setting that is not off. */
     badge(setting: Setting): string;
   };
 }

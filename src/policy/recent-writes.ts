@@ -1,13 +1,13 @@
-/** When an agent wrote in the last minute. */
+/** The times of an agent's writes in the last minute. */
 
 /** The time in which writes are counted, ms. */
 export const WINDOW_MS = 60_000;
-/** How many times that are over are dropped together. */
+/** How many expired times are dropped together. */
 const DROPPED_AT_ONCE = 1_024;
 
 /**
- * The times of the writes of the last minute, ascending. Immutable, so a transaction that is rolled back keeps the
- * list that it had. A list and those made from it share one array; only the newest appends to it.
+ * The times of the writes of the last minute, ascending. Immutable, so a transaction that is rolled back keeps its
+ * earlier list. A list and the lists made from it share one array, to which only the newest list appends.
  */
 export class RecentWrites {
   /** @param times ascending, at least all of the last minute */
@@ -20,7 +20,7 @@ export class RecentWrites {
   /** Returns these times and one more. */
   and(nowMs: number): RecentWrites {
     const { times, to } = this;
-    // The clock was set back: times in the future would count until they are over.
+    // The clock was set back: times in the future would count until they have passed.
     if (this.#isAhead(nowMs)) return new RecentWrites([nowMs]);
     let { from } = this;
     while (from < to && (times[from] as number) <= nowMs - WINDOW_MS) from++;
@@ -30,7 +30,7 @@ export class RecentWrites {
     return new RecentWrites(times, from, to + 1);
   }
 
-  /** Returns after how many ms there are fewer than `most`; 0 when there already are. */
+  /** Returns the time, ms, until there are fewer than `most` writes; 0 when there already are. */
   waitMs(most: number, nowMs: number): number {
     const last = this.to - most;
     if (last < this.from || this.#isAhead(nowMs)) return 0;

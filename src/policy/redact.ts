@@ -1,4 +1,4 @@
-/** Replaces what was found in some content by the name of what it was. */
+/** Replaces matches in some content by the names of their detectors. */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { FieldMatches } from "./fields.ts";
 import { isStronger } from "./modes.ts";
@@ -6,15 +6,15 @@ import type { Finding } from "./policy.ts";
 
 const OPENING = "[redacted:";
 
-/** What stands in the place of a match. */
+/** Returns the text that replaces a match. */
 const replacement = (detector: string): string => `${OPENING}${detector}]`;
 
 const REPLACEMENT = new RegExp(`\\${OPENING}([a-z][a-z0-9_]*)\\]`, "g");
 const CONTENT = /[\p{L}\p{N}]/u;
 
 /**
- * Returns a function that tells whether a place in the text holds only replacements by these names and what is between
- * them. There is nothing left to find in it. Null when the text has no replacement.
+ * Returns a function that reports whether a place in the text holds only replacements with these names and the text
+ * between them, in which nothing is left to find. Null when the text has no replacement.
  */
 export function replacedPlaces(text: string, names: { has(name: string): boolean }) {
   if (!text.includes(OPENING)) return null;
@@ -33,7 +33,7 @@ export function replacedPlaces(text: string, names: { has(name: string): boolean
   };
 }
 
-/** Returns the index of the first place that ends behind `at`; places are in order. */
+/** Returns the index of the first place that ends after `at`; places are in order. */
 function firstEndingAfter(places: readonly { end: number }[], at: number): number {
   let [low, high] = [0, places.length];
   while (low < high) {
@@ -44,7 +44,7 @@ function firstEndingAfter(places: readonly { end: number }[], at: number): numbe
   return low;
 }
 
-/** Returns the content with every place replaced that has a finding in mode `redact`. */
+/** Returns the content with every place replaced that has a finding in the mode `redact`. */
 export function redacted<C extends { value: string; metadata: JsonObject }>(
   content: C,
   found: readonly FieldMatches[],
@@ -74,11 +74,11 @@ function redactedText(text: string, findings: readonly Finding[]): string {
 interface Place {
   start: number;
   end: number;
-  /** The one in the strongest mode, the first of those. */
+  /** The first of the findings in the strongest mode. */
   finding: Finding;
 }
 
-/** Overlapping matches are one place. */
+/** Merges overlapping matches into one place. */
 function merged(findings: readonly Finding[]): Place[] {
   const order = new Map(findings.map((finding, index) => [finding, index]));
   const places: Place[] = [];

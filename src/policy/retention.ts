@@ -5,7 +5,7 @@ import type { OtherPolicy } from "./policy.ts";
 const MAX_DAYS = 36_500;
 const DAY_MS = 86_400_000;
 
-/** Days that an entry lives after its last write; null keeps it for ever. */
+/** The days that an entry is kept after its last write; null for ever. */
 type RetentionDays = number | null;
 
 export const retention: OtherPolicy<RetentionDays> = {
@@ -30,27 +30,29 @@ export interface WithRetention {
   readonly [RETENTION]: RetentionDays;
 }
 
-/** Returns the time (ms) before which entries last written are expired; -1 when nothing expires. */
+/** Returns the time (ms): entries that were last written before it are expired; -1 when nothing expires. */
 export const retentionCutoff = ({ [RETENTION]: days }: WithRetention, nowMs: number): number =>
   days === null ? -1 : Math.max(-1, nowMs - days * DAY_MS);
 
-/** What is not gone at a moment: what was written at `cutoffMs` or later, and does not end by itself at `nowMs` or before. */
+/**
+ * Which entries still exist at a time: those written at `cutoffMs` or later that do not expire at `nowMs` or earlier.
+ */
 export interface Freshness {
   cutoffMs: number;
   nowMs: number;
 }
 
-/** Returns what is not gone at a moment under some policies. */
+/** Returns which entries still exist at a time under some policies. */
 export const freshAt = (policies: WithRetention, nowMs: number): Freshness => ({
   cutoffMs: retentionCutoff(policies, nowMs),
   nowMs,
 });
 
-/** Whether an entry is not gone. `expiresAt`: when it ends by itself, ms; null for never. */
+/** Reports whether an entry still exists. `expiresAt`: the entry's own expiry time, ms; null for never. */
 export const isFresh = (updatedAt: number, expiresAt: number | null, { cutoffMs, nowMs }: Freshness): boolean =>
   updatedAt >= cutoffMs && (expiresAt === null || expiresAt > nowMs);
 
-/** When an entry is gone, by its retention or by itself, ms; null for never. */
+/** Returns when an entry expires, by its retention or its own expiry time, ms; null for never. */
 export function endOf(
   { [RETENTION]: days }: WithRetention,
   { updatedAt, expiresAt }: { updatedAt: number; expiresAt: number | null },

@@ -1,4 +1,4 @@
-/** The settings of an agent's policies, compiled for screening: which detectors look, and what a match means. */
+/** The settings of an agent's policies, compiled for screening: which detectors are active, and what a match means. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { isStronger, type Kind, type Mode, strongerMode } from "./modes.ts";
 import { type OwnPattern, PatternSet } from "./patterns.ts";
@@ -13,10 +13,10 @@ import {
   type ScreeningSetting,
 } from "./screening.ts";
 
-/** An exception, with the moment from which it no longer holds, ms; infinite for never. */
+/** An exception, with the time at which it ends, ms; infinite for never. */
 type Exception = ExceptionSetting & { untilMs: number };
 
-/** A policy that decides by a function of its own, with its setting. */
+/** A policy that decides with its own function, and its setting. */
 interface OwnRule {
   decide: Exclude<ContentPolicy<AnySetting>["decide"], "detectors">;
   setting: AnySetting;
@@ -24,31 +24,31 @@ interface OwnRule {
 
 /** The demands of one of the settings that are in force together. */
 export interface Layer {
-  /** Of the detectors that look. */
+  /** The modes of the active detectors. */
   modes: ReadonlyMap<string, Mode>;
-  /** By the name of the detector or pattern. */
+  /** The exceptions by the name of the detector or pattern. */
   exceptions: ReadonlyMap<string, readonly Exception[]>;
 }
 
 export interface Rules {
-  /** The detectors that look; null when none does. */
+  /** The active detectors; null for none. */
   dictionary: Dictionary | null;
-  /** The names of all detectors and patterns that look. */
+  /** The names of all active detectors and patterns. */
   names: ReadonlySet<string>;
   patterns: PatternSet | null;
   layers: readonly Layer[];
-  /** The policies that are on and have a function of their own. */
+  /** The policies that are on and decide with their own function. */
   others: readonly (readonly [PolicyName, OwnRule])[];
-  /** What a text that costs too much is refused by, and in which mode: the strongest there is. */
+  /** The policy that a text which costs too much is attributed to, with the strongest mode of all. */
   budget: { policy: string; mode: Mode };
 }
 
-/** The kinds of detectors, by the policy that has all of them block. */
+/** The kinds of detectors, by the policy that makes all detectors of the kind block. */
 const KINDS = new Map(contentPolicies().map(([name, { kind }]) => [name, kind]));
 
 const known = new WeakMap<PolicySettings, Rules>();
 
-/** Returns the rules of some settings. Those of the same object are compiled once. */
+/** Returns the rules of some settings. The same object is compiled only once. */
 export function rulesOf(policies: PolicySettings): Rules {
   const found = known.get(policies);
   if (found !== undefined) return found;
@@ -79,7 +79,7 @@ function compile(policies: PolicySettings): Rules {
   };
 }
 
-/** Returns the modes of the detectors that look, in the order of the list. */
+/** Returns the modes of the active detectors, in the order of the list. */
 function modesOf(policies: PolicySettings): ReadonlyMap<string, Mode> {
   const names = Object.keys(DETECTORS) as DetectorName[];
   return new Map(names.map((name) => [name, modeOf(policies, name)] as const).filter(([, mode]) => mode !== "off"));
@@ -90,7 +90,7 @@ function strongerModes(a: ReadonlyMap<string, Mode>, b: ReadonlyMap<string, Mode
   return new Map(names.map((name) => [name, strongerMode(a.get(name) ?? "off", b.get(name) ?? "off")] as const));
 }
 
-/** Returns the mode of a detector, `off` for what is none. A policy that blocks overrides a weaker mode. */
+/** Returns the mode of a detector, `off` for any other name. A policy that blocks overrides a weaker mode. */
 export function modeOf(policies: PolicySettings, detector: string): Mode {
   if (!Object.hasOwn(DETECTORS, detector)) return "off";
   const { policy } = DETECTORS[detector as DetectorName];
@@ -100,7 +100,7 @@ export function modeOf(policies: PolicySettings, detector: string): Mode {
 }
 
 function strongestOf(modes: ReadonlyMap<string, Mode>, patterns: readonly PatternSetting[]): Rules["budget"] {
-  // Of equally strong ones the last counts: it is the one that a refusal names first.
+  // Of equally strong modes the last counts, since a refusal names its policy first.
   const all = [
     ...patterns.map(({ mode }) => ({ policy: PATTERNS, mode })),
     ...Array.from(modes, ([name, mode]) => ({ policy: DETECTORS[name as DetectorName].policy, mode })),
@@ -117,12 +117,12 @@ function exceptionsOf(screening: ScreeningSetting | null): Layer["exceptions"] {
   return Map.groupBy(exceptions, ({ detector }) => detector);
 }
 
-/** The most dictionaries and sets of patterns that are kept, the oldest first. */
+/** The most dictionaries and pattern sets that are kept. The oldest is dropped first. */
 const MOST_KEPT = 32;
 const dictionaries = new Map<string, Dictionary>();
 const patternSets = new Map<string, PatternSet>();
 
-/** Dictionaries depend on which detectors look and which of them block, and remember what they found nothing in. */
+/** Dictionaries depend on which detectors are active and which of them block. They remember texts without findings. */
 function dictionaryOf(modes: ReadonlyMap<string, Mode>): Dictionary {
   const name = [...modes].map(([detector, mode]) => `${detector} ${mode === "block"}`).join();
   return kept(dictionaries, name, () => {

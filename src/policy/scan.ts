@@ -1,6 +1,6 @@
 /**
  * One pass over a text. The automaton finds the anchors and the loop finds the tokens that hold digits;
- * detectors run only there, and each looks at a bounded piece of the text, so the whole is linear.
+ * detectors run only there, and each reads a bounded piece of the text, so the whole scan is linear.
  */
 
 import type { Anchor } from "./anchor.ts";
@@ -12,13 +12,13 @@ import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
 import { Automaton } from "./text/automaton.ts";
 
-/** The most findings in one text that block. The rest is not screened: the write is blocked already. */
+/** The most blocking findings in one text. The rest of the text is not screened, since the write is already blocked. */
 const MOST_BLOCKING = 64;
-/** The most findings in one text of any kind. A text with more of them is treated as one that costs too much. */
+/** The most findings of any kind in one text. A text with more is treated like a text that costs too much. */
 export const MOST_HITS = 2048;
-/** What an anchor costs before its detector has done anything. */
+/** The cost of an anchor before its detector has done anything, units. */
 const ANCHOR_UNITS = 5;
-/** What a token with a digit costs. */
+/** The cost of a token with a digit, units. */
 const TOKEN_UNITS = 8;
 
 const DIGIT = 1;
@@ -28,37 +28,37 @@ const KIND = Uint8Array.from({ length: 128 }, (_, code) => {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) ? LETTER : 0;
 });
 
-/** The anchors of all detectors, and what finds them. */
+/** The anchors of all detectors, and the automaton that finds them. */
 interface AnchorTable {
   automaton: Automaton;
   anchors: readonly Anchor[];
   /** The detector of each anchor. */
   detectors: readonly DetectorName[];
-  /** First and last code unit of the anchors that are meant letter for letter; 0 for the others. */
+  /** The first and last code unit of each anchor that must match letter for letter; 0 for other anchors. */
   first: Uint16Array;
   last: Uint16Array;
 }
 
-/** What the detectors of some policies need for a scan. */
+/** The tables with which the detectors of some policies scan. */
 export interface Dictionary extends AnchorTable {
-  /** 1 for each anchor of a detector that looks, 0 for the others. */
+  /** 1 for each anchor of an active detector, 0 for the others. */
   isLooking: Uint8Array;
-  /** Some of the detectors read tokens by their form alone. */
+  /** Whether any of the detectors recognizes tokens by their form alone. */
   readsTokens: boolean;
-  /** The detectors that look, and those of them that block. A check may find what another detector is for. */
+  /** The active detectors, and those of them that block. A check may find something for another detector. */
   looking: ReadonlySet<string>;
   blocking: ReadonlySet<string>;
   /** Keys and names of metadata in which nothing was found. */
   clean: CleanTexts;
 }
 
-/** Longest text that is remembered, and the most of them. */
+/** The longest text that is remembered, and the most texts. */
 const LONGEST_CLEAN = 128;
 const MOST_CLEAN = 1_000;
 
 /**
- * Texts in which nothing was found: the same keys are read again and again, and an agent's metadata has the same few names
- * in most writes.
+ * Texts without findings. They are remembered because the same keys are read repeatedly, and an agent's metadata has
+ * the same few names in most writes.
  */
 class CleanTexts {
   readonly #texts = new Set<string>();
@@ -95,7 +95,7 @@ function buildTable(named: readonly (readonly [DetectorName, Anchor])[]): Anchor
   };
 }
 
-/** Returns the dictionary of these detectors. The first one takes the time that {@link anchorTable} takes. */
+/** Returns the dictionary of these detectors. The first call takes as long as {@link anchorTable}. */
 export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: ReadonlySet<DetectorName>): Dictionary {
   const all = anchorTable();
   return {
@@ -108,7 +108,7 @@ export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: Read
   };
 }
 
-/** Whether what was found in a text suffices, so that the rest of it need not be read. */
+/** Reports whether enough was found in a text, so that the rest need not be read. */
 export function isEnough(hits: Hit[], { looking, blocking }: Dictionary, length: number): boolean {
   if (hits.length < MOST_BLOCKING) return false;
   if (looking.size === blocking.size || hits.filter(({ detector }) => blocking.has(detector)).length >= MOST_BLOCKING)
@@ -120,14 +120,14 @@ export function isEnough(hits: Hit[], { looking, blocking }: Dictionary, length:
 
 /** A run of letters and digits this long may be encoded text. */
 const LONG_TOKEN = 12;
-/** Shorter ones with digits, one beside the other, are groups of encoded text when they have so many characters. */
+/** Shorter runs with digits, side by side, are groups of encoded text when they have at least this many characters. */
 const FEWEST_GROUPED = 16;
-/** What may be between two groups: joiners, or a byte without digits. */
+/** The widest gap between two groups: joiners, or a byte without digits. */
 const WIDEST_GAP = 4;
 
-/** Collects where encoded text may begin. */
+/** Collects positions at which encoded text may begin. */
 export class EncodedCandidates {
-  /** Beginnings of tokens, ascending. */
+  /** The beginnings of tokens, ascending. */
   readonly starts: number[] = [];
   #start = 0;
   #end = 0;
@@ -151,8 +151,8 @@ export class EncodedCandidates {
 }
 
 /**
- * Returns what the detectors of a dictionary find in `text`, in its own offsets. Tells `candidates`
- * of the tokens that may be encoded text, when it is given.
+ * Returns what the detectors of a dictionary find in `text`, in the text's own offsets. Adds the tokens that may be
+ * encoded text to `candidates`, if given.
  */
 export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
   const { automaton, anchors, isLooking, first, last, readsTokens, looking } = dictionary;
@@ -207,7 +207,10 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
   return hits;
 }
 
-/** No ordinary text has so many places to look at. It is blocked, since it cannot be screened in time. */
+/**
+ * Returns a finding that blocks the text, which cannot be screened in time. No ordinary text has so many places to
+ * check.
+ */
 function exhausted(hits: Hit[], length: number): Hit[] {
   hits.push({ detector: BUDGET, start: 0, end: length });
   return hits;
@@ -216,7 +219,7 @@ function exhausted(hits: Hit[], length: number): Hit[] {
 /** A run of letters alone can be something only when it is not longer: a part of an address, two letters. */
 const LONGEST_SHORT_WORD = 4;
 
-/** What the run of letters and digits `[start, end)` is, on its own form. */
+/** Recognizes the run of letters and digits `[start, end)` by its form alone. */
 function tokenHit(text: string, start: number, end: number, kinds: number): Hit | null {
   const length = end - start;
   const joiner = text[end];

@@ -8,7 +8,7 @@ import { latinText } from "./text/fold.ts";
 import { NOT_ASCII, plainView } from "./text/plain.ts";
 import { compose, identity, type View } from "./text/view.ts";
 
-/** How much of the context is read: its end is nearest to the text. */
+/** How much of the context is read, from its end, which is nearest to the text. */
 const LONGEST_CONTEXT = 96;
 
 /** A text without any of these has no other reading, unless it is quoted-printable. */
@@ -30,7 +30,7 @@ export function screen(text: string, context: string, dictionary: Dictionary): r
   return screenViews(text, context, dictionary);
 }
 
-/** Every reading of the text. */
+/** Screens every reading of the text. */
 function screenViews(text: string, context: string, dictionary: Dictionary): Hit[] {
   const named = withContext(text, context);
   beginEffort(named.text.length);
@@ -85,10 +85,12 @@ function readEncoded(view: View, candidates: EncodedCandidates, dictionary: Dict
   return inOriginal(hits, view, named);
 }
 
-/** In order, and each finding once: overlapping findings of one kind are one. */
+/** Returns the findings in order, each once: overlapping findings of one kind are merged. */
 function distinct(hits: Hit[]): Hit[] {
   hits.sort((a, b) => a.start - b.start || b.end - a.end);
-  /** Where the last of each kind ends. In order, what begins before that overlaps. */
+  /**
+   * The end of the last finding of each kind. The findings are in order, so one that begins before that end overlaps.
+   */
   const ends = new Map<string, number>();
   return hits.filter(({ detector, start, end }) => {
     if (start < (ends.get(detector) ?? 0)) return false;

@@ -1,12 +1,12 @@
 /**
- * The policy `screening`: what happens where a detector or a pattern of one's own matches, and which matches are
- * exceptions. The dashboard bundles it, so it imports no detectors. `rules.ts` is what it is compiled to.
+ * The policy `screening`: what happens when a detector or an own pattern matches, and which matches are exceptions. The
+ * dashboard bundles it, so it imports no detectors. `rules.ts` compiles it.
  */
 import type { Mode } from "./modes.ts";
 import { strongerMode } from "./modes.ts";
 import type { OtherPolicy } from "./policy.ts";
 
-/** The modes of the detectors of one kind. A detector that is not named has the mode of its kind. */
+/** The modes of the detectors of one kind. A detector without a mode of its own has the mode of its kind. */
 export type KindModes = { mode?: Mode; detectors?: { readonly [detector: string]: Mode } };
 
 export type PatternSetting = {
@@ -15,14 +15,14 @@ export type PatternSetting = {
   regex: string;
   ignore_case?: boolean;
   mode: Mode;
-  /** It applies only to entries whose key has one of these prefixes; without them to everything. */
+  /** Only entries whose keys have one of these prefixes are matched; everything when absent. */
   prefixes?: readonly string[];
 };
 
 export type ExceptionSetting = {
   /** A detector, or the name of a pattern. */
   detector: string;
-  /** One of the two, compared with the matched text. */
+  /** Exactly one of the next two, compared with the matched text. */
   equals?: string;
   ends_with?: string;
   prefixes?: readonly string[];
@@ -66,7 +66,9 @@ export const screening: OtherPolicy<ScreeningSetting | null> = {
   },
 };
 
-/** Returns the setting with the stronger mode of each detector, the patterns of both, and the exceptions of both sides. */
+/**
+ * Returns the setting with the stronger mode of each detector, the patterns of both, and the exceptions of both sides.
+ */
 function combined(a: ScreeningSetting, b: ScreeningSetting): ScreeningSetting {
   const text = (setting: object) => JSON.stringify(setting);
   const [patterns, exceptions] = [(b.patterns ?? []).map(text), (b.exceptions ?? []).map(text)];

@@ -49,7 +49,7 @@ export const isHouseNumber = (mark: string | undefined): boolean =>
 export const MARK = String.raw`(?:${anyOf(HOUSE_NUMBERS)}[.:]?\s{1,2}|(?:[Nn](?:[°ºr.]{0,2}|[oO][.:]{0,2}|úm\.?|úmero|umero|umber)|№|#|д\.|дом|буд\.|будинок|č\.\s?p\.|čp\.|αρ\.|bl\.|Hausnummer|house)\s{0,2})`;
 export const NUMBER = String.raw`\d{1,5}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?`;
 
-/** What looking for a number near a word costs. */
+/** The cost of looking for a number near a word, units. */
 const NUMBER_UNITS = 40;
 
 /** An address has a number; most places where its words occur have none. */

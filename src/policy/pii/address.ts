@@ -22,7 +22,7 @@ import { datesIn } from "./dates.ts";
 import { placeAnchors } from "./places.ts";
 import { residence } from "./residence.ts";
 
-/** How far behind a street's name its number begins. */
+/** How far after a street's name its number begins. */
 const REACH_NUMBER = 24;
 
 const NAME = String.raw`(?:\p{Lu}[\p{L}'’.-]{0,24}|\d{1,3}(?:st|nd|rd|th)|d[aeiou]s?|de la|degli|dell[aeo]|dei|del|dal|van|der|den|la|las|los|le|du|of)`;
@@ -50,7 +50,7 @@ const UNIT_AFTER =
 const PREFIX_NUMBER = /(?:^|[^\p{L}\p{N}.$€£#/_-])\d{1,6}[A-Za-z]?(?:\s?(?:bis|ter))?,?\s{1,2}$/u;
 const CITY_AFTER = /^\.?(?:\s{0,2}(?:[#\p{L}]{0,10}\.?\s{0,2}\d{1,5}))?(?:,\s{0,3}|\n\s?)\p{Lu}\p{L}{2,}/u;
 
-/** What reading the surroundings of a word costs. */
+/** The cost of reading the surroundings of a word, units. */
 const SURROUNDINGS_UNITS = 600;
 function around(text: string, start: number, end: number): { before: string; after: string } {
   spend(SURROUNDINGS_UNITS);

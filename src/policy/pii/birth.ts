@@ -7,7 +7,7 @@ import personWords from "../words/persons.txt" with { type: "text" };
 import { datesIn, TENS, type WrittenDate } from "./dates.ts";
 import { BIRTH_GLUE, skipGlue } from "./number.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const CHECK_UNITS = 60;
 const SPELT_UNITS = 300;
 
@@ -17,7 +17,7 @@ const REACH_BEFORE = 56;
 /** A party or a card is for a birthday to come; nobody who is written about was born after this. */
 const LAST_YEAR_OF_BIRTH = 2019;
 
-/** Without separators: only right behind its word. */
+/** Without separators: only right after its word. */
 const COMPACT =
   /(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?!\d)|(?:0?[1-9]|[12]\d|3[01])[-/.](?:0?[1-9]|[12]\d|3[01])[-/.](?:(?:1[89]|20)\d{2}|\d{2})(?!\d)/y;
 /** `date(1984, 7, 19)`, `new Date(1984, 6, 19)`, `LocalDate.of(1984, 7, 19)`; the word may be one that is skipped. */
@@ -26,14 +26,14 @@ const CONSTRUCTED =
 /** A date that is said to be something else. */
 const OTHER_DATE =
   /\b(?:expir\w*|issued?|order\w*|appointment|created|updated|valid\w*|since|visit\w*|flight|meeting|deliver\w*|due|party|released?|published|gültig|ausgestellt|termin|bestellt|expire|délivré\w*|caduca|válid\w*|scad\w*|geldig|ważn\w*|действ\w*)\b/iu;
-/** The end of a sentence or of a line, behind which something else is said. */
+/** The end of a sentence or of a line, after which something else is said. */
 const BREAK = /[!?;\n]|\.\s+\p{Lu}/u;
 const EMPTY = /^[\s\p{P}\p{S}]*$/u;
 
 const { things } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);
 const THING = new RegExp(`(?<![\\p{L}])(?:${things.join("|")})(?![\\p{Ll}])`, "iu");
 
-/** The date behind a word for a date of birth that spans `[start, end)`, in the cells below it, or in front of it. */
+/** The date after a word for a date of birth that spans `[start, end)`, in the cells below it, or before it. */
 export function dateOfBirth(isBirthday: boolean): Check {
   return (text, start, end) => {
     spend(CHECK_UNITS);
@@ -120,7 +120,7 @@ function goesOn(text: string, end: number, word: string): boolean {
   return word.length > 2 || /^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4));
 }
 
-/** A short word right behind the date: 생, 생まれ, "г.р.". */
+/** A short word right after the date: 생, 생まれ, "г.р.". */
 function onlyBehindDate(text: string, start: number, date: WrittenDate | undefined): Hit | null {
   if (
     date === undefined ||

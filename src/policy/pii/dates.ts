@@ -51,7 +51,7 @@ const beginningsOf = (words: readonly string[]): ReadonlySet<string> =>
 const MONTHS_BEGIN = beginningsOf([...months, ...months.map((month) => `ב${month}`), "ב־"]);
 const DAYS_BEGIN = beginningsOf(days);
 
-/** What trying the patterns at one place costs. */
+/** The costs of trying the patterns at one position, units. */
 const FIGURES_UNITS = 220;
 const WORDS_UNITS = 400;
 

@@ -7,7 +7,7 @@ import { luhn } from "./number.ts";
 import { nationalPhone } from "./phone.ts";
 import { townAddress } from "./town.ts";
 
-/** What a number of several groups costs. */
+/** The cost of a number of several groups, units. */
 const JOINED_UNITS = 30;
 const SHORTEST_ALONE = 14;
 const LONGEST_ALONE = 18;

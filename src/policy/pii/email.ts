@@ -2,7 +2,7 @@
 import { type Hit, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 80;
 
 const LONGEST_LOCAL = 64;

@@ -136,17 +136,17 @@ function inRemark(form: LabelledForm, text: string, from: number, to: number): W
   return written !== null && written.end === to - 1 ? written : null;
 }
 
-/** The cost of looking for a digit near a label, of searching after it, and before it. */
+/** The cost of looking for a digit near a label, of searching after the label, and before it, units. */
 const DIGIT_UNITS = 14;
 const LABEL_UNITS = 180;
 const FRONT_UNITS = 120;
-/** The cost of reading a number. */
+/** The costs of reading a number and a licence plate, units. */
 const READ_UNITS = 60;
 const PLATE_UNITS = 100;
 const IN_FRONT =
   /(?<![\p{L}\p{N}])([A-Za-z0-9][A-Za-z0-9 ./-]{3,28}?)\s{0,2}(?:\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s|[(–—-])\s{0,2}(?:(?:my|mi|mon|ma|mein|meine|il mio|la mia|o meu|a minha|mój|moja|his|her|their|your|the|a|el|la|le|min|mitt|an?)\s){0,2}(?:[\p{L}]{2,12}\s){0,2}$/u;
 const LONGEST_FRONT = 64;
-/** The value in front of its label: "131052-308T is my hetu", "X1234567L (NIE)". */
+/** The value before its label: "131052-308T is my hetu", "X1234567L (NIE)". */
 function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   spend(FRONT_UNITS);
   const from = Math.max(0, start - LONGEST_FRONT);

@@ -2,7 +2,7 @@
 import { type Check, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, matchEnd } from "../text/ascii.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 10;
 /** The kind of the document, who issued it, the holder's names with fillers; then the number. */
 const NAMES = /[A-Z]<[A-Z]{1,3}<{0,2}(?:[A-Z]{2,30}<)[A-Z<]{20,40}(?:\s{1,2}[A-Z0-9<]{28,44})?/y;

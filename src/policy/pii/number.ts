@@ -44,7 +44,7 @@ function skipWord(text: string, at: number, code: number, extra?: ReadonlySet<st
   return WORDS.has(word) || extra?.has(word) ? end : at;
 }
 
-/** No word is read farther: behind a longer one nothing belongs to the label before it. */
+/** No word is read farther: after a longer one nothing belongs to the label before it. */
 const LONGEST_READ = 96;
 
 /** The end of the word or number at `at`, or `at` when none begins there. */
@@ -112,7 +112,7 @@ const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
 const isLetterOrSpace = unitClass(/[\p{L}\p{Cs}\s]/u);
 
 /**
- * Whether a value can stand in front of a label that begins at `end`: between the two there are only letters and spaces,
+ * Whether a value can stand before a label that begins at `end`: between the two there are only letters and spaces,
  * but for what joins them. Tells most texts apart without a pattern.
  */
 export function mayBeJoined(text: string, from: number, end: number): boolean {

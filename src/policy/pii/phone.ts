@@ -6,7 +6,7 @@ import { hasDigit, isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { countDigits, mayBeJoined, PHONE_GLUE, skipGlue } from "./number.ts";
 import { hasForm } from "./numbering-plan.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 120;
 
 const NUMBER =
@@ -35,7 +35,7 @@ export function labelledPhone(text: string, start: number, end: number): Hit | n
 /** How far from its word a number may be, with words between. */
 const REACH = 44;
 const SEARCH_UNITS = 60;
-/** What the library costs for one country. */
+/** The cost of asking the library about one country, units. */
 const PARSE_UNITS = 1_500;
 const OTHER_NUMBER =
   /(?<![a-z])(?:order|invoice|ticket|version|error|code|port|line|page|ext|room|flight|id|isbn|ref\w*|amount|price|zip|postcode)\b|[$€£%#{}_=]|":/i;
@@ -45,7 +45,7 @@ const REACH_BEFORE = 48;
 const IN_FRONT =
   /(?<![\p{L}\p{N}.,/-])([+(]{0,2}\d[\d ()./-]{6,20}\d)\s?(?:[(–—-]|,?\s(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|це)\s)[\p{L}\s]{0,20}$/u;
 
-/** The number in front of its word must be one of a country's, too. */
+/** The number before its word must be one of a country's, too. */
 function inFront(text: string, start: number): Hit | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!hasDigit(text, from, start)) return null;
@@ -59,7 +59,7 @@ function inFront(text: string, start: number): Hit | null {
   return isOfOne(written, COUNTRIES) ? hitOf("phone", at, at + written.length) : null;
 }
 
-/** A number behind some words must be one of a country's. */
+/** A number after some words must be one of a country's. */
 function amongWords(text: string, from: number): Hit | null {
   spend(SEARCH_UNITS);
   const limit = Math.min(text.length, from + REACH);
@@ -149,7 +149,7 @@ function isOfOne(written: string, countries: readonly CountryCode[]): boolean {
   return false;
 }
 
-/** What looking at a number's form costs for one country, and for how many the library is asked. */
+/** The cost of looking at a number's form for one country, units; and the most countries that the library is asked about. */
 const FORM_UNITS = 40;
 const MOST_TRIED = 6;
 
@@ -205,7 +205,7 @@ function isMobile(written: string): boolean {
 /** Where mobile numbers are written so. */
 const MOBILE_COUNTRIES = ["GB", "DE", "AT", "CH", "NL", "UA", "RO"] satisfies CountryCode[];
 
-/** Whether letters follow at once, or groups before and behind make it the middle of something: of a UUID. */
+/** Whether letters follow at once, or groups before and after make it the middle of something: of a UUID. */
 function isGroupOfMore(text: string, at: number, end: number): boolean {
   if (isAlphanumeric(text.charCodeAt(end))) return true;
   const isTied = (hyphen: number, next: number) => text[hyphen] === "-" && isAlphanumeric(text.charCodeAt(next));
@@ -215,7 +215,7 @@ function isGroupOfMore(text: string, at: number, end: number): boolean {
 /** Countries whose national form begins with a trunk zero. */
 const HOME_COUNTRIES = "GB DE FR CH SE AU NL BE AT IT IN JP ZA BR".split(" ") as CountryCode[];
 
-/** Countries whose numbers are looked for behind a word for telephone with other words between. */
+/** Countries whose numbers are looked for after a word for telephone with other words between. */
 const COUNTRIES =
   "US GB DE FR ES IT PT BR MX AR CO CL PE NL BE PL CZ SK SE DK NO FI TR GR RU UA CN TW HK JP KR IN PK EG SA AE IL VN ID TH RO HU AT CH IE AU NZ ZA BG HR KE NG PH MY SG".split(
     " ",

@@ -5,7 +5,7 @@ import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { columnsOf, listsOf } from "../words/lists.ts";
 import placeWords from "../words/places.txt" with { type: "text" };
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const CHECK_UNITS = 30;
 const PATTERN_UNITS = 120;
 const BEFORE = 40;

@@ -1,4 +1,4 @@
-/** Addresses behind words for living somewhere: "lives on Hickory Lane 20". */
+/** Addresses after words for living somewhere: "lives on Hickory Lane 20". */
 import { type Hit, hitOf, spend } from "../check.ts";
 import { AFTER, hasNumber, MARK, townEnd } from "./address-parts.ts";
 import { datesIn } from "./dates.ts";

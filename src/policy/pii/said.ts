@@ -9,7 +9,7 @@ const { digits } = wordsOf(personWords, ["phones", "births", "birthdays", "born"
 /** The words for digits that a number is looked for at. */
 export const DIGIT_WORDS: readonly string[] = digits;
 
-/** What a check costs, and what reading a number costs. */
+/** The cost of a check, and of reading a number, units. */
 const CHECK_UNITS = 30;
 const READING_UNITS = 400;
 const FEWEST_DIGITS = 7;

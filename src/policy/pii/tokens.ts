@@ -12,7 +12,7 @@ const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
 const SPACED = TOKEN_FORMS.filter((form) => form.pattern.source.includes(" "));
 /** Those and the forms that are written in groups with a hyphen. */
 const GROUPED = TOKEN_FORMS.filter(({ pattern }) => /[ -]/.test(pattern.source.replace(/\[[^\]]*\](?!\?)/g, "")));
-/** What trying a form costs, and what looking at a pair of letters costs. */
+/** The cost of trying a form, and of looking at a pair of letters, units. */
 const FORM_UNITS = 3;
 const PAIR_UNITS = 40;
 const SHORTEST = 7;

@@ -6,7 +6,7 @@ import { isJoint } from "./joint.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 import { isShortOne, looksChosen, mayBeOne, type Place, saidSecret, saysOpening } from "./sentence.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const SENTENCE_UNITS = 60;
 const MAIL_UNITS = 40;
 
@@ -19,7 +19,7 @@ const NETWORK_KEY = /^[a-z]+(?:[-_.][a-z\d]+)+$|^[a-z]{8,}\d+$/;
 
 const PAIR_BEHIND = /:?\s{1,2}["'“„«]?[\p{L}\d._@-]{2,40}["'”“»]?\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?=[\s.,;!?)]|$)/uy;
 
-/** "Anmeldung Hannah / Sommer-07": user and password behind the word. */
+/** "Anmeldung Hannah / Sommer-07": user and password after the word. */
 function pairBehind(text: string, end: number): Place | null {
   const written = matchAt(PAIR_BEHIND, text, end)?.[1];
   const password = written?.replace(/[.?!]$/, "");
@@ -32,7 +32,7 @@ const LONGEST_PAIR = 88;
 const PAIR_IN_FRONT =
   /(?<![^\s"'(])[\p{L}\d._@-]{2,40}\s\/\s([^\s/|,;:"'<>(){}[\]]{6,40})(?:\s[\p{L}.'’-]{1,20}){0,4}\s$/u;
 
-/** "… sich mit hausmeister / Besenkammer3 am Portal anmelden": the verb stands behind both. */
+/** "… sich mit hausmeister / Besenkammer3 am Portal anmelden": the verb stands after both. */
 function pairInFront(text: string, start: number): Place | null {
   const from = Math.max(0, start - LONGEST_PAIR);
   const before = text.slice(from, start);
@@ -44,7 +44,7 @@ function pairInFront(text: string, start: number): Place | null {
   return { start: at, end: at + password.length };
 }
 
-/** The check for words that come with a user's name: a password may follow somewhere behind them. */
+/** The check for words that come with a user's name: a password may follow somewhere after them. */
 export function accountSecret(text: string, start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
   const paired = matchAt(USER_AND_PASSWORD, text, end)?.[1];
@@ -124,7 +124,7 @@ export function lockedSecret(text: string, start: number, end: number): Hit | nu
 
 const UNLOCKING = /[ \t:]{1,3}(?:\p{L}{1,10}[ \t]){0,2}["'“„«‘「]?([\p{L}\d!#$%&*+.=?@_~-]{6,64})/uy;
 
-/** `the laptop unlocks with Arsenal1886`: what stands behind such a verb. */
+/** `the laptop unlocks with Arsenal1886`: what stands after such a verb. */
 export function unlockingSecret(text: string, _start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
   const said = matchAt(UNLOCKING, text, end)?.[1];
@@ -136,7 +136,7 @@ export function unlockingSecret(text: string, _start: number, end: number): Hit 
 
 const REACH_BEFORE = 56;
 
-/** `to open the zip, type Vendanges2021`: what to write, behind what it opens. */
+/** `to open the zip, type Vendanges2021`: what to write, after what it opens. */
 export function typedSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + MOST_TYPED)) return null;

@@ -21,7 +21,7 @@ export interface Assigned {
 }
 
 const LONGEST_VALUE = 512;
-/** Where what is written without spaces goes on behind a value: "…は abc123です". */
+/** Where what is written without spaces goes on after a value: "…は abc123です". */
 const FIRST_OF_EAST_ASIA = 0x3000;
 /** Quotes and brackets that close the name. */
 const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
@@ -135,7 +135,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   }
   const typeset = typesetAt(text, at, link);
   if (typeset !== null) return typeset;
-  // Behind an operator that ends the line stands the next setting.
+  // After an operator that ends the line stands the next setting.
   if (link === "assigned" && /=\s*\n\s*$/.test(text.slice(Math.max(0, at - 8), at))) return null;
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
@@ -203,7 +203,7 @@ function endOfFiller(text: string, at: number): number {
     // In Russian a dash is the word for "is"; dashes of print are read as hyphens.
     if (next > end && sign === "-" && text[next + 1] === " ") return end;
     if (next > end && ARROWS.some((arrow) => text.startsWith(arrow, next))) return end;
-    // "to" is Polish for "is" only in front of what is quoted.
+    // "to" is Polish for "is" only before what is quoted.
     if (next > end && text.startsWith("to ", next) && '"„'.includes(text[next + 3] ?? " ")) return end;
     if (next > end && COPULA_BEGINS.has(wordAt(text, next))) return end;
   }
@@ -220,7 +220,7 @@ function endOfFillerWord(text: string, at: number): number {
   if (!isWordUnit(text, from) || isDigit(text.charCodeAt(from))) return -1;
   let end = from;
   while (end - from < LONGEST_FILLER && (isWordUnit(text, end) || "'’./-".includes(text[end] ?? " "))) end++;
-  // Behind the end of a sentence another one begins.
+  // After the end of a sentence another one begins.
   if (text[end - 1] === "." && end - from > LONGEST_ABBREVIATION) return -1;
   return text[end] === ")" ? end + 1 : end;
 }

@@ -2,7 +2,7 @@
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isAnyBase64, isDigit, matchEnd } from "../text/ascii.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 30;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;

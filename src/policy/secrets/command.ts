@@ -1,4 +1,4 @@
-/** Passwords among the arguments of commands and calls, where only their place tells what they are. */
+/** Passwords among the arguments of commands and calls, recognized only by their position. */
 import type { Anchor } from "../anchor.ts";
 import { asWord } from "../anchor.ts";
 import { type Check, hitOf, spend } from "../check.ts";
@@ -8,7 +8,7 @@ import { columnsOf, listsOf } from "../words/lists.ts";
 import { isPlaceholder, looksLikePassword } from "./plausible.ts";
 import { looksChosen, mayBeOne } from "./sentence.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const COMMAND_UNITS = 200;
 const CALL_UNITS = 300;
 const REACH_BEFORE = 120;
@@ -51,7 +51,7 @@ const isWord = (written: string): boolean => {
     !DEFAULTS.has(value)
   );
 };
-/** What manuals and programs have there before anybody chose something. */
+/** The defaults in manuals and programs, before somebody chooses a password. */
 const DEFAULTS: ReadonlySet<string> = new Set(["public", "private", "foobared"]);
 
 function behind(pattern: RegExp, isOne: (written: string) => boolean = isPassword): Check {
@@ -63,7 +63,7 @@ function behind(pattern: RegExp, isOne: (written: string) => boolean = isPasswor
   };
 }
 
-/** The same behind a colon, which the password touches. */
+/** The same after a colon, which the password touches. */
 function behindColon(pattern: RegExp): Check {
   const check = behind(pattern);
   return (text, start, end) => (isAlphanumeric(text.charCodeAt(start - 1)) ? null : check(text, start, end));
@@ -100,7 +100,7 @@ function* textArguments(text: string, from: number): Generator<TextArgument> {
   for (let index = 0; index < MOST_ARGUMENTS; index++) {
     const match = matchAt(ARGUMENT, text, at);
     if (match === null) return;
-    // Whoever takes an argument may look for others meanwhile.
+    // The caller may search for other arguments before it takes the next one.
     const next = ARGUMENT.lastIndex;
     const value = match[1] ?? match[2];
     if (value !== undefined) yield { index, value, at };
@@ -109,7 +109,7 @@ function* textArguments(text: string, from: number): Generator<TextArgument> {
   }
 }
 
-/** The text behind the first argument that looks like a password. */
+/** The text after the first argument that looks like a password. */
 function argument(isClear: boolean, isLogin: boolean): Check {
   return (text, _start, end) => {
     spend(CALL_UNITS);

@@ -4,7 +4,7 @@ import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isTextByte } from "../text/bytes.ts";
 import { isPlaceholder, looksRandom } from "./plausible.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const CHECK_UNITS = 40;
 const MANIFEST_UNITS = 900;
 const LONGEST_MANIFEST = 800;

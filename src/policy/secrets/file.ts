@@ -3,7 +3,7 @@ import { type Check, hitOf, spend } from "../check.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 60;
 
 const PGPASS_BEFORE = /(?:^|[\s"'`])[\w*.-]{1,120}:(?:\d{2,5}|\*)$/;
@@ -13,7 +13,7 @@ const LONGEST_HOST = 128;
 /** A line of `.pgpass`, `host:port:database:user:password`, at the port that `[start, end)` is. */
 export const pgpassLine: Check = (text, start, end) => {
   spend(CHECK_UNITS);
-  // The anchor ends with the colon behind the port.
+  // The anchor ends with the colon after the port.
   const password = matchAt(PGPASS_REST, text, end - 1)?.[1];
   if (password === undefined || isPlaceholder(password) || /^\d+$/.test(password)) return null;
   if (!PGPASS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_HOST), end - 1))) return null;
@@ -22,7 +22,7 @@ export const pgpassLine: Check = (text, start, end) => {
 
 const CRYPT =
   /\$(?:(?:[156]|apr1|md5|sha1|y|gy|7|8|9)\$(?:rounds=\d{1,9}\$)?[A-Za-z0-9./=,]{2,40}\$[A-Za-z0-9./]{16,90}|2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|argon2(?:id|i|d)\$(?:v=\d+\$)?[mtp=,\d]{5,40}\$[A-Za-z0-9+/]{8,90}\$[A-Za-z0-9+/]{16,120}|krb5(?:asrep|tgs|pa)\$\d\d\$[^\s$]{1,200}\$?[^\s]{16,200})(?![A-Za-z0-9./$])/y;
-/** Behind the name of a user, in a list of users, or alone. */
+/** After the name of a user, in a list of users, or alone. */
 const LISTED = /(?:^|[\n"']|: )[ \t]{0,8}(?:[\w.@-]{1,64}:)?$/;
 const LONGEST_USER = 80;
 

@@ -4,7 +4,7 @@ import { matchAt } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
 import { looksChosen } from "./sentence.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const CHECK_UNITS = 60;
 const JUDGED_UNITS = 300;
 

@@ -1,6 +1,6 @@
 /**
- * What stands right before a value and ties it to its name: "is", "to", a colon. Found from its last word, since a pattern
- * of hundreds of alternatives that has to end with the text is tried at every place of it.
+ * The words right before a value that tie it to its name: "is", "to", a colon. They are found from their last word,
+ * since a pattern of hundreds of alternatives that must match at the end of the text would be tried at every position.
  */
 import { isLetter } from "../text/ascii.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";

@@ -20,7 +20,7 @@ const HARMLESS_REST =
 const HARMLESS_BEFORE =
   /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
-/** What looking for a value costs, and what judging one costs. */
+/** The cost of looking for a value, and of judging one, units. */
 const ASSIGNMENT_UNITS = 200;
 const VALUE_UNITS = 600;
 const SENTENCE_UNITS = 60;
@@ -29,7 +29,7 @@ const LONGEST_ELEMENT = 400;
 /** The check for a word that announces such a secret: looks at what the word that spans `[start, end)` announces. */
 export function announcedSecret(word: SecretWord): Check {
   return (text, start, end) => {
-    // Behind a word of another script no name goes on.
+    // After a word of another script no name goes on.
     const nameEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
     const rest = text.slice(end, nameEnd);
     if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
@@ -47,7 +47,7 @@ export function announcedSecret(word: SecretWord): Check {
     if (found !== null) return found;
     const ordinary = ordinaryPassword(text, start, nameEnd, word);
     if (ordinary !== null) return hitOf("generic_credential", ordinary.start, ordinary.end);
-    // What is assigned is no secret; behind a comma the sentence goes on.
+    // What is assigned is no secret; after a comma the sentence goes on.
     if (value?.link === "assigned" && text[nameEnd] !== ",")
       return second(text, value) ?? inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
     // "if you pass someOption": a verb.
@@ -133,7 +133,7 @@ const WITHOUT_COPULA = /[\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}ı
 const NAME_SAID = /^\p{Lu}\p{Ll}{4,}$/u;
 const CLAUSE_END = /[ \t]{0,2}(?:[.,;!?)\n"'…]|$)/y;
 
-/** "The password is Kohlmeise.": a capital where only a name has one; in German, where all nouns have, behind "lautet". */
+/** "The password is Kohlmeise.": a capital where only a name has one; in German, where all nouns have, after "lautet". */
 function isNameSaid(text: string, end: number, { start: at, end: last, link, quoted }: Assigned): boolean {
   if (link !== "said" || quoted || matchEnd(CLAUSE_END, text, last) < 0) return false;
   const said = text.slice(at, last);

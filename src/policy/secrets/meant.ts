@@ -1,4 +1,4 @@
-/** Places where any word is a password: what stands there is a secret, whatever it looks like. */
+/** Places where any word is a password: the text there is a secret, whatever it looks like. */
 import { matchEnd } from "../text/ascii.ts";
 import type { Assigned } from "./assignment.ts";
 import { isPlaceholder, mentionsPassword } from "./plausible.ts";
@@ -29,7 +29,7 @@ export function isLogin(text: string, start: number, value: string, { link, quot
 
 /** A statement of SQL that sets a password. */
 const STATEMENT = /\b(?:(?:create|alter)\s+(?:user|role|login)\b[^;]{0,120}|set\s+)$/i;
-/** The lookup of a variable, whose default is behind it. */
+/** The lookup of a variable, whose default is after it. */
 const LOOKUP =
   /(?:getenv|environ(?:\.get)?|ENV(?:\.fetch)?|fetch|env|getProperty|lookup|config)\s{0,2}[([]\s{0,2}["'`]\w{0,40}$/;
 const DEFAULT = /^\w{0,24}["'`]\s{0,2}[)\]]?\s{0,3}(?:\|\||\?\?|\?:|,|\bor\b)\s{0,3}["'`]$/;
@@ -45,14 +45,19 @@ const WORD = /^\p{L}[\p{L}\d_.-]{4,39}!?$/u;
 const NO_VALUE =
   /^(?:required|optional|invalid|incorrect|wrong|weak|expired|missing|correct|strong|visible|changed|reset|blank|encrypted|hashed|secure|unsafe|plain|plaintext|text|needed|provided|prompt|interactive|enabled|disabled|varchar|bytes|boolean|object|optional|secretstr|credential\w*|value|config\w*|settings|options|params|input|props|data|self|this|request|response|env|environment|keychain|keyring|vault|external|inherit|auto|random|generated?|manual|show|toggle|submit|current|confirm\w*|repeat|enter|type|field|label|name|login|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane|anzeigen|ändern|vergessen|zurücksetzen|modifier|oublié|cambiar|olvidad[ao]|alterar|esquecid[ao]|modifica|dimenticat[ao]|wijzigen|zmień|změnit|ändra|skift|endre|vaihda)$/i;
 
-/** `define('DB_PASSWORD', …)`, `config.set("auth.password", …)`: the name of what a call sets, behind which its value stands. */
+/**
+ * `define('DB_PASSWORD', …)`, `config.set("auth.password", …)`: the name of what a call sets, after which its value
+ * stands.
+ */
 export const isDefined = (text: string, start: number): boolean =>
   DEFINITION.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
 const DEFINITION =
   /\b(?:define\s?\(\s{0,2}["']\w{0,40}|(?:set|put|store|add)\w{0,12}\(\s?["'](?:[\w-]{1,24}\.){1,5}[\w-]{0,24})$/i;
 const LONGEST_DEFINITION = 56;
 
-/** Reports whether a value is one word that may be a password, and not one that programs write where a password goes. */
+/**
+ * Reports whether a value is one word that may be a password, and not one that programs write where a password goes.
+ */
 export const isOneWord = (value: string): boolean => WORD.test(value) && !NO_VALUE.test(value);
 
 /** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */
@@ -96,7 +101,7 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
 export const isBehindUser = (text: string, start: number): boolean =>
   USER_MEMBER.test(text.slice(Math.max(0, start - USER_REACH), start));
 
-/** `drop&stroop`: two words that no program joins so behind the name of a user. */
+/** `drop&stroop`: two words that no program joins so after the name of a user. */
 export const PAIR_OF_WORDS = /^[a-z]{3,}&[a-z]{3,}\d{0,4}$/;
 
 /** `<property name="hibernate.connection.password">quill_and_ink</property>`, `<password>bluebird</password>`. */
@@ -126,7 +131,7 @@ const OPTION = /\s--?[\w-]{0,24}$/;
 const NETWORK_KEY = /psk|passphrase|shared.?key/i;
 const SHORTEST_NETWORK_KEY = 8;
 
-/** `user = demo01, passwort = Blaubeere!`: a capital where a program has a name, and nothing behind it. */
+/** `user = demo01, passwort = Blaubeere!`: a capital where a program has a name, and nothing after it. */
 const isInPair = (text: string, before: string, { start, end }: Assigned): boolean =>
   /^\p{Lu}\p{Ll}{4,}!?$/u.test(text.slice(start, end)) &&
   matchEnd(CLAUSE_END, text, end) >= 0 &&

@@ -11,7 +11,7 @@ import { SECRET_WORDS } from "./secret-words.ts";
 import { type Place, saysRule, THING } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
-/** What a check costs. */
+/** The costs of checks, units. */
 const CHECK_UNITS = 500;
 const JUDGED_UNITS = 2_000;
 
@@ -52,7 +52,7 @@ const OF_PROGRAMS =
   /(?:^|[_.-])(?:user|pass|hash|value|name|id|key|token|field|null|string|text|type|default|env|config|data|file|error|invalid|min|max|length|count|not|is|has|get|set|new|old|test|list|url|path|db|sql|auth|login|http|json|yaml)(?:$|[_.-])/i;
 const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECRET_WORDS.accounts]);
 
-/** Returns what stands for a password behind its name, where a word would say nothing else; for a key, of a network. */
+/** Returns what stands for a password after its name, where a word would say nothing else; for a key, of a network. */
 export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   spend(CHECK_UNITS);
   if (kind === "key") return wordBehind(text, start, end, kind) ?? groupsBehind(text, end, SEED_GROUPS);
@@ -93,7 +93,7 @@ function wordBehind(text: string, start: number, end: number, kind: "password" |
 
 function isNoPassword(word: string, tie: string): boolean {
   if (THING.test(word) || isPlaceholder(word) || mentionsPassword(word) || saysRule(tie)) return true;
-  // Behind no verb stands no adjective.
+  // After no verb stands no adjective.
   if (tie.trim() !== "" && STATE_ENDING.test(word)) return true;
   return STATE.test(word) || OF_PROGRAMS.test(word) || SERVICES.has(word.toLowerCase());
 }
@@ -160,7 +160,7 @@ const WORDS_AND_NUMBER = new RegExp(
 const COUNTED =
   /(?<!\p{L})(?:length|age|days?|weeks?|months?|years?|hours?|minutes?|characters?|chars|digits?|attempts?|version|step|page|line|option|field|chapter|section|level|max|min|last|first|top|since|after|before|within|every|about|phase|build|port|room|windows|python|error|code|number|next|type|stage|sprint|release)(?!\p{L})/u;
 
-/** `pwd: gannet dive 77`: words in small letters and a number, right behind the name. */
+/** `pwd: gannet dive 77`: words in small letters and a number, right after the name. */
 function wordsAndNumber(text: string, end: number): Place | null {
   const said = matchAt(WORDS_AND_NUMBER, text, end)?.[1];
   if (said === undefined || OF_SENTENCES.test(said) || COUNTED.test(said) || saysRule(said)) return null;

@@ -1,9 +1,9 @@
-/** Secrets of several parts behind a label: the words of a wallet, codes for recovery. */
+/** Secrets of several parts after a label: the words of a wallet, codes for recovery. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { isPlaceholder, isUuid } from "./plausible.ts";
 
-/** What a check costs, and what reading what follows costs. */
+/** The cost of a check, and of reading the text after the word, units. */
 const CHECK_UNITS = 20;
 const READING_UNITS = 300;
 const REACH = 320;

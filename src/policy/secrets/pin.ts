@@ -1,4 +1,4 @@
-/** Numbers that open something, behind the word for them: the PIN of a card or a phone, the code of a door. */
+/** Numbers that open something, after the word for them: the PIN of a card or a phone, the code of a door. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
@@ -8,10 +8,10 @@ import { SECRET_WORDS } from "./secret-words.ts";
 import { saysOpening } from "./sentence.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
-/** What a check costs, and what reading what follows costs. */
+/** The cost of a check, and of reading the text after the word, units. */
 const CHECK_UNITS = 20;
 const READING_UNITS = 400;
-/** What looking for what a number opens costs. */
+/** The cost of looking for what a number opens, units. */
 const JUDGED_UNITS = 3_000;
 /** How far from its word a number is, and how far what it opens. */
 const REACH = 72;
@@ -50,7 +50,7 @@ const CARD = partsOf(SECRET_WORDS["what has a pin"]);
 /** Other numbers that such a word has: of an error, of a place in India, of a connector. */
 const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
 
-/** `the PIN of my card is 7731`: a number right behind the word is one, whatever it opens. */
+/** `the PIN of my card is 7731`: a number right after the word is one, whatever it opens. */
 export const pin: Check = (text, start, end) => {
   const found = numberBehind(text, end) ?? (IN_CAPITALS.test(text.slice(start, end)) ? numberBeside(text, end) : null);
   if (found === null) return null;
@@ -70,7 +70,7 @@ export const doorCode: Check = (text, start, end) => codeBehind(text, start, end
 /** `the door code is 4471`: the word itself names what it opens. */
 export const namedDoorCode: Check = (text, start, end) => codeBehind(text, start, end, "door code");
 
-/** `the card has the password 3391`: behind a password's name, what has one may stand before it, too. */
+/** `the card has the password 3391`: after a password's name, what has one may stand before it, too. */
 export const passwordNumber: Check = (text, start, end) => codeBehind(text, start, end, "password");
 
 function codeBehind(text: string, start: number, end: number, name: "code" | "door code" | "password"): Hit | null {
@@ -80,7 +80,7 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   const isAdjacent = found.last - found.number.length - end <= 2;
   if (!found.tied && !(isNamed && isAdjacent) && isYear(found.number)) return null;
   if (OTHER.isIn(aroundOf(text, start, end))) return null;
-  // What is named behind the number is something else.
+  // What is named after the number is something else.
   const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_BEFORE), start));
   const before = ahead + text.slice(start, found.last);
   const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
@@ -133,7 +133,7 @@ function numberBehind(text: string, end: number): { number: string; tied: boolea
   return beside === undefined ? null : { number: beside, tied: false, last: BESIDE.lastIndex };
 }
 
-/** `PIN` with a number right behind it, whatever follows in the sentence. */
+/** `PIN` with a number right after it, whatever follows in the sentence. */
 const IN_CAPITALS = /^(?:PIN|ПИН|Pin|Пин|ΡΙΝ)(?:-?(?:[Cc]ode|[Кк]од|[Kk]od[ei]?))?$/;
 const NEXT = new RegExp(String.raw`[ \t]${NUMBER}(?=[ \t]\p{L})`, "uy");
 
@@ -158,7 +158,7 @@ const SINGLE_DIGITS = /^\d(?:[-–]\d){3,5}$/;
 const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
 const OPENS = new WordSet(SECRET_WORDS["what is done with a lock"], () => "beginning");
 
-/** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers behind what they open. */
+/** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers after what they open. */
 export const openingNumber: Check = (text, start, end) => {
   spend(CHECK_UNITS);
   // A name in a program, of a setting or a file.
@@ -181,7 +181,7 @@ export const openingNumber: Check = (text, start, end) => {
 };
 const DIRECTION_REACH = 12;
 
-/** "31-07-22", behind up to a few words. */
+/** "31-07-22", after up to a few words. */
 const DIALLED = /[^\d\n]{0,40}?(\d{1,2}([-–, ]|, )\d{1,2}\2\d{1,2}(?:\2\d{1,2})?)(?!\d|[.:%-]\d|%)/y;
 
 /** `the combination of the safe is 31-07-22`. */

@@ -5,7 +5,7 @@ import { anyOf } from "../words/lists.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 import { SENTENCE_WORDS } from "./sentence-words.ts";
 
-/** What a check costs, and what reading what follows costs. */
+/** The cost of a check, and of reading the text after the word, units. */
 const CHECK_UNITS = 20;
 const READING_UNITS = 500;
 const REACH = 64;
@@ -13,7 +13,7 @@ const REACH = 64;
 const COPULA = anyOf([...SENTENCE_WORDS.copulas, "e", "is:", "are"]);
 const WORD = String.raw`[\p{L}\p{M}'’.-]{1,20}`;
 
-/** Behind its word: up to five words and what ties the number, or up to two words and nothing. */
+/** After its word: up to five words and what ties the number, or up to two words and nothing. */
 const behind = (number: string): RegExp =>
   new RegExp(
     String.raw`(?:(?:['’-]\p{L}{1,5}|["'])?(?:[ \t]{1,2}\(?${WORD}\)?){0,5}?(?:[ \t]{0,2}[:=：→][ \t]{0,2}|[ \t]->?[ \t]|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,2}|[ \t]?(?:是|为|為|は|が|은|는|이|가)[ \t]?)|(?:['’-]?\p{L}{1,5})?(?:[ \t]{1,2}${WORD}){0,2}[ \t]{0,2})["'“„«「【\[(*]{0,2}(${number})(?![\p{Script=Latin}\p{Script=Cyrillic}\d%]|[.,:/-]\d|[ \t]?(?:-|${anyOf(SECRET_WORDS["what digits are counted in"])}))`,

@@ -1,6 +1,6 @@
 /**
- * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password". The
- * words between name and value are many, so the value must look the part, the more the farther it is from the name.
+ * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password".
+ * The words between name and value are many, so the value must look the part, the more the farther it is from the name.
  */
 import { spend } from "../check.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
@@ -27,7 +27,7 @@ const JOINT_IN_FRONT = new RegExp(
   `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(SENTENCE_WORDS["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
-/** Behind the value, in languages whose verbs stand there: "…に変えました", "… yaptım". */
+/** After the value, in languages whose verbs stand there: "…に変えました", "… yaptım". */
 const JOINT_BEHIND =
   /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla|sıfırla|yaz|gir|kullan)|कर (?:दि|ली)|रख (?:दि|ली)|डाल|लिख|を ?入力|を使|를? ?입력|을? ?입력|를? ?쓰|(?:nehmen|verwenden|eingeben|benutzen|nutzen)(?!\p{L}))/u;
 /** The first words of an answer: "Try …", "I think it was …". */
@@ -48,12 +48,14 @@ const CLOSED = /^["'`”“»’」』)]/;
 
 /** How much a token looks like a password that somebody made up. */
 const NONE = 0;
-/** A word with a number, which is said right behind a word for "is" or "to" only. */
+/** A word with a number, which is said right after a word for "is" or "to" only. */
 const WEAK = 1;
 const MIXED = 2;
 const CLEAR = 3;
 
-/** Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`. */
+/**
+ * Addresses, paths, versions, dates, amounts and names of files; names with a number at the end, such as `server-02`.
+ */
 const OTHER =
   /:\/\/|^www\.|@[\w-]+\.\w|^[~.]{0,2}\/|^[A-Za-z]:\\|^[^\p{L}\p{N}]*\d[\d.,:/-]*(?:[a-z%€$£°]{0,4}|[ap]m)$|^[vV]?\d+(?:\.\d+)+|\.(?:js|ts|py|go|rs|md|txt|json|ya?ml|com|org|net|io|de|conf|cfg|sh|log|pdf|zip|html?|env)\b|^[a-z]\w*(?:\.[a-z]\w*){2,}|^[a-z]\w*\.[a-z]+_\w+$|^&|[?&]\w+=|^\w+=[\w.]*$|^--?\w|^#\d|^\$[\w{(]|^%\w+%$|^\w+\(|\{\{|\\[dwsb]|^1password$/iu;
 const NUMBERED = /^\p{L}+(?:[-_.]\p{L}+)*[-_.]?\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?:-[\p{L}\d]+)*$|^\d+-\p{L}+$/u;
@@ -77,7 +79,7 @@ const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 let lastToken = "";
 let lastLooks: 0 | 1 | 2 | 3 = NONE;
 
-/** How the token looks; that of the same token is remembered, since several conditions ask for it. */
+/** Returns how the token looks. The result for the last token is remembered, since several conditions need it. */
 function looksOf(token: string): 0 | 1 | 2 | 3 {
   if (token !== lastToken) {
     lastLooks = judged(token);
@@ -150,7 +152,9 @@ const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) =>
   Number(SIGN.test(String.fromCharCode(code)) || code === AT),
 );
 
-/** Whether a run of `text[from, to)` has a letter and a digit or a sign. Tells most stretches apart without a pattern. */
+/**
+ * Whether a run of `text[from, to)` has a letter and a digit or a sign. Tells most stretches apart without a pattern.
+ */
 function mayBeChosen(text: string, from: number, to: number): boolean {
   let letter = false;
   let other = false;
@@ -169,15 +173,15 @@ function mayBeChosen(text: string, from: number, to: number): boolean {
 const SPACE = 0x20;
 const EQUALS = 0x3d;
 const UNDERSCORE = 0x5f;
-/** What reading the tokens of a stretch costs. */
+/** The cost of reading the tokens of a stretch, units. */
 const SEARCH_UNITS = 800;
 
-/** What looking at one token costs. */
+/** The cost of looking at one token, units. */
 const GAP_UNITS = 100;
-/** What the words before a token that looks like one cost. */
+/** The cost of reading the words before a token that looks like a password, units. */
 const TOKEN_UNITS = 1_500;
 
-/** What may be a secret of a kind, behind a name that ends at `end` or in front of one that begins at `start`. */
+/** What may be a secret of a kind, after a name that ends at `end` or before one that begins at `start`. */
 export function saidSecret(
   text: string,
   start: number,

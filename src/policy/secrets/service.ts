@@ -8,7 +8,7 @@ import { isPlaceholder, isUuid, looksRandom } from "./plausible.ts";
 const REACH = 72;
 const LONGEST_KEY = 1200;
 const SHORTEST_RUN = 6;
-/** The cost of searching after a name, and of judging a run. */
+/** The cost of searching after a name, and of judging a run, units. */
 const REACH_UNITS = 60;
 const KEY_UNITS = 60;
 const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;

@@ -26,7 +26,7 @@ const ALPHABETS: Readonly<Record<string, string>> = {
 };
 /** What `{20,}` is bounded by. */
 const LONGEST_TOKEN = 512;
-/** What trying a format costs. */
+/** The cost of trying a format, units. */
 const FORMAT_UNITS = 20;
 /** An item of a body; what repeats without a limit, and what stands for itself, are changed for a pattern. */
 const ITEM = /'([^']*)'|([a-zA-Z])|(\{\d+),\}|\{\d+(?:,\d+)?\}|\?|([^a-zA-Z'?])/g;
@@ -75,7 +75,7 @@ function compile([, prefix, body]: readonly [string, string, string]): TokenForm
 const NAMED_IDENTIFIER =
   /(?:^|[^A-Za-z0-9_-])(?!\w*(?:key|token|secret|access|api|pass|auth|pat_|sk_|pk_))[a-z]{2,10}_$/;
 const LONGEST_NAME = 16;
-/** What stands behind a fixed part in the middle may be too short to judge. */
+/** What stands after a fixed part in the middle may be too short to judge. */
 const SHORTEST_JUDGED = 12;
 
 /** Returns the end of the token whose prefix is `text[start, bodyStart)`, or -1 when there is none. */

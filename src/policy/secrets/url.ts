@@ -4,7 +4,7 @@ import { type Hit, hitOf, spend } from "../check.ts";
 import { matchAt } from "../text/ascii.ts";
 import { distinct, isPlaceholder, looksLikePassword } from "./plausible.ts";
 
-/** What a check costs. */
+/** The cost of a check, units. */
 const CHECK_UNITS = 60;
 
 const LONGEST_SCHEME = 24;

@@ -13,7 +13,7 @@ const MAX_STATES = 0xffff;
  */
 const FIRST_SHARED = 0x80;
 const SHARED_CLASSES = 31;
-/** The words that have no letters beyond these need no second look. */
+/** Words without letters beyond these need no second comparison. */
 const FIRST_PLAIN = 0x20;
 const LAST_PLAIN = 0x7e;
 
@@ -65,7 +65,7 @@ export class Automaton {
     this.firstAccepting = firstAccepting;
   }
 
-  /** Whether the word `id` really ends before `end`; only words of other scripts can be mistaken. */
+  /** Reports whether the word `id` really ends at `end`. Only words of other scripts can be mistaken. */
   confirms(id: number, text: string, end: number): boolean {
     if (this.#isShared[id] === 0) return true;
     const { units, ends } = this.#folded;
@@ -120,13 +120,15 @@ class Trie {
 
 /**
  * Returns the transitions, and the ids of each state. Numbers the states breadth first, so that the rows of the first
- * letters, which nearly every text stays in, lie together in the cache; those in which words end from the highest number
- * down, so that a comparison tells them apart.
+ * letters, which nearly every text stays in, lie together in the cache; those in which words end from the highest
+ * number down, so that a comparison tells them apart.
  */
 function buildTransitions({ firstChild, nextSibling, classInto, ids, states }: Trie, classes: number) {
   const next = new Uint16Array(states * classes);
   const output: (readonly number[] | undefined)[] = new Array(states).fill(undefined);
-  /** The states in the order in which they are met. Of each: its state in the trie, that of its longest proper suffix. */
+  /**
+   * The states in the order in which they are met. Of each: its state in the trie, that of its longest proper suffix.
+   */
   const order = new Uint16Array(states);
   const inTrie = new Uint16Array(states);
   const suffixOf = new Uint16Array(states);

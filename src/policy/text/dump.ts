@@ -1,6 +1,6 @@
 /**
  * Bytes in groups of hexadecimal digits, as tools print them: `6d:79:20`, `6d 79 20`, `0x6d, 0x79`, and the dumps of xxd,
- * hexdump and od, which have an offset before and the text behind the bytes of a line.
+ * hexdump and od, which have an offset before and the text after the bytes of a line.
  */
 import { hexValue, matchEnd } from "./ascii.ts";
 import { textOf } from "./bytes.ts";

@@ -1,4 +1,4 @@
-/** One layer of Base64 or hexadecimal: what decodes to text is read as that text, too. */
+/** One layer of Base64 or hexadecimal: a run that decodes to text is also read as that text. */
 import { hexAt, hexValue, matchEnd } from "./ascii.ts";
 import { canBeginUtf16, isTextByte, textOf } from "./bytes.ts";
 import { readDump } from "./dump.ts";
@@ -12,7 +12,7 @@ const SEXTETS = Uint8Array.from({ length: 128 }, (_, code) => {
 });
 const sextet = (text: string, at: number): number => SEXTETS[text.charCodeAt(at)] ?? NO_DIGIT;
 
-/** A shorter run hides nothing worth finding. */
+/** A shorter run cannot hide anything worth finding. */
 const SHORTEST_ENCODED = 16;
 
 /** An encoded run and its text. */

@@ -11,7 +11,7 @@ const FEWEST_CHANGES = 3;
 const MANY_CHANGES = 5;
 const MOST_WORDS = 0.35;
 const MOST_WORDS_WITH_MANY_CHANGES = 0.6;
-/** What ends a value: the end of the text, or a quote and the next value. Behind a name stands its value. */
+/** What ends a value: the end of the text, or a quote and the next value. After a name stands its value. */
 const END_OF_VALUE = /={0,2}(?:$|\\{0,4}["'`]\s{0,4}(?:$|[,\]}]))/y;
 
 /** Whether the word `[start, end)` is a piece of a random identifier. */
@@ -27,7 +27,7 @@ export function isInIdentifier(text: string, start: number, end: number): boolea
 
 const CHANGE = /\d(?!\d)|[a-z](?=[A-Z])/g;
 
-/** How many runs of digits there are, and capitals behind small letters. */
+/** How many runs of digits there are, and capitals after small letters. */
 function countChanges(run: string): number {
   return run.match(CHANGE)?.length ?? 0;
 }

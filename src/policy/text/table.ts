@@ -41,7 +41,7 @@ export function cellsBelow(text: string, start: number, end: number): Cell[] {
   return found;
 }
 
-/** The end of the line that goes on at `at`; -1 when it is longer than that. */
+/** Returns the end of the line from `at` on; -1 when that is longer than `longest`. */
 function endOfLine(text: string, at: number, longest: number): number {
   const next = text.slice(at, at + longest + 1).indexOf("\n");
   if (next >= 0) return at + next;
@@ -55,7 +55,7 @@ function startOfLine(text: string, at: number): number {
   return from === 0 ? 0 : -1;
 }
 
-/** Names of columns are short, and no sentence. */
+/** The name of a column is short and not a sentence. */
 const NAME = /^[^.!?(){}=]{0,40}$/;
 
 const isHeader = (text: string, header: readonly Cell[]): boolean =>

@@ -1,4 +1,7 @@
-/** Classes of code units outside ASCII, asked once for each code unit: a pattern costs more than what it is asked for. */
+/**
+ * Classes of code units outside ASCII. Each code unit is tested with the pattern once, since that costs more than the
+ * lookup.
+ */
 import { isAlphanumeric } from "./ascii.ts";
 
 const UNKNOWN = 0;

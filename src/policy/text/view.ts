@@ -17,7 +17,10 @@ export function identity(text: string): View {
   return { text, start: (at) => at, end: (at) => at };
 }
 
-/** Numbers of one segment in `ViewBuilder`: where in the view, start and end in the original, whether unit for unit. */
+/**
+ * The numbers of one segment in `ViewBuilder`: its offset in the view, start and end in the original, whether unit for
+ * unit.
+ */
 const SEGMENT = 4;
 
 /** Builds the view of a text in which pieces replace ranges. */

@@ -1,6 +1,7 @@
 /**
  * Parses the word lists and tables of this folder. They are text files with one word or row per line, so that a diff is
- * readable. A line that begins with `#` is a comment, `[heading]` begins a section. The build embeds them in the binary.
+ * readable. A line that begins with `#` is a comment, `[heading]` begins a section. The build embeds them in the
+ * binary.
  */
 import characters from "./characters.txt" with { type: "text" };
 
@@ -9,7 +10,7 @@ export interface Section {
   lines: string[];
 }
 
-/** The lines of a file without comments and empty ones. */
+/** Returns the lines of a file without comments and empty lines. */
 export const linesOf = (text: string): string[] =>
   text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
