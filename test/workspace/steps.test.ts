@@ -69,6 +69,21 @@ test("a deletion by prefix of what a checkpoint sees, and the deletion of the ch
   expect(workspace.connection.value<number>("SELECT count(*) FROM entries")).toBe(0);
 });
 
+test("a list, with values and without, by key and sorted", async () => {
+  const escaped = { ...large(0), value: VALUE.replaceAll(".", "\n") };
+  for (let i = 0; i < ENTRIES; i++) await workspace.perform("data.write", { ...escaped, key: `large/${i}` });
+  for (const includeValues of [true, false])
+    for (const sort of [undefined, "updated_at"] as const) {
+      const page = { limit: ENTRIES, offset: 0 };
+      const input = { agentId: "a", prefix: "large/", includeValues, page, ...(sort && { sort }) };
+      const list = () => workspace.perform("data.list", input as never);
+      // Half as long as the steps of what changes, since values are read, parsed and written.
+      expect(await turnsOf(async () => expect(bodyOf(await list()).data.length).toBe(ENTRIES))).toBeGreaterThan(
+        2 * STEPS,
+      );
+    }
+});
+
 test("an erasure by prefix", async () => {
   await checkpoint();
   await deletePrefix();

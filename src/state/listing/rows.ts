@@ -34,9 +34,32 @@ interface Listed {
   position: Position;
 }
 
-/** Rows that are read at once: few with values, so that large values do not exceed the limit of a page by much. */
+/**
+ * The most rows that are read in a step: few with values, so that large values do not exceed the limit of a page by much.
+ */
 const WITH_VALUES_AT_ONCE = 16;
 const WITHOUT_VALUES_AT_ONCE = 128;
+/** The rows of the first step, and how long the values of a step should be at most, UTF-16 units. */
+const FIRST_AT_ONCE = 2;
+const CHARACTERS_AT_ONCE = 256 * 1024;
+
+/** How many rows the next step of a list reads, so that it takes the thread for a short time, however long values are. */
+class StepSize {
+  rows = FIRST_AT_ONCE;
+  readonly #most: number;
+
+  constructor(includeValues: boolean) {
+    this.#most = includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE;
+  }
+
+  /** Takes the rows of a step, whose values are texts if they had to be read. */
+  follow(read: readonly (readonly [row: EntryTuple, version: string])[]): void {
+    const characters = read.reduce((sum, [[, , value]]) => sum + (typeof value === "string" ? value.length : 0), 0);
+    if (characters > CHARACTERS_AT_ONCE)
+      this.rows = Math.max(1, Math.floor((this.rows * CHARACTERS_AT_ONCE) / characters));
+    else if (2 * characters <= CHARACTERS_AT_ONCE) this.rows = Math.min(2 * this.rows, this.#most);
+  }
+}
 
 /**
  * SQL: the size of the value if its JSON text has no escapes, which takes no reading of the text; otherwise the text.
@@ -105,12 +128,14 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
   const { prefix, order, limit, includeValues } = wanted;
   let after = wanted.after === null ? null : String(wanted.after[0]);
   let { offset } = wanted;
+  const size = new StepSize(includeValues);
   for (let left = limit + 1; left > 0; ) {
     await moment.pause();
-    const want = Math.min(atOnce(includeValues), left);
+    const want = Math.min(size.rows, left);
     const range = { prefix, order, after, offset, limit: want };
     const read = () => rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
     const rows = await moment.versions.withVersions(read);
+    size.follow(rows);
     yield rows.map(([row, version]) => ({ entry: toListed(row, includeValues, version), position: [row[0]] as const }));
     if (rows.length < want) return;
     after = rows.at(-1)?.[0][0] as string;
@@ -119,15 +144,16 @@ async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPag
   }
 }
 
-const atOnce = (includeValues: boolean): number => (includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE);
-
 /** Yields the entries of a page that is filtered, sorted or grouped. */
 async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
   const { offset, limit, includeValues } = wanted;
   const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
-  for (let at = offset; at < places.length; at += atOnce(includeValues)) {
+  const size = new StepSize(includeValues);
+  for (let at = offset; at < places.length; ) {
     await moment.pause();
-    yield await readPlaces(reader, agent, places.slice(at, at + atOnce(includeValues)), wanted, moment);
+    const step = places.slice(at, at + size.rows);
+    at += step.length;
+    yield await readPlaces(reader, agent, step, wanted, moment, size);
   }
 }
 
@@ -138,11 +164,13 @@ async function readPlaces(
   places: readonly Place[],
   { includeValues, filter, ...wanted }: WantedPage,
   { nowMs, versions }: ShownMoment,
+  size: StepSize,
 ): Promise<Listed[]> {
   const shown = await visible(reader, agent, nowMs);
   const sql = `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`;
   const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound];
   const rows = await versions.withVersions(() => reader.all<EntryTuple>(sql, named));
+  size.follow(rows);
   const byId = new Map(rows.map(([row, version]) => [row[1], toListed(row, includeValues, version)]));
   const { order } = orderBy(wanted);
   const matches = filter === undefined ? () => true : entryFilter(filter).matches;
