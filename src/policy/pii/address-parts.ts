@@ -1,4 +1,4 @@
-/** What the ways of finding an address share: towns, house numbers, how far one reads. */
+/** Parts that the checks for addresses share: towns, house numbers, how far to read. */
 import { spend } from "../check.ts";
 import { hasDigit } from "../text/ascii.ts";
 import addressWords from "../words/addresses.txt" with { type: "text" };
@@ -26,7 +26,10 @@ export const ADDRESS_WORDS = wordsOf(addressWords, [...ADDRESS_LISTS, "house num
 export const BEFORE = 72;
 export const AFTER = 120;
 
-/** "Charlotte, NC 28251", "London SW1A 1AA", "Iroquois Falls K9E 7E3", "38411 Röttgerland", "46-460 Wielichowo", "Pricetown 7192". */
+/**
+ * "Charlotte, NC 28251", "London SW1A 1AA", "Iroquois Falls K9E 7E3", "38411 Röttgerland", "46-460 Wielichowo",
+ * "Pricetown 7192".
+ */
 export const TOWN = new RegExp(
   [
     String.raw`\b(?:A[AEPLKSZR]|C[AOT]|D[CE]|FL|G[AU]|HI|I[ADLN]|K[SY]|LA|M[ADEHINOPST]|N[CDEHJMVY]|O[HKR]|P[ARW]|RI|S[CD]|T[NX]|UT|V[AIT]|W[AIVY]),?\s{1,3}\d{5}(?:-\d{4})?\b`,
@@ -45,7 +48,7 @@ export const TOWN = new RegExp(
 const HOUSE_NUMBERS = ADDRESS_WORDS["house numbers"];
 export const isHouseNumber = (mark: string | undefined): boolean =>
   HOUSE_NUMBERS.includes(mark?.trim().toLowerCase().replace(/[.:]$/, "") ?? "");
-/** What is written before a house number. */
+/** The words and signs before a house number. */
 export const MARK = String.raw`(?:${anyOf(HOUSE_NUMBERS)}[.:]?\s{1,2}|(?:[Nn](?:[°ºr.]{0,2}|[oO][.:]{0,2}|úm\.?|úmero|umero|umber)|№|#|д\.|дом|буд\.|будинок|č\.\s?p\.|čp\.|αρ\.|bl\.|Hausnummer|house)\s{0,2})`;
 export const NUMBER = String.raw`\d{1,5}\s?\p{L}?(?:\s?[-/]\s?\d{1,4}\p{L}?)?`;
 
@@ -58,7 +61,7 @@ export function hasNumber(text: string, start: number, end: number): boolean {
   return hasDigit(text, start - BEFORE, start) || hasDigit(text, end, end + AFTER);
 }
 
-/** Returns the end of the town when it is near `end`, else `end`. */
+/** Returns the end of the town when one is near `end`, else `end`. */
 export function townEnd(text: string, end: number, after: string): number {
   const town = TOWN.exec(after);
   if (!town) return end;

@@ -1,6 +1,6 @@
 /**
- * Postal addresses. None of their parts is telling alone, so an address is what has enough of them
- * close together: a house number by a street's name, a unit, a town with its code, a label.
+ * Postal addresses. No part of an address suffices alone, so an address is recognized by enough parts close together: a
+ * house number beside a street's name, a unit, a town with its code, a label.
  */
 
 import { type Anchor, asWord, continues, spellings } from "../anchor.ts";
@@ -40,7 +40,7 @@ const HOUSE_RIGHT_AFTER = new RegExp(
   String.raw`^(?:,\s{0,2}|\s{1,2})(${MARK}?)(${NUMBER})(?![\p{L}\p{N}:%]|\.\d)`,
   "u",
 );
-/** What follows a house number when nothing is counted. */
+/** The text that follows a number which is a house number rather than a count. */
 const NUMBER_ENDS =
   /^\s{0,2}(?:[,.;)\]\n"'“”»<|]|$|кв|оф|apt|unit|suite|daire|kat|ap\.|sc\.|et\.|m\.|byt|lgh|tv\.|th\.|st\.)/iu;
 /** "in Kassel". */
@@ -194,7 +194,7 @@ const HOUSE_MEMBER =
 const TOWN_MEMBER =
   /(?:^|[\s"'`,{_])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[\p{Lu}\d]/iu;
 
-/** `street: 'Kirchgasse', number: '14', zip: '8001'`: the parts of an address are members beside each other. */
+/** `street: 'Kirchgasse', number: '14', zip: '8001'`: the parts of an address are adjacent members. */
 function structuredAddress(text: string, start: number, end: number): Hit | null {
   if (!hasDigit(text, end, end + AFTER)) return null;
   const { after } = around(text, start, end);
@@ -218,7 +218,7 @@ const NAME_FIRST =
 /** Without a house number: a name, a comma, a code and a town. */
 const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 
-/** What a label announces. A clear label needs less beside it than "address" alone. */
+/** The address after a label. A clear label needs fewer parts beside it than "address" alone. */
 function labelledAddress(clear: boolean): Check {
   return (text, start, end) => {
     if (!hasDigit(text, end, end + AFTER) || !/[\p{Lu}\d]/u.test(text.slice(end, end + VALUE_NEAR))) return null;
@@ -270,7 +270,7 @@ export function addressAnchors(): Anchor[] {
   const anchors = ADDRESS_LISTS.flatMap((heading) => {
     const check = CHECKS[heading];
     const words = ADDRESS_WORDS[heading];
-    // The ending of a name is no word of its own.
+    // The ending of a name is not a word of its own.
     if (heading.endsWith("street endings")) return words.map((word) => ({ word, check }));
     const spelt = heading.endsWith("labels") ? words.flatMap(spellings) : words;
     return spelt.map((word) => ({ word, check: asWord(word, check) }));

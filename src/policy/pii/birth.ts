@@ -11,13 +11,13 @@ import { BIRTH_GLUE, skipGlue } from "./number.ts";
 const CHECK_UNITS = 60;
 const SPELT_UNITS = 300;
 
-/** How far from its word a date is looked for. */
+/** How far from its word a date is looked for, UTF-16 code units. */
 const REACH = 88;
 const REACH_BEFORE = 56;
-/** A party or a card is for a birthday to come; nobody who is written about was born after this. */
+/** The date of a party or a card is that of a coming birthday, so later years are not taken for years of birth. */
 const LAST_YEAR_OF_BIRTH = 2019;
 
-/** Without separators: only right after its word. */
+/** A date without separators, which counts only right after its word. */
 const COMPACT =
   /(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)|(?:0[1-9]|[12]\d|3[01])(?:0[1-9]|1[0-2])(?:19|20)\d{2}(?!\d)|(?:0?[1-9]|[12]\d|3[01])[-/.](?:0?[1-9]|[12]\d|3[01])[-/.](?:(?:1[89]|20)\d{2}|\d{2})(?!\d)/y;
 /** `date(1984, 7, 19)`, `new Date(1984, 6, 19)`, `LocalDate.of(1984, 7, 19)`; the word may be one that is skipped. */
@@ -26,7 +26,7 @@ const CONSTRUCTED =
 /** A date that is said to be something else. */
 const OTHER_DATE =
   /\b(?:expir\w*|issued?|order\w*|appointment|created|updated|valid\w*|since|visit\w*|flight|meeting|deliver\w*|due|party|released?|published|gültig|ausgestellt|termin|bestellt|expire|délivré\w*|caduca|válid\w*|scad\w*|geldig|ważn\w*|действ\w*)\b/iu;
-/** The end of a sentence or of a line, after which something else is said. */
+/** The end of a sentence or of a line, after which the topic may change. */
 const BREAK = /[!?;\n]|\.\s+\p{Lu}/u;
 const EMPTY = /^[\s\p{P}\p{S}]*$/u;
 
@@ -49,7 +49,7 @@ export function dateOfBirth(isBirthday: boolean): Check {
     const near = date.start <= adjacent;
     if (COMPARISON.test(between) || (!near && OTHER_DATE.test(between))) return null;
     if (isBirthday && !near && (date.year ?? 0) > LAST_YEAR_OF_BIRTH) return null;
-    // After a question comes one answer, after that something else.
+    // A question is followed by one answer, and then by another topic.
     if ((between.match(/[.!?;\n。？；؟]/g)?.length ?? 0) > MOST_SENTENCE_ENDS) return null;
     return hitOf("date_of_birth", date.start, date.end);
   };
@@ -111,10 +111,10 @@ export function born(text: string, start: number, end: number, word: string): Hi
     : hitOf("date_of_birth", before.start, before.end);
 }
 
-/** The column of a table is named so: the sign between cells, or the end of the line, follows. */
+/** The word names the column of a table: the separator of cells, or the end of the line, follows. */
 const NEXT_CELL = /^\s?[,;|\t\n]/;
 
-/** Whether a date or a place follows an abbreviation, so that it is no end of a sentence. */
+/** Reports whether a date or a place follows an abbreviation, whose dot then does not end a sentence. */
 function goesOn(text: string, end: number, word: string): boolean {
   if (!/^\s?[\d\p{L}]/u.test(text.slice(end, end + 2))) return false;
   return word.length > 2 || /^\s?(?:\d|\p{Lu}\p{Ll}{2})/u.test(text.slice(end, end + 4));
@@ -135,7 +135,7 @@ const isThing = (text: string, at: number): boolean => THING.test(text.slice(Mat
 
 const MONTH_OR_YEAR = /[年十百]/;
 
-/** A date has a digit, but for those in words. */
+/** Reports whether there may be a date: it has a digit, unless it is in words. */
 function mayHaveDate(text: string, from: number, to: number): boolean {
   if (hasDigit(text, from, to)) return true;
   spend(SPELT_UNITS);

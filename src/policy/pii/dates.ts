@@ -38,13 +38,13 @@ const IN_EAST_ASIA = sticky(
   `${HAN_DIGIT}{4}年${HAN_NUMBER}{1,2}月${HAN_NUMBER}{1,3}[日号號]`,
   String.raw`(?:明治|大正|昭和|平成|令和|民國|民国)\s?(?:\d{1,3}|元)\s?年\s?\d{1,2}\s?月\s?\d{1,2}`,
 );
-/** What stands before something that is no date of its own. */
+/** Text before digits that are a part of something longer than a date. */
 const CONTINUED = /[\p{L}\p{N}./]$|\d[,:]$|[^\u0590-\u05ff]-$/u;
 const LETTER = /\p{L}/u;
-/** Digits of Chinese that are no letters. */
+/** Chinese digits that are not letters. */
 const HAN_SIGN = /[〇○]/;
 const FIRST_OF_EAST_ASIA = 0x3000;
-/** The first letters of months and of days in words: few words have these. */
+/** How many first letters of months and days in words are compared first: few other words begin with them. */
 const FIRST_LETTERS = 2;
 const beginningsOf = (words: readonly string[]): ReadonlySet<string> =>
   new Set(words.map((word) => word.slice(0, FIRST_LETTERS).toLowerCase()));
@@ -59,7 +59,7 @@ const WORDS_UNITS = 400;
 export interface WrittenDate {
   start: number;
   end: number;
-  /** The year in figures; null when it is in words, of two digits or of another calendar. */
+  /** The year in figures; null when it is in words, has two digits or belongs to another calendar. */
   year: number | null;
 }
 

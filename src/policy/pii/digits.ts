@@ -1,4 +1,4 @@
-/** What a run of digits can be without a label: a card, a formatted identifier, a telephone number. */
+/** Recognizes a run of digits without a label: a card, a formatted identifier, a telephone number. */
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
@@ -47,14 +47,14 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   return telephone(text, start, length);
 }
 
-/** In a dump of bytes some look like a telephone number. */
+/** In a dump of bytes, some groups look like a telephone number. */
 const HEX_PAIR_BEFORE = /(?:^|\s)[0-9a-f]{2} $/i;
 
 /** Numbers of goods and parcels. */
 const OF_GOODS =
   /(?:\b(?:sku|upc|ean|gtin|isbn|part|item|article|model|art\.?-?nr|tracking|order|invoice)(?:[ _-]?(?:no|nr|num|number|id))?)\b["'\s:=#.-]{0,4}$/i;
 
-/** Three digits begin a North American number, a zero one of many other countries. */
+/** A North American number begins with three digits, a number of many other countries with a zero. */
 function telephone(text: string, start: number, length: number): Hit | null {
   if (HEX_PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start))) return null;
   if (length !== 3 && (length > 5 || text[start] !== "0")) return null;

@@ -9,7 +9,7 @@ const LONGEST_LOCAL = 64;
 const LOCAL = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
 const DOMAIN =
   /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}])/uy;
-/** What a domain ends in when the text is a file, a package or code. */
+/** The endings of a "domain" in the names of files and packages and in code. */
 const NOT_A_DOMAIN =
   /\.(?:js|mjs|cjs|ts|tsx|jsx|json|png|jpe?g|gif|svg|webp|css|scss|html?|md|py|go|rs|rb|java|kt|swift|sh|zip|gz|tgz|tar|lock|ya?ml|toml|txt|log|sql|db|exe|dll|so|service|socket|local|localhost|internal|localdomain|lan|invalid|test|example)$/i;
 const EXAMPLE_DOMAIN =
@@ -20,7 +20,7 @@ const EXAMPLE_DOMAIN =
  */
 const PLACEHOLDER =
   /^(?:username|you|your[._-]?(?:name|email|mail)?|name|email|mail|foo|bar|baz|example|someone|somebody|anyone|nobody|[a-c]|x|xyz|first\.last|firstname\.lastname|info|contact|sales|hello|team|office|demo|test|support|help|helpdesk|billing|orders|jobs|press|feedback|newsletter|notifications?|alerts?|ops|webmaster|hostmaster|security|privacy|service|bot|agent|recipient|sender|receiver|customer|client|member|employee|correo|usuario|nombre|nome|nom|prenom\.nom|vorname\.nachname|max\.mustermann|mustermann|imie\.nazwisko)$/i;
-/** Who lives in examples. */
+/** The names of people in examples. */
 const NOBODY =
   /^(?:(?:john|jane|j)[._-]?(?:doe|smith|roe)|doe|jdoe|john|alice|bob|carol|(?:erika|max|m|e)[._-]?muster(?:mann|frau)|juan[._-]?perez|mario[._-]?rossi|jean[._-]?dupont|jan[._-]?(?:kowalski|jansen|novak)|taro[._-]?yamada|zhang[._-]?san)$/i;
 /** "example" in other languages, as the name of a domain. */

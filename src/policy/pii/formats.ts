@@ -1,6 +1,6 @@
 /**
- * Identifiers whose form says what they are, without a label: letters in fixed places, separators in
- * fixed places, a date inside, check digits. A bare run of digits is never enough.
+ * Identifiers that are recognized by their form, without a label: letters or separators in fixed places, a date inside,
+ * check digits. A bare run of digits is never enough.
  */
 import type { DetectorName } from "../detectors.ts";
 import forms from "../words/forms.txt" with { type: "text" };
@@ -32,9 +32,9 @@ const by = (name: string): Validity => {
   return (value) => validate(value).isValid;
 };
 
-/** What no validator says as it is needed here, by the names in words/forms.txt. */
+/** Checks that no validator makes in the form needed here, by their names in words/forms.txt. */
 const CHECKS: Readonly<Record<string, Validity>> = {
-  // Letters up to F alone are a number in hex.
+  // With no letters beyond F, it is a number in hexadecimal.
   "it.codicefiscale": (value) => !/^[0-9a-f]+$/i.test(value) && by("it.codicefiscale")(value),
   "hetu or date": (value) => by("fi.hetu")(value) || validDate(value),
   "curp or date": (value) => by("mx.curp")(value) || /\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])/.test(value),
@@ -43,7 +43,7 @@ const CHECKS: Readonly<Record<string, Validity>> = {
   aadhaar: (value) => by("in.aadhaar")(value.replaceAll(":", "")),
   snils: validSnils,
   "sg.nric": validSingaporeId,
-  // In small letters up to f it is a piece of a digest.
+  // In lower case with no letters beyond f, it is a piece of a digest.
   nino: (value) => !/^[0-9a-f]+$/.test(value),
   kvnr: validKvnr,
   vin: validVin,
@@ -75,7 +75,9 @@ function leadKey(length: number, separator: number): number {
   return length * 128 + separator;
 }
 
-/** The forms that begin with a run of `length` digits and then `separator` (a code unit; 0 when the run stands alone). */
+/**
+ * The forms that begin with a run of `length` digits and then `separator` (a code unit; 0 when the run stands alone).
+ */
 export function formsFor(length: number, separator: number): readonly SeparatedForm[] | undefined {
   return separator < 128 ? byLead.get(leadKey(length, separator)) : undefined;
 }
@@ -108,7 +110,7 @@ function validSnils(value: string): boolean {
   return (weighted(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101) % 100 === Number(digits.slice(9));
 }
 
-/** Of each series, the letters by the remainder, and what is added to the sum. */
+/** For each series, the letters by the remainder, and the number that is added to the sum. */
 const SINGAPORE: Readonly<Record<string, [letters: string, added: number]>> = {
   S: ["JZIHGFEDCBA", 0],
   T: ["JZIHGFEDCBA", 4],

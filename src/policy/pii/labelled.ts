@@ -1,7 +1,7 @@
 /**
- * Identifiers that a label announces. words/labels.txt has the labels, and how the value of each is written. With its
- * label beside it a value needs no check digit: a mistyped number is still somebody's. A label that is also an ordinary
- * word or abbreviation says so (`ambiguous`), and then the value must have the exact form.
+ * Identifiers that a label announces. words/labels.txt has the labels and the form of each label's value. With its
+ * label beside it, a value needs no valid check digit: a mistyped number is still somebody's. A label that is also an
+ * ordinary word or abbreviation is marked `ambiguous`, and then the value must have the exact form.
  */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import type { DetectorName } from "../detectors.ts";
@@ -21,11 +21,11 @@ interface LabelledForm {
   /** Length without separators. */
   min: number;
   max: number;
-  /** How many of the characters are digits at least. */
+  /** The least number of digits among the characters. */
   digits: number;
-  /** Exact form of the compact value in capitals, where one country's is meant. */
+  /** The exact form of the compact value in capitals, for a label of one country. */
   form: RegExp | undefined;
-  /** The words mean other things too: the form is required, and nothing may stand between. */
+  /** The words also mean other things: then the form is required, and nothing may stand between label and value. */
   ambiguous: boolean;
 }
 
@@ -65,7 +65,7 @@ export function labelledForms(): readonly LabelledForm[] {
 
 /** The longest distance between a label and a value with words between them. */
 const REACH = 56;
-/** Such words between label and value mean that the value is something else. */
+/** Words between label and value that show that the value is something else. */
 const OTHER_NUMBER =
   /\b(?:order|invoice|amount|total|price|version|error|code|port|line|page|ending|ends|last|expires?|expiry|valid|age|years?|days?|hours?|minutes?|usd|eur|step|room|section|item|size|length|characters?|digits?|more|less|than|least|most|between|up to)\b|[$€£%]/i;
 
@@ -76,7 +76,7 @@ export function labelledValue(form: LabelledForm): Check {
   return (text, start, wordEnd) => {
     const hit = search(text, start, wordEnd);
     if (hit === null) return null;
-    // An IBAN is found as one, with a label and without: one thing has one name, and one mode.
+    // An IBAN is always found by the detector `iban`, with a label or without, so that it has one name and one mode.
     spend(READ_UNITS);
     return ibanAt(text, hit.start) === null ? hit : null;
   };
@@ -109,7 +109,10 @@ function searchFor(form: LabelledForm): Check {
   };
 }
 
-/** Plates of other scripts: А123ВС77 and АА1234ВС, 京A48219, 品川 300 あ 48-21, 12가 4821, 1กข 4821, أ ب ج 4821, 48 ب 219, ΙΚΧ-4821. */
+/**
+ * Plates of other scripts: А123ВС77 and АА1234ВС, 京A48219, 品川 300 あ 48-21, 12가 4821, 1กข 4821, أ ب ج 4821, 48 ب 219,
+ * ΙΚΧ-4821.
+ */
 const OTHER_PLATE = new RegExp(
   [
     String.raw`[АВЕКМНОРСТУХІ]{1,2}\s?\d{3,4}\s?[АВЕКМНОРСТУХІКЛ]{2}(?:\s?\d{2,3})?`,
@@ -126,10 +129,10 @@ const OTHER_PLATE = new RegExp(
   "uy",
 );
 
-/** What is said of the label before its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
+/** A remark between the label and its value: "passport (expires 2031):", "licence, issued in Ohio last year, is". */
 const REMARK = /\s?(?:\([^()\n]{1,48}\)|,[^,\n\d]{1,48},)/y;
 
-/** "passport (US, 548120937)": the value is what the remark says. */
+/** "passport (US, 548120937)": the value is in the remark. */
 function inRemark(form: LabelledForm, text: string, from: number, to: number): Written | null {
   const at = text.slice(from, to).search(/(?<![\p{L}\p{N}.-])[A-Z]{0,2}\d{6}/u);
   const written = at < 0 ? null : fitting(form, text, from + at);
@@ -163,7 +166,7 @@ function inFront(form: LabelledForm, text: string, start: number): Hit | null {
   return null;
 }
 
-/** The value among the next words of the sentence; one with words between must look the part. */
+/** The value among the next words of the sentence. A value with words between must look like an identifier. */
 function behindWords(form: LabelledForm, text: string, end: number, from: number): Hit | null {
   const limit = Math.min(text.length, end + REACH);
   let position = from;
@@ -174,7 +177,7 @@ function behindWords(form: LabelledForm, text: string, end: number, from: number
       position++;
       continue;
     }
-    // A word in small letters begins no number.
+    // No number begins with a word in lower case.
     const value = isLowerWord(text, position, wordEnd) ? null : fitting(form, text, position);
     if (value && value.digits >= 4 && value.compact.length >= Math.max(6, form.min)) {
       if (OTHER_NUMBER.test(text.slice(end, position))) return null;
@@ -193,20 +196,20 @@ function isLowerWord(text: string, at: number, end: number): boolean {
   return true;
 }
 
-/** The value at `at` when it has the label's form; the longest prefix of its groups that has. */
+/** The value at `at` when it has the label's form: the longest prefix of its groups that has it. */
 function fitting(form: LabelledForm, text: string, at: number): Written | null {
   const code = text.charCodeAt(at);
   if (!isDigit(code) && !isLetter(code)) return null;
   if (at > 0 && isJoined(text, at)) return null;
   spend(READ_UNITS);
   const written = readNumber(text, at);
-  // A name in a program, or a UUID, is no number.
+  // A name in a program or a UUID is not a document number.
   if (written && matchEnd(NO_NUMBER, text, at) >= 0) return null;
   if (!written || matchEnd(AMOUNT, text, at) >= 0 || (form.detector === "vehicle_id" && hasLongWord(text, written)))
     return null;
   if (fits(form, written)) return written;
   if (form.detector === "credit_card" && isMistypedCard(text.slice(at, written.end))) return written;
-  // What is cut off makes it shorter still.
+  // Cutting groups off makes the value only shorter.
   if (written.digits < form.digits || written.compact.length < form.min) return null;
   // "4111111111111111 12/27": the later groups belong to something else.
   for (let cut = lastSeparator(text, at, written.end); cut > at; cut = lastSeparator(text, at, cut)) {
@@ -252,7 +255,7 @@ function fits(form: LabelledForm, { compact, digits }: Written): boolean {
   return digits >= 4 || form.detector === "vehicle_id" || !hasWord(compact);
 }
 
-/** "v2beta", "section8": a word with a digit is no document number. */
+/** "v2beta", "section8": a word with a digit is not a document number. */
 function hasWord(compact: string): boolean {
   const letters = compact.match(/[A-Z]{4,}/)?.[0];
   return letters !== undefined && isWordlike(letters);

@@ -8,7 +8,7 @@ const VERSION_BEFORE =
 /** "CUDA 12.4.1.8" */
 const PRODUCT_BEFORE = /(?:^|[^\p{L}])[A-Z][A-Za-z]{2,15} $/u;
 const ADDRESS_BEFORE = /(?:ip|addr|address|client|host|server|from|login|remote|peer|source|src|dst|visitor)\W{0,6}$/i;
-/** What is changed from one version to another. */
+/** Words for a change from one version to another. */
 const CHANGE_BEFORE = /(?:upgrad|downgrad|updat|migrat|bump)\w*\s(?:\S{1,24}\s){0,4}$/i;
 /** How the object identifiers of certificates and directories begin (X.660). */
 const OBJECT_IDENTIFIER = /^(?:2\.5|1\.[23]|2\.16|2\.23)\./;
@@ -71,7 +71,7 @@ export function ipv6(text: string, at: number): Hit | null {
   return hitOf("ip_address", at, end);
 }
 
-/** Elsewhere fewer groups than this may be anything, such as a time. */
+/** Outside global unicast, fewer groups than this may be something else, such as a time. */
 const MOST_SHORT_GROUPS = 5;
 
 function isGlobalV6(address: string): boolean {
@@ -104,7 +104,7 @@ export function macAddress(text: string, at: number): Hit | null {
   if (end < 0) return null;
   const address = text.slice(at, end);
   if (NULL_MAC.test(address) || DOCUMENTATION_MAC.test(address)) return null;
-  // Three groups of four are other things, too.
+  // Three groups of four may also be something else.
   const unclear = BROADCAST_MAC.test(address) || address.includes(".");
   if (unclear && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
   return hitOf("mac_address", at, end);

@@ -44,7 +44,7 @@ function skipWord(text: string, at: number, code: number, extra?: ReadonlySet<st
   return WORDS.has(word) || extra?.has(word) ? end : at;
 }
 
-/** No word is read farther: after a longer one nothing belongs to the label before it. */
+/** The most characters of a word that are read: nothing after a longer word belongs to the label before it. */
 const LONGEST_READ = 96;
 
 /** The end of the word or number at `at`, or `at` when none begins there. */
@@ -55,11 +55,11 @@ export function endOfWord(text: string, at: number): number {
   return end;
 }
 
-/** What was read. */
+/** A number that was read. */
 export interface Written {
   start: number;
   end: number;
-  /** Without separators, in capitals. */
+  /** The number without separators, in capitals. */
   compact: string;
   digits: number;
 }
@@ -112,8 +112,8 @@ const JOINS = /\s(?:is|was|es|est|ist|è|é|jest|är|er|on|as|eto|это)\s/u;
 const isLetterOrSpace = unitClass(/[\p{L}\p{Cs}\s]/u);
 
 /**
- * Whether a value can stand before a label that begins at `end`: between the two there are only letters and spaces,
- * but for what joins them. Tells most texts apart without a pattern.
+ * Reports whether a value can stand before a label that begins at `end`, with only letters, spaces and joiners between
+ * them. Rules most texts out without a pattern.
  */
 export function mayBeJoined(text: string, from: number, end: number): boolean {
   let at = end;

@@ -1,9 +1,9 @@
-/** The form of a country's telephone numbers: what the library would take, told in a fraction of its time. */
+/** The forms of countries' telephone numbers: checks what the library would accept, in a fraction of its time. */
 import { type CountryCode, Metadata } from "libphonenumber-js/max";
 
 interface NumberingPlan {
   callingCode: string;
-  /** What is dialled before a number within the country. */
+  /** The digits that are dialled before a number within the country. */
   prefix: RegExp;
   national: RegExp;
 }
@@ -28,7 +28,7 @@ function planOf(country: CountryCode): NumberingPlan {
   };
 }
 
-/** Whether these digits may be a number of the country, with or without what is dialled before it. */
+/** Reports whether these digits may be a number of the country, with or without the prefix. */
 export function hasForm(digits: string, country: CountryCode): boolean {
   const { callingCode, prefix, national } = plans.getOrInsertComputed(country, planOf);
   if (national.test(digits)) return true;

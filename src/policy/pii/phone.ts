@@ -45,7 +45,7 @@ const REACH_BEFORE = 48;
 const IN_FRONT =
   /(?<![\p{L}\p{N}.,/-])([+(]{0,2}\d[\d ()./-]{6,20}\d)\s?(?:[(–—-]|,?\s(?:is|ist|est|es|è|é|jest|je|är|er|on|to|это|це)\s)[\p{L}\s]{0,20}$/u;
 
-/** The number before its word must be one of a country's, too. */
+/** A number before its word must be a valid number of a country, too. */
 function inFront(text: string, start: number): Hit | null {
   const from = Math.max(0, start - REACH_BEFORE);
   if (!hasDigit(text, from, start)) return null;
@@ -59,7 +59,7 @@ function inFront(text: string, start: number): Hit | null {
   return isOfOne(written, COUNTRIES) ? hitOf("phone", at, at + written.length) : null;
 }
 
-/** A number after some words must be one of a country's. */
+/** A number with words between must be a valid number of a country. */
 function amongWords(text: string, from: number): Hit | null {
   spend(SEARCH_UNITS);
   const limit = Math.min(text.length, from + REACH);
@@ -87,7 +87,7 @@ function numberEnd(text: string, at: number): number {
   return isOrdinaryNumber(text, at, last, written) ? -1 : last;
 }
 
-/** Numbers that North America keeps for stories. */
+/** North American numbers that are reserved for fiction. */
 const FICTION = /^(?:\+?1[-. ])?(?:\(?\d{3}\)?[-. ])?555[-. ]01\d{2}$/;
 
 /** "call 10000 times", "mobile 1.25", a run of zeros. */
@@ -130,7 +130,7 @@ function isPossible(written: string): boolean {
   try {
     return parsePhoneNumberFromString(written)?.isPossible() ?? false;
   } catch {
-    // The library throws on some malformed input; that is no number.
+    // The library throws on some malformed input, which is not a number.
     return false;
   }
 }
@@ -149,7 +149,10 @@ function isOfOne(written: string, countries: readonly CountryCode[]): boolean {
   return false;
 }
 
-/** The cost of looking at a number's form for one country, units; and the most countries that the library is asked about. */
+/**
+ * The cost of looking at a number's form for one country, units; and the most countries that the library is asked
+ * about.
+ */
 const FORM_UNITS = 40;
 const MOST_TRIED = 6;
 
@@ -157,14 +160,14 @@ function parses(written: string, country?: CountryCode): boolean {
   try {
     return parsePhoneNumberFromString(written, country)?.isValid() ?? false;
   } catch {
-    // The library throws on some malformed input; that is no number.
+    // The library throws on some malformed input, which is not a number.
     return false;
   }
 }
 
 const NORTH_AMERICAN =
   /\(?[2-9]\d{2}\)?[ ]?[-.]?[2-9]\d{2}[-.]\d{4}(?:\s{0,2}(?:ext\.?|x)\s{0,2}\d{1,6})?(?![\d-])|\([2-9]\d{2}\) ?[2-9]\d{2}[ ]\d{4}(?!\d)/iy;
-/** Pairs with stops between them are how France writes its numbers. */
+/** French numbers are written in pairs with dots between them. */
 const FRENCH = /0[1-9](?:\.\d{2}){4}(?![.\d])/y;
 const NATIONAL = /\(?0\d{1,4}\)?[ /-]\(?\d{2,4}\)?(?:[ -]\d{2,4}){1,4}(?!\d)/y;
 
@@ -197,7 +200,7 @@ function isMobile(written: string): boolean {
   try {
     return MOBILE_COUNTRIES.some((country) => parsePhoneNumberFromString(written, country)?.getType() === "MOBILE");
   } catch {
-    // The library throws on some malformed input; that is no number.
+    // The library throws on some malformed input, which is not a number.
     return false;
   }
 }
@@ -205,7 +208,10 @@ function isMobile(written: string): boolean {
 /** Where mobile numbers are written so. */
 const MOBILE_COUNTRIES = ["GB", "DE", "AT", "CH", "NL", "UA", "RO"] satisfies CountryCode[];
 
-/** Whether letters follow at once, or groups before and after make it the middle of something: of a UUID. */
+/**
+ * Reports whether letters follow directly, or groups before and after show that it is the middle of something, such as
+ * a UUID.
+ */
 function isGroupOfMore(text: string, at: number, end: number): boolean {
   if (isAlphanumeric(text.charCodeAt(end))) return true;
   const isTied = (hyphen: number, next: number) => text[hyphen] === "-" && isAlphanumeric(text.charCodeAt(next));

@@ -47,7 +47,7 @@ export function placeAnchors(): Anchor[] {
   return listsOf(placeWords, ["places"]).places.map((row) => {
     const [word = "", before, after] = columnsOf(row);
     const check = placeAddress({ before: patternOf(before, ""), after: patternOf(after, "y") });
-    // The sign for a postcode is no word.
+    // The sign for a postcode is not a word.
     return { word, check: /^\p{L}/u.test(word) ? asWord(word, check) : check };
   });
 }

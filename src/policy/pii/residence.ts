@@ -3,7 +3,7 @@ import { type Hit, hitOf, spend } from "../check.ts";
 import { AFTER, hasNumber, MARK, townEnd } from "./address-parts.ts";
 import { datesIn } from "./dates.ts";
 
-/** What is counted, so that the number before it is no house. */
+/** Words for counted things: the number before one is not a house number. */
 const COUNTED =
   "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minut\\p{L}*|хвилин\\p{L}*|минут\\p{L}*|dakika\\p{L}*|perc\\p{L}*|λεπτά|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
 const NUMBER_FIRST_HOME = new RegExp(
@@ -14,7 +14,7 @@ const NAME_FIRST_HOME = new RegExp(
   String.raw`^(?:\s{1,2}[\p{L}][\p{L}.,'’-]{0,24}){1,6}?\s{1,2}${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
   "iu",
 );
-/** Numbers of rooms and ports are no houses. */
+/** Numbers of rooms and ports are not house numbers. */
 const NO_HOME =
   /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release|python|node|java|jdk|windows|linux|ubuntu|debian|vue|react|angular|kubernetes|postgres\w*|mysql|php|ruby|rails|django|swift|kotlin|typescript|webpack|vite|qt|ios|android|macos|http|tls|api|stage|phase|step|tier|sprint|option|plan)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
 /** "lives in Madrid since 2012": a year, unless the name of a street stands right before it. */
@@ -23,7 +23,7 @@ const REACH_DATE = 32;
 const REACH_HOME = 72;
 const HOME_UNITS = 400;
 
-/** "lives on Hickory Lane 20": in any order, since the words before say what it is. */
+/** "lives on Hickory Lane 20": name and number in any order, since the words before show that an address follows. */
 export function residence(text: string, _start: number, end: number): Hit | null {
   if (!hasNumber(text, end, end)) return null;
   spend(HOME_UNITS);

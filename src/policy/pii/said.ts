@@ -1,4 +1,7 @@
-/** What is said aloud or written so that no program reads it: a number digit by digit, "ann at mailbox dot org". */
+/**
+ * Numbers and addresses that are spelled out, or written so that no program reads them: a number digit by digit, "ann
+ * at mailbox dot org".
+ */
 import { type Check, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 import { anyOf, wordsOf } from "../words/lists.ts";
@@ -6,14 +9,14 @@ import personWords from "../words/persons.txt" with { type: "text" };
 
 const { digits } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);
 
-/** The words for digits that a number is looked for at. */
+/** The words for digits, at which a number is looked for. */
 export const DIGIT_WORDS: readonly string[] = digits;
 
 /** The cost of a check, and of reading a number, units. */
 const CHECK_UNITS = 30;
 const READING_UNITS = 400;
 const FEWEST_DIGITS = 7;
-/** So many are a number of somebody, whatever it is called. */
+/** This many digits are somebody's number, even without a word for it. */
 const FEWEST_WITHOUT_WORD = 10;
 const REACH_BEFORE = 48;
 const LONGEST_WORD = 8;
@@ -27,7 +30,7 @@ const NEXT = new RegExp(String.raw`[ ,–-]{1,3}(?:${DIGIT}|\d)`, "iuy");
 const BEFORE = new RegExp(String.raw`(?<!\p{L})${DIGIT}[ ,–-]{1,3}$`, "iu");
 const OF_TELEPHONE =
   /number|phone|mobile|cell|call|text|reach|ring|dial|nummer|telefon|handy|ruf|numéro|appel|portable|número|teléfono|llama|móvil|numero|telefono|chiama|celular|liga/i;
-/** Who counts says them in order. */
+/** Digits in order, as in counting. */
 const COUNTING =
   /^(?:one\W+two\W+three|eins\W+zwei\W+drei|un\W+deux\W+trois|uno\W+dos\W+tres|um\W+dois\W+três|uno\W+due\W+tre)/i;
 

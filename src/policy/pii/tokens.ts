@@ -6,7 +6,7 @@ import { isAlphanumeric, isBase64, isDigit, isLetter, runAround } from "../text/
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
 import { base58Address, ethereumAddress, MONERO_LENGTH, moneroAddress } from "./wallet.ts";
 
-/** How the source of a pattern begins that can match at a digit. */
+/** The beginning of the source of a pattern that can match at a digit. */
 const BEGINS_WITH_DIGIT = /^\[[0-9](?:-[0-9])?\]|^\\d|^\[1-9\]|^\[[^\]]*0-9\]/;
 /** Forms that are written in groups with a space. */
 const SPACED = TOKEN_FORMS.filter((form) => form.pattern.source.includes(" "));
@@ -27,7 +27,7 @@ const LETTER_FIRST = TOKEN_FORMS.filter(
 /** Wallets are the longest of them; a longer token is a digest or encoded data. */
 const LONGEST = 48;
 
-/** The identifier that the token `[start, end)` is, or that it begins. */
+/** The identifier that is, or begins with, the token `[start, end)`. */
 export function tokenIdentifier(text: string, start: number, end: number): Hit | null {
   const length = end - start;
   if (length === MONERO_LENGTH) return moneroAddress(text, start);
@@ -96,8 +96,8 @@ export function ibanAt(text: string, at: number): Hit | null {
 }
 
 /**
- * Some countries allow letters and digits in any order, so that a random identifier can have a valid check number.
- * With small letters and several runs of digits it is taken for one.
+ * Some countries allow letters and digits in any order, so that a random identifier can have a valid check number. A
+ * value with lower-case letters and several runs of digits is taken for a random identifier.
  */
 const isMixedIdentifier = (written: string): boolean =>
   /[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS;

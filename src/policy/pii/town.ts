@@ -1,4 +1,6 @@
-/** "Masarykova 17/29, 602 00 Brno": a name and a house number before a postcode and a town, without a word for street. */
+/**
+ * "Masarykova 17/29, 602 00 Brno": a name and a house number before a postcode and a town, without a word for street.
+ */
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isDigit, matchEnd } from "../text/ascii.ts";
 
@@ -15,7 +17,7 @@ const STREET =
 /** Words before other numbers: a month, a part of a book, a product. */
 const OTHER =
   /(?<!\p{L})(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec|januar|februar|märz|mai|juni|juli|august|september|oktober|november|dezember|chapter|section|figure|table|page|article|vol|volume|version|windows|room|level|model|line|type|no|number|part|step|order|invoice|phase|build|release|class|grade|top|gate|flight|python|node|ubuntu|iphone|day|week|year|kapitel|seite|abschnitt|artikel|page|chapitre|capítulo|página)\.?,?\s{1,2}(?:n[°º.]?\s?)?\d{1,4}\s?\p{L}?(?:[-/]\d+)?,?\s*$/iu;
-/** After a comma such a number is a year more often than a postcode. */
+/** After a comma, a number like this is more often a year than a postcode. */
 const YEAR = /(?:1[89]|20)\d{2}(?!\d)[\s,]/y;
 
 /** Returns the address whose postcode begins with the digits at `start`. */

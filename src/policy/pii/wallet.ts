@@ -1,4 +1,4 @@
-/** Cryptocurrency addresses, by their own checksums where they have one. */
+/** Cryptocurrency addresses, verified by their checksums where they have one. */
 
 import { createHash } from "node:crypto";
 import { type Hit, hitOf } from "../check.ts";
@@ -13,7 +13,9 @@ const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ADDRESS_BYTES = 25;
 const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
 
-/** The check for addresses of a form: `isAddress` decides about what the sticky pattern finds at the start of an anchor. */
+/**
+ * The check for addresses of a form: `isAddress` decides about what the sticky pattern finds at the start of an anchor.
+ */
 const wallet =
   (pattern: RegExp, isAddress: (written: string, before: string) => boolean) =>
   (text: string, at: number): Hit | null => {

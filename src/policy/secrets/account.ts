@@ -1,4 +1,4 @@
-/** Passwords beside who or what they are for, without a word for them: a user, a mail address, a locked file. */
+/** Passwords beside the user, the mail address or the locked file that they are for, without a word for "password". */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
 import { hasDigit, matchAt } from "../text/ascii.ts";
 import { WordSet } from "../text/word-set.ts";
@@ -62,7 +62,9 @@ const RESET_IN_FRONT =
 const HAS_LOGIN = new WordSet(SECRET_WORDS["what has a login"], () => "anywhere");
 const REACH_OF_LOGIN = 64;
 
-/** `Mum's mail was hacked, I reset it to Geranium-and-2-Cats`: what an account was changed to, on either side. */
+/**
+ * `Mum's mail was hacked, I reset it to Geranium-and-2-Cats`: the new password, on either side of the account's name.
+ */
 export function resetSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
   if (!hasDigit(text, start - REACH_OF_LOGIN, end + REACH_OF_LOGIN)) return null;
@@ -80,7 +82,7 @@ export function resetSecret(text: string, start: number, end: number): Hit | nul
   return hitOf("generic_credential", at, at + written.length);
 }
 
-/** Tied by a word for "to", a name with a number will do when a sign joins them: "Valkommen.31". */
+/** After a word for "to", a name with a number suffices when a sign joins them: "Valkommen.31". */
 const NUMBERED_NAME = /^\p{Lu}\p{L}{3,}[._!-]\d{2,4}$/u;
 
 function isReset(written: string, isJoined: boolean): boolean {
@@ -94,7 +96,7 @@ const SLASHED = /["'`]?[ \t]?\/[ \t]["'`]?([^\s/|,;:"'`<>(){}[\]]{6,40})(?=["'`]
 
 const JOINED = /\/([^\s/|,;:"'`<>(){}[\]\\]{6,40})(?=["'`]?(?:[\s,;!?)]|\.?$|\.\s))/y;
 
-/** `admin/Password!2019`: without spaces, only what no path has. */
+/** `admin/Password!2019`: without spaces, the password must have a form that no part of a path has. */
 function joined(text: string, start: number, end: number): string | undefined {
   if (!/[\s"'(:]/.test(text[start - 1] ?? " ")) return undefined;
   const written = matchAt(JOINED, text, end)?.[1];
@@ -115,7 +117,7 @@ export function slashedSecret(text: string, start: number, end: number): Hit | n
   return hitOf("generic_credential", at, at + password.length);
 }
 
-/** The check for what a file is that needs a password: what opens it is said near it. */
+/** The check for words for a locked file, near which its password is said. */
 export function lockedSecret(text: string, start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
   const said = saidSecret(text, start, end, "locked");
@@ -124,7 +126,7 @@ export function lockedSecret(text: string, start: number, end: number): Hit | nu
 
 const UNLOCKING = /[ \t:]{1,3}(?:\p{L}{1,10}[ \t]){0,2}["'“„«‘「]?([\p{L}\d!#$%&*+.=?@_~-]{6,64})/uy;
 
-/** `the laptop unlocks with Arsenal1886`: what stands after such a verb. */
+/** `the laptop unlocks with Arsenal1886`: the password after the verb. */
 export function unlockingSecret(text: string, _start: number, end: number): Hit | null {
   spend(SENTENCE_UNITS);
   const said = matchAt(UNLOCKING, text, end)?.[1];
@@ -136,7 +138,7 @@ export function unlockingSecret(text: string, _start: number, end: number): Hit 
 
 const REACH_BEFORE = 56;
 
-/** `to open the zip, type Vendanges2021`: what to write, after what it opens. */
+/** `to open the zip, type Vendanges2021`: the password to type, after the thing that it opens. */
 export function typedSecret(text: string, start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
   if (!hasDigit(text, end, end + MOST_TYPED)) return null;
@@ -156,7 +158,7 @@ const LISTED_MAIL =
 const USING_MAIL =
   /[\w.-]{1,64}\.[a-z]{2,12}\)?[ \t](?:(?:still|now|immer noch|jetzt)[ \t])?(?:uses|has|accepts|takes|with|nutzt|hat|mit|avec|utilise|con|usa|com|met|gebruikt|z|używa|s|с|з|med|har|ile)[ \t]["'“„«]?([^\s"'“”„«»<>]{6,48})/y;
 
-/** `the shared mailbox (billing@mailbox.org) uses Gr8Lakes!Trout`: what looks like nothing but a password. */
+/** `the shared mailbox (billing@mailbox.org) uses Gr8Lakes!Trout`: a word that can only be a password. */
 function passwordOfMail(text: string, end: number): Hit | null {
   const written = matchAt(USING_MAIL, text, end)?.[1];
   const password = written?.replace(/[.,;:)]+$/, "");
@@ -166,7 +168,10 @@ function passwordOfMail(text: string, end: number): Hit | null {
   return hitOf("generic_credential", at, at + password.length);
 }
 
-/** `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. What is not tied by a colon must look the part. */
+/**
+ * `ann@mailbox.org:Raufaser19`, as in lists of accounts; at the `@`. Without a colon, the value must look like a
+ * password.
+ */
 export const mailAndPassword: Check = (text, _start, end) => {
   spend(MAIL_UNITS);
   const match = matchAt(LISTED_MAIL, text, end);

@@ -21,7 +21,7 @@ export interface Assigned {
 }
 
 const LONGEST_VALUE = 512;
-/** Where what is written without spaces goes on after a value: "…は abc123です". */
+/** From here on, scripts without spaces, in which a sentence continues directly after a value: "…は abc123です". */
 const FIRST_OF_EAST_ASIA = 0x3000;
 /** Quotes and brackets that close the name. */
 const CLOSE = /(?:\\{0,4}["'`*]){0,3}[\])]{0,2}(?:\\{0,4}["'`]){0,1}/y;
@@ -66,7 +66,7 @@ const QUOTE = /\\{0,4}["'`]{1,3}/y;
 const EMPTY_VALUE = /^(?:""|''|``)$/;
 const LIST_OPEN = /[[({<]\s{0,2}/y;
 const SPACE = /\s/;
-/** Code units that end a run: 1 spaces, 2 what else ends a value without quotes. */
+/** Code units that end a run: 1 for spaces, 2 for others that end a value without quotes. */
 const ENDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const sign = String.fromCharCode(code);
   if (SPACE.test(sign)) return 1;
@@ -135,7 +135,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   }
   const typeset = typesetAt(text, at, link);
   if (typeset !== null) return typeset;
-  // After an operator that ends the line stands the next setting.
+  // The line after an operator at the end of a line is the next setting.
   if (link === "assigned" && /=\s*\n\s*$/.test(text.slice(Math.max(0, at - 8), at))) return null;
   const start = skip(LIST_OPEN, text, at);
   const limit = Math.min(text.length, start + LONGEST_VALUE);
@@ -152,7 +152,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   return end > start ? { start, end, link, quoted: false, copula: false } : null;
 }
 
-/** What closes the quotes of print. */
+/** The closing mark for each opening typographic quote. */
 const CLOSERS: Readonly<Record<string, RegExp>> = {
   "“": /[”“]/,
   "„": /[“”"]/,
@@ -164,7 +164,7 @@ const CLOSERS: Readonly<Record<string, RegExp>> = {
   "『": /』/,
 };
 
-/** The text between quotes of print, within a line. */
+/** The text between typographic quotes, within a line. */
 function typesetAt(text: string, at: number, link: Link): Assigned | null {
   const closer = CLOSERS[text[at] ?? ""];
   if (closer === undefined) return null;
@@ -188,7 +188,9 @@ const COPULA_BEGINS: ReadonlySet<string> = new Set(
 
 const ARROWS = ["-> ", "=> ", "→ "];
 
-/** The end of the words between the name and what joins it with its value; -1 when nothing joins them. */
+/**
+ * Returns the end of the words between the name and the sign or word that ties it to its value; -1 when nothing does.
+ */
 function endOfFiller(text: string, at: number): number {
   let end = at;
   for (let count = 0; count < MOST_FILLERS; count++) {
@@ -210,7 +212,7 @@ function endOfFiller(text: string, at: number): number {
   return -1;
 }
 
-/** "passphrase for key '/home/ana/id_rsa':" of a program that asks for one. */
+/** "passphrase for key '/home/ana/id_rsa':", the prompt of a program. */
 const QUOTED_FILLER = /(["'])[^"'\n]{1,80}\1(?=\s?:)/y;
 
 function endOfFillerWord(text: string, at: number): number {
@@ -220,7 +222,7 @@ function endOfFillerWord(text: string, at: number): number {
   if (!isWordUnit(text, from) || isDigit(text.charCodeAt(from))) return -1;
   let end = from;
   while (end - from < LONGEST_FILLER && (isWordUnit(text, end) || "'’./-".includes(text[end] ?? " "))) end++;
-  // After the end of a sentence another one begins.
+  // The end of a sentence ends the search.
   if (text[end - 1] === "." && end - from > LONGEST_ABBREVIATION) return -1;
   return text[end] === ")" ? end + 1 : end;
 }
@@ -243,7 +245,7 @@ function wordAt(text: string, at: number): string {
 
 const HYPHEN = 0x2d;
 
-/** Skips a word for "is". Most words are none, and are told from these without the pattern. */
+/** Skips a word for "is". Most other words are ruled out without the pattern. */
 function skipCopula(text: string, at: number): number {
   const next = skipBlanks(text, text[at] === ":" || text[at] === "," ? at + 1 : at, 3);
   const code = text.charCodeAt(next);

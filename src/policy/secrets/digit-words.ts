@@ -4,7 +4,7 @@ import { isLetter } from "../text/ascii.ts";
 import { anyOf } from "../words/lists.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 
-/** What makes a capital of ASCII a small letter. */
+/** The bit that turns an ASCII capital into a lower-case letter. */
 const LOWER = 0x20;
 const WORDS = SECRET_WORDS["digits in words"];
 const WORD = `(?<!\\p{L})${anyOf(WORDS)}`;
@@ -30,7 +30,10 @@ function beginningAt(text: string, at: number): number {
 
 const isPart = (code: number): boolean => code >= FIRST_OF_LETTERS || isLetter(code) || code === APOSTROPHE;
 
-/** Whether `text[from, to)` has two such words side by side, or four such signs. Most texts are told apart by two letters. */
+/**
+ * Whether `text[from, to)` has two such words side by side, or four such signs. Most texts are ruled out by two
+ * letters.
+ */
 export function saysDigits(text: string, from: number, to: number): boolean {
   spend(CHECK_UNITS);
   const limit = Math.min(text.length, to);

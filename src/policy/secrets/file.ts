@@ -1,4 +1,4 @@
-/** Secrets that no word names, but their place in a file of a known form does. */
+/** Secrets that no word names, recognized by their place in a file of a known format. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
@@ -39,7 +39,7 @@ const COOKIE =
 const COOKIE_UNITS = 300;
 const LONGEST_JUDGED = 128;
 
-/** `Cookie: sessionid=…`: what a browser proves who it is with. */
+/** `Cookie: sessionid=…`: the cookie that authenticates a browser. */
 export const sessionCookie: Check = (text, _start, end) => {
   spend(CHECK_UNITS);
   if (text[end] !== ":" && text[end] !== '"' && text[end] !== "'") return null;

@@ -22,7 +22,7 @@ const isWordUnit = (text: string, at: number): boolean => {
 };
 const isApostrophe = (sign: string | undefined): boolean => sign === "'" || sign === "’";
 
-/** Phrases, of which one is looked for at the end of a text. */
+/** Phrases that are looked for at the end of a text. */
 class Endings {
   /** By the letters they end with. */
   readonly #phrases: ReadonlyMap<string, readonly string[]>;
@@ -61,7 +61,7 @@ function withoutQuotes(gap: string): number {
   return end;
 }
 
-/** Whether the words between a name and a value end with what ties them. */
+/** Reports whether the words between a name and a value end with a phrase that ties them. */
 export function isJoint(gap: string): boolean {
   const quote = withoutQuotes(gap);
   let end = quote;

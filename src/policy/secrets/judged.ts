@@ -1,4 +1,7 @@
-/** How a value must look to be the secret that its name announces: the less ties it to the name, the more. */
+/**
+ * How a value must look to be the secret that its name announces. The weaker the tie to the name, the more it must look
+ * like a secret.
+ */
 import type { Assigned } from "./assignment.ts";
 import {
   distinct,
@@ -12,7 +15,7 @@ import {
 } from "./plausible.ts";
 import { isJoinedWords, saysRule, THING } from "./sentence.ts";
 
-/** What is announced decides how strong the value must look. */
+/** The kind of the announced secret, which decides how strong the value must look. */
 export type SecretWord = "password" | "key";
 
 const SHORTEST_PASSWORD = 5;
@@ -22,10 +25,10 @@ export const SHORTEST_KEY = 10;
 const SHORT_KEY =
   /^(?=(?:.*\d){2})(?=(?:.*[a-z]){2})(?=.*[A-Z])(?=(?:.*(?:[A-Za-z]\d|\d[A-Za-z])){3})[A-Za-z0-9]{8,9}$/;
 const SHORTEST_DIGIT_KEY = 14;
-/** A key that nothing but a space ties to its name must be this long. */
+/** The least length of a key that only a space ties to its name. */
 const SHORTEST_KEY_BESIDE = 16;
 
-/** Whether a value may be a secret of a kind, tied to its name as it is. */
+/** Reports whether a value may be a secret of this kind, given how it is tied to its name. */
 export function isSecret(value: string, word: SecretWord, tie: Assigned): boolean {
   if (tie.link === "assigned" && isMangled(value)) return true;
   const plausible = word === "password" ? isPassword(value, tie) : isKey(value, tie);
@@ -55,7 +58,7 @@ export function isPassword(value: string, { link, quoted, copula }: Assigned): b
   // A selector; the next argument of a call.
   if (/^[#.][a-z]+(?:-[a-z]+)*$/.test(value)) return false;
   if (!quoted && /^[a-z_]\w*=/i.test(value) && !/^(?=.*\d)(?=.*[A-Z])\w{12,}=$/.test(value)) return false;
-  // `password=~/.docker/pw`: where it is.
+  // `password=~/.docker/pw`: the path of its file.
   if (/^~?\.{0,2}\/[\w.]/.test(value)) return false;
   if (quoted && /^[a-z]+\.[a-z]+\d+$/.test(value)) return true;
   if (link === "beside") return !quoted ? strongPassword(value) : looksLikePassword(value);
@@ -103,11 +106,11 @@ const JOINED_WORDS =
 /** A stored hash is not the password: bcrypt, crypt, argon2. */
 const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/;
 
-/** What is said of a password in a message. */
+/** Words for the state of a password in a message. */
 export const STATE =
   /^(?:required|invalid|incorrect|wrong|weak|expired|empty|missing|correct|strong|hidden|valid|changed|reset|blank|encrypted|hashed|optional|secure|unsafe|short|long|secret|string|text|needed|provided|not[-_]\w+|password\w*|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane)$/i;
 
-/** In a sentence a password must show a digit or a sign, or be no word at all. */
+/** In a sentence, a password must have a digit or a sign, or must not be a word. */
 function strongPassword(value: string): boolean {
   if (/^[a-z\d_-]+(?:\/[a-z\d_-]+)+$/.test(value)) return false;
   if (!looksLikePassword(value) || /^\W*$/.test(value)) return false;

@@ -26,10 +26,13 @@ const VALUE_UNITS = 600;
 const SENTENCE_UNITS = 60;
 const COLUMN_UNITS = 80;
 const LONGEST_ELEMENT = 400;
-/** The check for a word that announces such a secret: looks at what the word that spans `[start, end)` announces. */
+/**
+ * Returns the check for a word that announces a secret of this kind. The check examines the value that the word
+ * announces.
+ */
 export function announcedSecret(word: SecretWord): Check {
   return (text, start, end) => {
-    // After a word of another script no name goes on.
+    // A word of another script is never the beginning of a longer name.
     const nameEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
     const rest = text.slice(end, nameEnd);
     if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
@@ -47,7 +50,7 @@ export function announcedSecret(word: SecretWord): Check {
     if (found !== null) return found;
     const ordinary = ordinaryPassword(text, start, nameEnd, word);
     if (ordinary !== null) return hitOf("generic_credential", ordinary.start, ordinary.end);
-    // What is assigned is no secret; after a comma the sentence goes on.
+    // The assigned value is not a secret. After a comma, the sentence continues.
     if (value?.link === "assigned" && text[nameEnd] !== ",")
       return second(text, value) ?? inElement(text, value, word) ?? inColumn(text, start, nameEnd, word);
     // "if you pass someOption": a verb.
@@ -61,7 +64,7 @@ export function announcedSecret(word: SecretWord): Check {
   };
 }
 
-/** "la pass del router": what makes a noun of the word. */
+/** "la pass del router": words before that make the word a noun. */
 const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|lo|das|da|i)\s$/i;
 
 /** `"token": null`: there is no value, so there is nothing more to look at. */
@@ -102,7 +105,10 @@ function tied(text: string, word: SecretWord, start: number, end: number, value:
 const GIVEN = /\(\s{0,3}(["'`])([^"'`\n]{4,80})\1\s{0,3}[,)]/y;
 const SETTER = /(?:^|[^A-Za-z])(?:set|with|use|change|update)(?:[A-Z_]\w{0,24})?_?$/;
 
-/** The literal that a call is given: `setPassword("mince.tatties")`; to a function that only compares, what looks the part. */
+/**
+ * The literal that is passed to a call: `setPassword("mince.tatties")`. In a call that only compares, it must look like
+ * a password.
+ */
 function given(text: string, word: SecretWord, start: number, nameEnd: number): Hit | null {
   if (word !== "password" || text[nameEnd] !== "(") return null;
   const value = matchAt(GIVEN, text, nameEnd)?.[2];
@@ -133,7 +139,9 @@ const WITHOUT_COPULA = /[\p{Script=Cyrillic}\p{Script=Arabic}\p{Script=Hebrew}ı
 const NAME_SAID = /^\p{Lu}\p{Ll}{4,}$/u;
 const CLAUSE_END = /[ \t]{0,2}(?:[.,;!?)\n"'…]|$)/y;
 
-/** "The password is Kohlmeise.": a capital where only a name has one; in German, where all nouns have, after "lautet". */
+/**
+ * "The password is Kohlmeise.": a capital where only a name has one; in German, where all nouns have, after "lautet".
+ */
 function isNameSaid(text: string, end: number, { start: at, end: last, link, quoted }: Assigned): boolean {
   if (link !== "said" || quoted || matchEnd(CLAUSE_END, text, last) < 0) return false;
   const said = text.slice(at, last);
@@ -142,7 +150,7 @@ function isNameSaid(text: string, end: number, { start: at, end: last, link, quo
   return !/(?:^|\s)(?:ist|wurde|wird|on|now|be|are|equals|e|az|\p{Lu}\p{Ll}{0,9})\s{1,3}$|[.!?]\s/u.test(gap);
 }
 
-/** "pass zip64", "pass `v2: true`": a short word is a verb more often, and this is what it is said of. */
+/** "pass zip64", "pass `v2: true`": a short word is more often a verb, and this is its object. */
 const isArgument = (value: string, next: string | undefined): boolean =>
   /^[A-Za-z]+$|^[a-z]+(?:_[a-z\d]*)*\d*$|[\s(]|\*$/.test(value) || next === "`";
 
@@ -156,7 +164,7 @@ function isInList(text: string, start: number, end: number, { start: at, end: la
   return !/[({=]\s{0,2}["'`]?$/.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start)) || sign[1] === "|";
 }
 
-/** Names whose value is a secret of one's own making, and of all names of secrets. */
+/** Names of secrets that somebody makes up, and all names with a word for secret. */
 const OWN_SECRET =
   /(?:jwt|session|app|cookie|flask|django|rails|sign\w*|hmac|crypt\w*|auth)[\w.({ -]{0,12}secret|secret[-_ ]?key/i;
 const SECRET = /secret|geheim|segre[dt]o/i;
@@ -215,7 +223,7 @@ function inElement(text: string, { start }: Assigned, word: SecretWord): Hit | n
   return null;
 }
 
-/** A table of users has their passwords as its secrets. */
+/** A table of users, whose secrets are passwords. */
 const OF_USERS =
   /(?:^|[\n,;|\t])[ \t"]*(?:user(?:[ _-]?name)?|login|account|benutzer|usuario|utente|utilisateur)[ \t"]*[,;|\t][^\n]*$/i;
 

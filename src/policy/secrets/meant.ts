@@ -36,7 +36,7 @@ const DEFAULT = /^\w{0,24}["'`]\s{0,2}[)\]]?\s{0,3}(?:\|\||\?\?|\?:|,|\bor\b)\s{
 /** How a program declares a variable or a member. */
 const DECLARATION =
   /(?:^|[\s;{(,])(?:(?:private|public|protected|internal|static|final|const|constexpr|readonly|let|var|val|my|our|local|auto|export|char|string|String|wchar_t|NSString|std::string|#define|self\.|this\.|\$(?:this->)?)[\s*&]{0,3}){1,5}[\w.$]{0,24}$/;
-/** What a password of this name is for, right before the name. */
+/** The service that the password is for, right before its name. */
 const SERVICE =
   /(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?:smtp|e?mail|imap|pop3?|s?ftp|ssh|ssl|db|database|datasource|jdbc|mysql|maria(?:db)?|postgres(?:ql)?|pg|mssql|sql|oracle|mongo(?:db)?|redis|cassandra|elastic\w*|kibana|grafana|rabbit(?:mq)?|amqp|mqtt|broker|kafka|ldap|bind|http|proxy|admin\w*|root|master|sudo|become|ansible|(?:key|trust)[-_]?store|wifi|wlan|vpn|router|jenkins|nexus|sonar|registry|docker|svn|git|sa|superuser|service|svc|backup|replication|camera|nas)[-_.]?$/i;
 
@@ -46,8 +46,7 @@ const NO_VALUE =
   /^(?:required|optional|invalid|incorrect|wrong|weak|expired|missing|correct|strong|visible|changed|reset|blank|encrypted|hashed|secure|unsafe|plain|plaintext|text|needed|provided|prompt|interactive|enabled|disabled|varchar|bytes|boolean|object|optional|secretstr|credential\w*|value|config\w*|settings|options|params|input|props|data|self|this|request|response|env|environment|keychain|keyring|vault|external|inherit|auto|random|generated?|manual|show|toggle|submit|current|confirm\w*|repeat|enter|type|field|label|name|login|erforderlich|falsch|obligatoire|requis|requerid[ao]|incorrect[ao]|obrigatóri[ao]|richiesta|errata|verplicht|wymagane|anzeigen|ändern|vergessen|zurücksetzen|modifier|oublié|cambiar|olvidad[ao]|alterar|esquecid[ao]|modifica|dimenticat[ao]|wijzigen|zmień|změnit|ändra|skift|endre|vaihda)$/i;
 
 /**
- * `define('DB_PASSWORD', …)`, `config.set("auth.password", …)`: the name of what a call sets, after which its value
- * stands.
+ * `define('DB_PASSWORD', …)`, `config.set("auth.password", …)`: the name of a setting in a call, followed by its value.
  */
 export const isDefined = (text: string, start: number): boolean =>
   DEFINITION.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start));
@@ -60,7 +59,7 @@ const LONGEST_DEFINITION = 56;
  */
 export const isOneWord = (value: string): boolean => WORD.test(value) && !NO_VALUE.test(value);
 
-/** Whether the value of the name `[start, nameEnd)` of a password is meant as one, although it may be any word. */
+/** Reports whether the value of the password's name `[start, nameEnd)` is a password, although it may be any word. */
 export function isMeant(text: string, start: number, nameEnd: number, value: Assigned): boolean {
   const said = text.slice(value.start, value.end);
   if (value.quoted && (isPhrase(text, start, nameEnd, value) || isNetworkPhrase(text, start, nameEnd, value)))
@@ -101,7 +100,7 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
 export const isBehindUser = (text: string, start: number): boolean =>
   USER_MEMBER.test(text.slice(Math.max(0, start - USER_REACH), start));
 
-/** `drop&stroop`: two words that no program joins so after the name of a user. */
+/** `drop&stroop`: two words that no program joins in this way after the name of a user. */
 export const PAIR_OF_WORDS = /^[a-z]{3,}&[a-z]{3,}\d{0,4}$/;
 
 /** `<property name="hibernate.connection.password">quill_and_ink</property>`, `<password>bluebird</password>`. */
@@ -218,7 +217,7 @@ function isSetting(text: string, nameEnd: number, { start, end }: Assigned): boo
   const lineStart = text.lastIndexOf("\n", nameEnd - 1) + 1;
   const name = text.slice(Math.max(lineStart, nameEnd - REACH), nameEnd);
   const operator = text.slice(nameEnd, start);
-  // What stands before the text in a scan ends with a colon.
+  // The context before the text in a scan ends with a colon.
   const written = lineStart === 0 ? name.slice(name.indexOf(": ") < 0 ? 0 : name.lastIndexOf(": ") + 2) : name;
   if (!/^\s{0,24}(?:export\s|-\s)?["']?[\w.-]+$/.test(written)) return false;
   const previous = text.slice(Math.max(0, lineStart - 2), lineStart);

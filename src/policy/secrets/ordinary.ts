@@ -1,5 +1,5 @@
 /**
- * Passwords that are ordinary words or numbers, in sentences that leave nothing else for them to be: "the wifi password is
+ * Passwords that are ordinary words or numbers, in sentences in which they can be nothing else: "the wifi password is
  * troutfishing", "пароль: borshch", "the passcode was changed to 839201".
  */
 import { spend } from "../check.ts";
@@ -19,10 +19,10 @@ const COPULA = anyOf([...SENTENCE_WORDS.copulas, "e", "on", "az", "be", "to"]);
 const FILLER = String.raw`(?:[ \t]{1,2}(?:[(]?[\p{L}\p{M}'’./-]{1,20}[)]?|[(][\p{L}\d -]{1,16}[)]))`;
 const QUOTE = `["'“„«‘「]?`;
 const OTHER_QUOTE = `["'”“»’」]?`;
-/** The end of what is said: a sign, a line's end, or what is written without spaces in East Asia. */
+/** The end of the value: a sign, the end of a line, or an East Asian word written without a space. */
 const END = String.raw`(?=${OTHER_QUOTE}(?:[ \t]{0,2}(?:[.,;!?)\n。，、！？؟،।]|$)|[ \t]?(?:です|でし|だ|に|と|を|이|예|야|임|입|로|으로|了|吧|है|হ)))`;
 
-/** What ties a value to a name: a colon, a word for "is". */
+/** The text that ties a value to a name: a colon, a word for "is". */
 const TIE = String.raw`(?:${FILLER}{0,5}?[ \t]{0,2}(?:[:：=][ \t]{0,3}|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?))`;
 const WORD_SAID = new RegExp(
   String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([\p{Script=Latin}][\p{Script=Latin}\d]*(?:[_.-][\p{Script=Latin}\d]+)*!?)${END}`,
@@ -31,7 +31,7 @@ const WORD_SAID = new RegExp(
 const LONGEST_WORD = 40;
 const SHORTEST_WORD = 6;
 const SHORTEST_NETWORK_WORD = 8;
-/** No participle and no adjective of what a password can be is so long. */
+/** No participle or adjective that describes a password is this long. */
 const LONGER_THAN_STATES = 13;
 
 const NOT_LATIN = /[^\P{L}\p{Script=Latin}]/u;
@@ -43,7 +43,7 @@ const NETWORK = new WordSet(
 );
 const REACH_BEFORE = 64;
 const REACH = 64;
-/** What is said of a password, and what programs call one. */
+/** The endings of words that describe a password, and of names for passwords in programs. */
 const STATE_ENDING =
   /(?:ed|ing|able|ible|lich|bar|iert|isch|mente|bile|inen|ttu|tty|ött|ott|mış|miş|wany|waný|ovaný|verplicht|ado|ada|ato|ata|uto|uta|ido|ida)$/i;
 const STATE =
@@ -52,7 +52,7 @@ const OF_PROGRAMS =
   /(?:^|[_.-])(?:user|pass|hash|value|name|id|key|token|field|null|string|text|type|default|env|config|data|file|error|invalid|min|max|length|count|not|is|has|get|set|new|old|test|list|url|path|db|sql|auth|login|http|json|yaml)(?:$|[_.-])/i;
 const SERVICES: ReadonlySet<string> = new Set([...SECRET_WORDS.services, ...SECRET_WORDS.accounts]);
 
-/** Returns what stands for a password after its name, where a word would say nothing else; for a key, of a network. */
+/** Returns the password after its name, where a word can be nothing else. For a key, only the key of a network. */
 export function ordinaryPassword(text: string, start: number, end: number, kind: "password" | "key"): Place | null {
   spend(CHECK_UNITS);
   if (kind === "key") return wordBehind(text, start, end, kind) ?? groupsBehind(text, end, SEED_GROUPS);
@@ -84,7 +84,7 @@ function wordBehind(text: string, start: number, end: number, kind: "password" |
   const last = WORD_SAID.lastIndex;
   spend(JUDGED_UNITS);
   if (word.length < SHORTEST_WORD || word.length > LONGEST_WORD || isNoPassword(word, tie)) return null;
-  // Of keys only those of networks are words.
+  // Only the keys of networks are words.
   if (kind === "key" && !NETWORK.isIn(text.slice(Math.max(0, start - REACH), end + REACH))) return null;
   return isMeant(text.slice(start, end), text.slice(Math.max(0, start - REACH_BEFORE), end), tie, word)
     ? { start: last - word.length, end: last }
@@ -93,7 +93,7 @@ function wordBehind(text: string, start: number, end: number, kind: "password" |
 
 function isNoPassword(word: string, tie: string): boolean {
   if (THING.test(word) || isPlaceholder(word) || mentionsPassword(word) || saysRule(tie)) return true;
-  // After no verb stands no adjective.
+  // A word after a verb may be an adjective.
   if (tie.trim() !== "" && STATE_ENDING.test(word)) return true;
   return STATE.test(word) || OF_PROGRAMS.test(word) || SERVICES.has(word.toLowerCase());
 }
@@ -101,7 +101,7 @@ function isNoPassword(word: string, tie: string): boolean {
 function isMeant(name: string, before: string, tie: string, word: string): boolean {
   const isAdjacent = tie.trim() === "";
   const isOfWords = /^[a-z]+(?:_[a-z\d]+)+$/.test(word);
-  // In a sentence of another script no word is Latin but a name.
+  // In a sentence in another script, only names are Latin words.
   if (NOT_LATIN.test(name)) return /^[a-z]/.test(word) && (!isAdjacent || /[a-z]{8}|[_\d]/.test(word));
   if (/[a-z][A-Z]|.!$/.test(word) && NETWORK.isIn(before + tie))
     return word.length >= SHORTEST_NETWORK_WORD && !isAdjacent;
@@ -121,7 +121,7 @@ function isMeant(name: string, before: string, tie: string, word: string): boole
 /** Two words or more before the sign. */
 const PROSE = /^(?:[ \t]{1,2}\p{L}[\p{L}'’-]{0,19}){2}/u;
 
-/** `router admin password = fiddlehead`: what has a password of its own, right before the name. */
+/** `router admin password = fiddlehead`: the device with its own password, right before the name. */
 const OF_DEVICE =
   /(?:^|[^\p{L}])(?:router|admin|administrator|root|nas|printer|scanner|laptop|computer|server|vpn|camera|cctv|firewall|switch|modem|netflix|drucker|rechner|imprimante|impresora|impressora|stampante|drukark[ai]|kamera|роутера?|принтера?|админа?)(?:['’]s)?[ -]\p{L}+$/iu;
 
@@ -137,7 +137,7 @@ const PHRASE_SAID = new RegExp(
   String.raw`(${TIE})${QUOTE}(\p{Ll}{2,12}(?:[ \t]\p{Ll}{2,12}){2,7})(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
   "uy",
 );
-/** What a sentence says of a phrase, and how it goes on. */
+/** Words of a sentence about a phrase, and of its continuation. */
 const OF_SENTENCES =
   /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|that|which|any|our|your|you|please|enter|must|should|can|will|when|only|never|stored|kept|same|none|below|used|der|die|das|und|mit|ist|für|nicht|bitte|les|des|une|que|pour|est|dans|pas|los|las|por|una|con|para|são|não|uma|com|to|be|is|it|in|of|on|or|as|by|we|che|sono|per|della|non|een|het|van|voor|niet|och|att|som|inte|det|til|ikke|jest|nie|się|что|это|для|или|не|και|για|ile|için)(?!\p{L})/u;
 
@@ -177,7 +177,7 @@ function numberBehind(text: string, start: number, end: number): Place | null {
   const number = matchAt(NUMBER_SAID, text, end)?.[1];
   if (number === undefined || MOMENT.test(number) || isPlaceholder(number)) return null;
   const last = NUMBER_SAID.lastIndex;
-  // Of several passwords it is how many there are.
+  // After a plural, the number is how many passwords there are.
   if (/s$/i.test(text.slice(start, end)) || saysRule(text.slice(end, last))) return null;
   return { start: last - number.length, end: last };
 }
@@ -190,7 +190,7 @@ const groups = (group: string, more: string): RegExp =>
 const APP_GROUPS = groups("[a-z]{4}", "3");
 /** Base32, as the secrets of one-time passwords are shown (RFC 4648 section 6). */
 const SEED_GROUPS = groups("[A-Z2-7]{4}", "3,15");
-/** A group of four letters without a vowel, or with a digit, is no word. */
+/** A group of four letters without a vowel, or with a digit, is not a word. */
 const NO_WORD = /(?:^|[ -])(?:[^aeiouy -]{4}(?![a-z])|(?=[A-Z]*\d)[A-Z\d]{4})/;
 
 /** `qkzv hwtn xbud pmlo`, `JBSW Y3DP EHPK 3PXP`: the groups of a password that was made for one program. */

@@ -13,9 +13,9 @@ const CHECK_UNITS = 20;
 const READING_UNITS = 400;
 /** The cost of looking for what a number opens, units. */
 const JUDGED_UNITS = 3_000;
-/** How far from its word a number is, and how far what it opens. */
+/** How far from its word a number, or the thing that it opens, is looked for, UTF-16 code units. */
 const REACH = 72;
-/** How far such a number begins when it is said digit by digit. */
+/** How far away the number may begin when it is said digit by digit, UTF-16 code units. */
 const REACH_SPOKEN = 40;
 const REACH_AROUND = 72;
 const REACH_BEFORE = 64;
@@ -44,33 +44,36 @@ const partsOf = (words: readonly string[]): WordSet =>
     if (!/^[a-z]+$/.test(word) || word.length > LONGEST_BEGINNING) return "anywhere";
     return word.length <= SHORT_WORD ? "whole" : "beginning";
   });
-/** Doors, safes and alarms, and what else has a number: cards, telephones, accounts. */
+/** Doors, safes and alarms, and other things with a number: cards, telephones, accounts. */
 const DOOR = partsOf(SECRET_WORDS["what has a code"]);
 const CARD = partsOf(SECRET_WORDS["what has a pin"]);
-/** Other numbers that such a word has: of an error, of a place in India, of a connector. */
+/** Other numbers with the same word: of an error, of a place in India, of a connector. */
 const OTHER = partsOf(SECRET_WORDS["what has other codes"]);
 
-/** `the PIN of my card is 7731`: a number right after the word is one, whatever it opens. */
+/** `the PIN of my card is 7731`: a number right after the word is a PIN, whatever it opens. */
 export const pin: Check = (text, start, end) => {
   const found = numberBehind(text, end) ?? (IN_CAPITALS.test(text.slice(start, end)) ? numberBeside(text, end) : null);
   if (found === null) return null;
   const { number, tied, last } = found;
   const around = aroundOf(text, start, end);
   if (OTHER.isIn(around)) return null;
-  // Of six digits are the codes of places in India, too.
+  // The codes of places in India have six digits, too.
   const isPlace = number.length === 6 && OF_PLACES.test(text.slice(start, end));
   const isClear = !isYear(number) && !isPlace && (tied || number.length <= 6 || OF_SIMS.test(text.slice(start, end)));
   if (!isClear && !DOOR.isIn(around) && !CARD.isIn(around)) return null;
   return hitOf("generic_credential", last - number.length, last);
 };
 
-/** `the code of the front door is 4471`: a number is one where a door is named beside it, or a card between. */
+/**
+ * `the code of the front door is 4471`: a number is a code when a door is named near it, or a card between word and
+ * number.
+ */
 export const doorCode: Check = (text, start, end) => codeBehind(text, start, end, "code");
 
 /** `the door code is 4471`: the word itself names what it opens. */
 export const namedDoorCode: Check = (text, start, end) => codeBehind(text, start, end, "door code");
 
-/** `the card has the password 3391`: after a password's name, what has one may stand before it, too. */
+/** `the card has the password 3391`: the thing that has the password may also be named before the word. */
 export const passwordNumber: Check = (text, start, end) => codeBehind(text, start, end, "password");
 
 function codeBehind(text: string, start: number, end: number, name: "code" | "door code" | "password"): Hit | null {
@@ -80,7 +83,7 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   const isAdjacent = found.last - found.number.length - end <= 2;
   if (!found.tied && !(isNamed && isAdjacent) && isYear(found.number)) return null;
   if (OTHER.isIn(aroundOf(text, start, end))) return null;
-  // What is named after the number is something else.
+  // A thing named after the number is not what the number opens.
   const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_BEFORE), start));
   const before = ahead + text.slice(start, found.last);
   const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
@@ -158,7 +161,7 @@ const SINGLE_DIGITS = /^\d(?:[-–]\d){3,5}$/;
 const JOINED_NUMBERS = /^\d{1,2}([-–])\d{1,2}(?:\1\d{1,2}){1,4}$/;
 const OPENS = new WordSet(SECRET_WORDS["what is done with a lock"], () => "beginning");
 
-/** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers after what they open. */
+/** `the safe opens with 15-42-8`, `disarm the alarm with 5530`: the numbers after the thing that they open. */
 export const openingNumber: Check = (text, start, end) => {
   spend(CHECK_UNITS);
   // A name in a program, of a setting or a file.

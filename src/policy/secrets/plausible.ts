@@ -2,7 +2,7 @@
 import { isWordlike } from "../text/wordlike.ts";
 import { SECRET_WORDS } from "./secret-words.ts";
 
-/** "Insert your password here" in other languages, as it stands in the place of one. */
+/** "Insert your password here" in other languages, in place of a password. */
 const PLACEHOLDER_IN_WORDS =
   /^(?:ihr|dein|euer|mein|votre|ton|mon|tu|su|mi|seu|sua|teu|tua|la[-_ ]tua|il[-_ ]tuo|jouw|uw|mijn|twoje|twoj|twój|moje|moj|vase|vaše|tvoje|ditt|din|mitt|min|oma|sinun|sizin|senin|το|ваш|твой|мой|мій|твій)[-_ ]?(?:[\p{L}_ -]*(?:pass|pwd|wort|contra|clave|senha|parola|wachtwoord|has[lł]o|heslo|l[oö]sen|kode|salasana|sifre|şifre|парол|κωδικ|key|token|schl|cl[eé])\p{L}*)\d{0,4}|^(?:sifreniz|şifreniz|parolanız|eintragen|einfügen|введите|введіть|entrez|ingrese|insira|inserisci|wpisz|zadejte|indtast|syötä|girin|(?:hier|aquí|aqui|ici|qui|tutaj|zde|här|tähän|buraya|здесь|сюда|тут|ange|skriv)(?!\p{L}))|[-_ ](?:hier|aquí|aqui|ici|qui|tutaj|zde|här|her|tähän|buraya|здесь|сюда|тут)$|^(?:你的|您的|请输入|此处|ここ|あなた|入力|여기|입력|यहाँ|अपना|هنا|كلمة|כאן|הסיסמה)/iu;
 const PLACEHOLDER_WORD =
@@ -51,7 +51,7 @@ const LONGEST_NAMED = 40;
 const LONG_PASSWORD_WORDS = SECRET_WORDS.passwords.filter((word) => word.length > SHORTEST_PASSWORD_WORD);
 const PASSWORD_WORDS: ReadonlySet<string> = new Set(LONG_PASSWORD_WORDS);
 
-/** The same by their first letters, since comparing a value with hundreds of words takes longer than all else. */
+/** These words by their first letters, since comparing a value with hundreds of words would take the most time. */
 const BEGINNING = 2;
 const BY_BEGINNING = Map.groupBy(LONG_PASSWORD_WORDS, (word) => word.slice(0, BEGINNING));
 
@@ -65,7 +65,7 @@ export function mentionsPassword(value: string): boolean {
   return false;
 }
 
-/** "kirjoita_salasana": words, one of which says what should be there, and nothing else. */
+/** "kirjoita_salasana": only words, one of which is a word for a password. */
 function namesPassword(value: string): boolean {
   if (value.length > LONGEST_NAMED || !/^\p{L}+(?:[_-][\p{L}\d]+)+$/u.test(value)) return false;
   return value.split(/[_-]/).some((part) => PASSWORD_WORDS.has(part.toLowerCase()));
@@ -79,7 +79,7 @@ const isLongRandom = (value: string): boolean =>
   (value.match(/\d(?!\d)/g)?.length ?? 0) >= 3 &&
   wordShare(value) <= 0.4;
 
-/** How many characters follow their predecessor in the alphabet or in the digits. */
+/** Returns how many characters are the successor, in the alphabet or the digits, of the character before. */
 function counted(value: string): number {
   let steps = 0;
   for (let i = 1; i < value.length; i++) {
@@ -131,7 +131,7 @@ export function looksRandom(value: string): boolean {
   const upper = count(value, /[A-Z]/g);
   const lower = count(value, /[a-z]/g);
   if (digits > 0 && upper + lower > 0) {
-    // A name followed by a number is no key: words, then digits.
+    // A name followed by a number is not a key: words, then digits.
     return wordShare(value) <= 0.55 && (wordShare(value) <= 0.3 || !/^[A-Za-z]+[-_.]?\d{1,4}$/.test(value));
   }
   if (digits > 0) return false;
@@ -154,7 +154,7 @@ const NAME_PATH = /^[A-Za-z_$][\w$]*(?:(?:\.|->|::|\[)[A-Za-z_$][\w$]*\]?)+$/;
 const CALL = /[A-Za-z_$][\w$]*\($|\(\)?$/;
 const PASSPHRASE = /^[a-z]{3,}(?:[-_. ][a-z]{3,}){2,}[-_. ]?\d{0,4}[!?.]?$/i;
 
-/** "user2", "pass_1", "v2": a name in a program that happens to have a number. */
+/** "user2", "pass_1", "v2": a name in a program with a number. */
 const NUMBERED_NAME =
   /^(?:user|usr|pass|pwd|password|passwd|secret|token|key|var|arg|val|value|test|opt|option|param|field|name|str|string|data|item|foo|bar|v|p|x)_?v?\d{1,2}$/i;
 

@@ -1,6 +1,7 @@
 /**
  * Secrets in sentences: "they set the root password to …", "What is the wifi password? It's …", "use … as password".
- * The words between name and value are many, so the value must look the part, the more the farther it is from the name.
+ * The words between name and value are many, so the value must look like a password, the more so the farther it is
+ * away.
  */
 import { spend } from "../check.ts";
 import { isDigit, isLetter } from "../text/ascii.ts";
@@ -35,13 +36,13 @@ const ANSWER =
   /(?:[?？؟；]|\p{Script=Greek}[^;\n]{0,40};)["'”»]?\s{0,2}(?:[-–—→>:]{1,2}\s{1,2}|(?<=\s|[？؟；]))["'“«„]?(?:[\p{L}'’]{1,12}[\s:,]{1,2}){0,3}["'“«„]?$/u;
 const ASKED = /[?？؟；;]/;
 const isAnswer = (gap: string): boolean => ASKED.test(gap) && ANSWER.test(gap);
-/** "Which password? hedgehog5": what answers such a question may be a shorter one. */
+/** "Which password? hedgehog5": the answer to such a question may be a shorter password. */
 const SHORT_ANSWER = /^\p{L}{3,24}[-_.]?\d{1,6}[!?]?$/u;
 const RULE = new RegExp(`(?<![\\p{L}\\p{M}])(?:${anyOf(SENTENCE_WORDS.rules)})(?![\\p{Ll}])`, "iu");
 /** Whether a text speaks of rules for passwords, or of examples. */
 export const saysRule = (text: string): boolean => RULE.test(text);
 
-/** What a value is written with: Latin, Greek and Cyrillic letters, digits and signs, without the quotes around it. */
+/** The characters of a value: Latin, Greek and Cyrillic letters, digits and signs, without the quotes around it. */
 const TOKEN = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}0-9!#$%&*+./:=?@\\^_|~§€£-]+/gu;
 const OPENED = /["'`“„«‘「『(]$/;
 const CLOSED = /^["'`”“»’」』)]/;
@@ -73,7 +74,7 @@ const AT_SIGN = /^\p{Lu}[\p{L}\d]*@[\p{L}\d]+!?$/u;
 /** "Sambal_Terasi3", "Popcorn-Fiesta88": capitalised words, a sign between them, and a number. */
 const WORDS_AND_NUMBER =
   /^\p{Lu}\p{Ll}{2,}(?:[_.-](?:\p{Lu}\p{Ll}+[_.-]){0,3}\p{Lu}?\p{Ll}{2,}[_.]?|(?:-\p{Lu}\p{Ll}{1,}){1,3}-)\d{1,4}$/u;
-/** "Tortilla_Brava", "Elder.Flower.Cordial": what no sentence and hardly any program has. */
+/** "Tortilla_Brava", "Elder.Flower.Cordial": words joined as in no sentence and hardly any program. */
 const JOINED_WORDS = /^\p{Lu}\p{Ll}{2,}(?:[_.&+*]\p{Lu}\p{Ll}{2,}){1,3}[!?]?$/u;
 
 let lastToken = "";
@@ -122,13 +123,13 @@ export const looksChosen = (token: string): boolean => looksOf(token) > WEAK;
 /** Whether a token may be a password where one is expected. */
 export const mayBeOne = (token: string): boolean => looksOf(token) > NONE;
 
-/** "The key to the API of the weather service": what has one. */
+/** "The key to the API of the weather service": the API that a key belongs to. */
 const OF_API = /(?<!\p{L})api(?!\p{L})/iu;
 
 const looksLikeKey = (token: string, gap: string): boolean =>
   token.length >= SHORTEST_KEY &&
   /\d/.test(token) &&
-  // Other digits are those of a digest.
+  // A value without other letters is a digest.
   (/[g-zG-Z]/.test(token) || (token.length >= 32 && OF_API.test(gap))) &&
   !/[A-Z]_[A-Z]|=[^=]/.test(token) &&
   !OTHER.test(token) &&
@@ -153,7 +154,8 @@ const SIGN_CODES = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Whether a run of `text[from, to)` has a letter and a digit or a sign. Tells most stretches apart without a pattern.
+ * Reports whether a run of `text[from, to)` has a letter and a digit or a sign. Rules most stretches out without a
+ * pattern.
  */
 function mayBeChosen(text: string, from: number, to: number): boolean {
   let letter = false;
@@ -181,7 +183,7 @@ const GAP_UNITS = 100;
 /** The cost of reading the words before a token that looks like a password, units. */
 const TOKEN_UNITS = 1_500;
 
-/** What may be a secret of a kind, after a name that ends at `end` or before one that begins at `start`. */
+/** Returns a possible secret of a kind, after a name that ends at `end` or before a name that begins at `start`. */
 export function saidSecret(
   text: string,
   start: number,
@@ -249,7 +251,7 @@ const BLANK = /^[ \t]{0,2}$|^[ \t]\($/;
 const LONGEST_WEAK_GAP = 40;
 const LONGEST_LOCKED_GAP = 64;
 
-/** What is done with a file that is locked: "open it with bluebird1987". */
+/** Words for opening a locked file: "open it with bluebird1987". */
 const OPENING = new WordSet(SENTENCE_WORDS["beginnings of opening"], () => "beginning");
 
 /** Whether a text says that something is opened. */
@@ -283,7 +285,7 @@ export function plainSecret(text: string, start: number, end: number): Place | n
   return { start: at, end: at + (match[1] as string).length };
 }
 
-/** Whether a token is words that only a password joins so: capitalised, with a sign between them. */
+/** Reports whether a token is words that only a password joins in this way: capitalised, with a sign between them. */
 export const isJoinedWords = (token: string): boolean => JOINED_WORDS.test(token) || WORDS_AND_NUMBER.test(token);
 
 export const isClear = (token: string): boolean => looksOf(token) === CLEAR;

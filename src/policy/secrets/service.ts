@@ -34,7 +34,7 @@ const HEX_DIGEST = /^[0-9a-f]{40}$|^[0-9a-f]{64}$|^[0-9a-f]{7,12}$/;
 const ADDRESS =
   /^https?:|\/\/|^[\w-]+(?:\.[\w-]+)*\.(?:com|io|net|org|dev|co|app|md|js|ts|py|go|html?|json|ya?ml|png|svg)\b|^\/|@\w+\.\w/i;
 
-/** What a key may be made of; `=` only inside and as padding. */
+/** The characters of a key; `=` only inside and as padding. */
 const KEY_CHARACTER = Uint8Array.from({ length: 128 }, (_, code) =>
   /[A-Za-z0-9_+/.~:*%=-]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
@@ -44,7 +44,7 @@ export function serviceKey(text: string, start: number, end: number): Hit | null
   if (start > 0 && isLower(text.charCodeAt(start)) && isLetter(text.charCodeAt(start - 1))) return null;
   const reach = Math.min(text.length, end + REACH);
   spend(REACH_UNITS);
-  // In a path of the service no key is looked for.
+  // No key is looked for in a path of the service.
   const pathEnd = text[end] === "." ? matchEnd(HOST_AND_PATH, text, end) : -1;
   for (let at = Math.max(end, pathEnd); at < reach; ) {
     const code = text.charCodeAt(at);
@@ -89,7 +89,7 @@ function endOfRun(text: string, at: number): number {
   return end;
 }
 
-/** No key is a word in small letters: a digit, both cases, or length. */
+/** Reports whether a run can be a key, which is never a word in lower case: it has a digit, both cases, or is long. */
 function isMixed(text: string, start: number, end: number): boolean {
   let lower = 0;
   let upper = 0;

@@ -1,4 +1,4 @@
-/** Tokens and addresses that a fixed part announces: compiles the tables of them, and recognizes them around it. */
+/** Tokens and addresses with a fixed part: compiles their tables, and recognizes them around the fixed part. */
 
 import type { Anchor } from "../anchor.ts";
 import { hitOf, spend } from "../check.ts";
@@ -24,11 +24,11 @@ const ALPHABETS: Readonly<Record<string, string>> = {
   x: "[A-Za-z0-9_+/.=~-]",
   U: "[0-9A-Za-z]{8}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{4}-[0-9A-Za-z]{12}",
 };
-/** What `{20,}` is bounded by. */
+/** The upper bound for `{20,}`. */
 const LONGEST_TOKEN = 512;
 /** The cost of trying a format, units. */
 const FORMAT_UNITS = 20;
-/** An item of a body; what repeats without a limit, and what stands for itself, are changed for a pattern. */
+/** An item of a body. Unlimited repetitions get a limit in the pattern, and literals are escaped. */
 const ITEM = /'([^']*)'|([a-zA-Z])|(\{\d+),\}|\{\d+(?:,\d+)?\}|\?|([^a-zA-Z'?])/g;
 
 interface TokenFormat {
@@ -71,11 +71,11 @@ function compile([, prefix, body]: readonly [string, string, string]): TokenForm
   return { prefix, body: new RegExp(`(?:${source})(?![A-Za-z0-9])`, "y") };
 }
 
-/** What stands before a random identifier of a named kind: `call_`, `thread_`. A secret is named key or token. */
+/** The prefix of a random identifier of a named kind: `call_`, `thread_`. A secret is named key or token. */
 const NAMED_IDENTIFIER =
   /(?:^|[^A-Za-z0-9_-])(?!\w*(?:key|token|secret|access|api|pass|auth|pat_|sk_|pk_))[a-z]{2,10}_$/;
 const LONGEST_NAME = 16;
-/** What stands after a fixed part in the middle may be too short to judge. */
+/** The text after a fixed part in the middle may be too short to judge. */
 const SHORTEST_JUDGED = 12;
 
 /** Returns the end of the token whose prefix is `text[start, bodyStart)`, or -1 when there is none. */
@@ -116,7 +116,7 @@ export function webhookAnchors(): Anchor[] {
       word,
       check: (text, start, end) => {
         const last = matchEnd(rest, text, end);
-        // Filled in by hand for a manual, not issued.
+        // An address made up for a manual, not issued.
         if (last < 0 || /x{6,}|(.)\1{7,}|your[-_]|example/i.test(text.slice(end, last))) return null;
         return hitOf("webhook_url", start, last);
       },

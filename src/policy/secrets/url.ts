@@ -13,7 +13,7 @@ const USERINFO =
 const NOT_A_PASSWORD = /^[$<{%*]|\$\{|\{\{|^x{2,}$|^\*|^\.{2,}|^(?:your|my)[-_]?pass|^\d{1,5}$/i;
 const UPPER_NAME = /^[A-Z][A-Z_]{2,}$/;
 
-/** Where manuals connect to. */
+/** The hosts in manuals. */
 const NO_HOST = /^(?:localhost|127\.0\.0\.1|\[?::1|host(?:name)?|server|db|database|(?:\w+\.)*example\.)/i;
 
 /** A connection string with a password, at the `://` that begins at `at`. */
@@ -27,7 +27,7 @@ export function connectionString(text: string, at: number): Hit | null {
   const [, user = "", password = "", host = ""] = match;
   if (NOT_A_PASSWORD.test(password) && !/\d.*[a-z]|[a-z].*\d/.test(password)) return null;
   if (UPPER_NAME.test(password) || /\$\{|\{\{|^[$<{%]/.test(password) || /[$<{]/.test(user.charAt(0))) return null;
-  // Of a template with a password in it, only the host is filled in.
+  // In a template that has a password, only the host is filled in.
   if (/^[%${]/.test(host) && (isPlaceholder(password) || !looksLikePassword(password))) return null;
   if (/^user(?:name)?$/i.test(user) && /^pass(?:word|wd)?$/i.test(password) && NO_HOST.test(host)) return null;
   if (password.length < 3 || distinct(password) < 2) return null;

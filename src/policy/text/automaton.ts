@@ -119,9 +119,9 @@ class Trie {
 }
 
 /**
- * Returns the transitions, and the ids of each state. Numbers the states breadth first, so that the rows of the first
- * letters, which nearly every text stays in, lie together in the cache; those in which words end from the highest
- * number down, so that a comparison tells them apart.
+ * Returns the transitions, and the ids of each state. States are numbered breadth first, so that the rows of the first
+ * letters, in which nearly every text stays, lie together in the cache. States in which words end are numbered from the
+ * highest number down, so that one comparison identifies them.
  */
 function buildTransitions({ firstChild, nextSibling, classInto, ids, states }: Trie, classes: number) {
   const next = new Uint16Array(states * classes);

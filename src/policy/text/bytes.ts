@@ -1,8 +1,8 @@
 /** Bytes that are text: in UTF-8, or in UTF-16 of either byte order. */
 
-/** A shorter text hides nothing worth finding, and words decode to something now and then. */
+/** A shorter text cannot hide anything worth finding, and ordinary words sometimes decode to text. */
 const SHORTEST_TEXT = 8;
-/** A shorter text is one line of ASCII: so few bytes of an identifier can be more by chance. */
+/** A shorter text must be one line of ASCII: this few bytes of an identifier can be other text by chance. */
 const SHORTEST_BEYOND_ASCII = 16;
 const ASCII_LAST = 0x7f;
 const SPACE = 0x20;
@@ -11,7 +11,7 @@ const TELLING_UNITS = 6;
 const BYTE_ORDER_MARK = 0xfeff;
 /** Latin, Greek, Cyrillic, Armenian and Hebrew. UTF-16 in other scripts needs its byte order mark to be known. */
 const LAST_USUAL_UNIT = 0x5ff;
-/** Code points that no text has: controls, single surrogates and noncharacters. */
+/** Code points that text does not contain: controls, lone surrogates and noncharacters. */
 const NOT_TEXT = /[\p{Cs}\ufffe\uffff]|(?![\t-\r])\p{Cc}/u;
 
 /** Returns whether text in UTF-16 may begin with these bytes. */
@@ -53,7 +53,7 @@ function isUtf16(bytes: Buffer, low: 0 | 1): boolean {
 
 const TEXT_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
   const isControl = byte < 0x20 ? byte < 9 || byte > 13 : byte === 0x7f;
-  // The last ones are in no UTF-8 (RFC 3629 section 1).
+  // The last values never occur in UTF-8 (RFC 3629 section 1).
   return isControl || byte === 0xc0 || byte === 0xc1 || byte >= 0xf5 ? 0 : 1;
 });
 

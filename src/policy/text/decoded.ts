@@ -12,7 +12,7 @@ const THREE = 0x33;
 const FOUR = 0x34;
 const LETTER_D = 0x64;
 const BACKSLASH = 0x5c;
-/** Quick look: no escape without one of these, but in quoted-printable text. */
+/** A quick check: only quoted-printable text has escapes without one of these. */
 const HINT = /[%&\\]/;
 const ENTITY = /&(?:#(\d{1,7});?|#[xX]([0-9A-Fa-f]{1,6});?|([A-Za-z]{2,8});)/y;
 /** A backslash may itself be escaped, a few times over. */
@@ -20,7 +20,10 @@ const MOST_BACKSLASHES = 4;
 /** A code point in braces (JavaScript, Rust, Perl), in eight digits (Python, C), or a byte in octal. */
 const CODE_POINT = /[ux]\{([0-9A-Fa-f]{1,6})\}|U([0-9A-Fa-f]{8})|([0-3][0-7]{2})/y;
 
-/** What only quoted-printable text has (RFC 2045 section 6.7): a soft line break, an escaped `=` or `@`, two bytes. */
+/**
+ * Sequences that only quoted-printable text has (RFC 2045 section 6.7): a soft line break, an escaped `=` or `@`, two
+ * bytes.
+ */
 const QUOTED_PRINTABLE = /=(?:\r?\n|\\r\\n|\\n|3[Dd]|(?<=[A-Za-z0-9]=)40[A-Za-z]|[0-9A-Fa-f]{2}=[0-9A-Fa-f]{2})/y;
 const SOFT_BREAK = /=(?:\r?\n|\\r\\n|\\n)/y;
 
@@ -37,7 +40,7 @@ interface Escape {
 /** Whether a text is quoted-printable. */
 export function isQuotedPrintable(text: string): boolean {
   for (let at = text.indexOf("="); at >= 0; at = text.indexOf("=", at + 1)) {
-    // Assignments are frequent, and nearly all of them show here that they are no escapes.
+    // Assignments are frequent, and nearly all of them are ruled out here.
     if (isMark(text.charCodeAt(at + 1), text.charCodeAt(at + 2)) || text.charCodeAt(at + 3) === EQUALS) {
       if (matchEnd(QUOTED_PRINTABLE, text, at) >= 0) return true;
     }

@@ -1,6 +1,6 @@
 /**
- * Bytes in groups of hexadecimal digits, as tools print them: `6d:79:20`, `6d 79 20`, `0x6d, 0x79`, and the dumps of xxd,
- * hexdump and od, which have an offset before and the text after the bytes of a line.
+ * Bytes in groups of hexadecimal digits, as tools print them: `6d:79:20`, `6d 79 20`, `0x6d, 0x79`, and the dumps of
+ * xxd, hexdump and od, which have an offset before and the text after the bytes of a line.
  */
 import { hexValue, matchEnd } from "./ascii.ts";
 import { textOf } from "./bytes.ts";
@@ -14,13 +14,15 @@ interface Dump {
 
 /** How the groups of a dump are written. */
 interface Style {
-  /** What every line but the first begins with. */
+  /** The beginning of every line but the first. */
   lineStart: RegExp;
   prefix: "" | "0x";
   /** Digits in one group. The last group of a line may be shorter. */
   width: number;
   joiner: string;
-  /** The lines are those of `hexdump` or `od`: with a gap in the middle, words of two bytes with the lower one first. */
+  /**
+   * The lines are those of `hexdump` or `od`: with a gap in the middle, words of two bytes with the lower one first.
+   */
   isListed: boolean;
 }
 
@@ -42,7 +44,9 @@ const GROUPS_END = /[\s,|"'}\])]|$/y;
 const WIDEST = 16;
 const WORD_WIDTH = 4;
 
-/** Reads the dump whose first group, or the offset before it, is at `at`; null for none. Linear in the dump's length. */
+/**
+ * Reads the dump whose first group, or the offset before it, is at `at`; null for none. Linear in the dump's length.
+ */
 export function readDump(text: string, at: number): Dump | null {
   if (!mayBegin(text, at)) return null;
   const before = OFFSET_BEFORE.exec(text.slice(Math.max(0, at - LONGEST_OFFSET), at));
@@ -65,7 +69,7 @@ export function readDump(text: string, at: number): Dump | null {
   return { start, end, text: textOf(bytesOf(digits, style)) };
 }
 
-/** A quick look: most numbers are not joined with others, or are parts of identifiers and times. */
+/** A quick check: most numbers are not joined with others, or are parts of identifiers and times. */
 function mayBegin(text: string, at: number): boolean {
   const digitsFrom = text.startsWith("0x", at) ? at + 2 : at;
   const width = groupWidth(text, digitsFrom);
@@ -115,11 +119,11 @@ function bytesOf(digits: readonly string[], { isListed, width }: Style): Buffer 
   const bytes = Buffer.from(digits.join(""), "hex");
   if (!isListed || width !== WORD_WIDTH || bytes.length % 2 !== 0) return bytes;
   bytes.swap16();
-  // A last byte alone is printed as a word, too.
+  // A single last byte is printed as a word, too.
   return bytes.at(-1) === 0 ? bytes.subarray(0, -1) : bytes;
 }
 
-/** How many digits the group at `from` has; 0 when it is none, or not one of whole bytes. */
+/** Returns the number of digits of the group at `from`; 0 when there is no group, or not one of whole bytes. */
 function groupWidth(text: string, from: number): number {
   let at = from;
   while (at - from <= WIDEST && hexValue(text.charCodeAt(at)) >= 0) at++;

@@ -32,7 +32,10 @@ function buildTable(): Uint16Array {
   return folded;
 }
 
-/** The small letters without accents of all code units from `first` to `last`. One call for each would take ten times as long. */
+/**
+ * The small letters without accents of all code units from `first` to `last`. A separate call for each would take ten
+ * times as long.
+ */
 function basesOf(first: number, last: number): string[] {
   const units = Array.from({ length: last - first + 1 }, (_, i) => String.fromCharCode(first + i));
   const plain = units.join(BETWEEN).normalize("NFKD").toLowerCase().normalize("NFD");

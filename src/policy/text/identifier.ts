@@ -1,4 +1,4 @@
-/** Random identifiers. The words that happen to occur in one announce nothing. */
+/** Random identifiers. Words that happen to occur in an identifier announce nothing. */
 import { wordShare } from "../secrets/plausible.ts";
 import { isAnyBase64, isBase64, matchEnd, runAround } from "./ascii.ts";
 
@@ -11,7 +11,10 @@ const FEWEST_CHANGES = 3;
 const MANY_CHANGES = 5;
 const MOST_WORDS = 0.35;
 const MOST_WORDS_WITH_MANY_CHANGES = 0.6;
-/** What ends a value: the end of the text, or a quote and the next value. After a name stands its value. */
+/**
+ * The end of a value: the end of the text, or a quote and the next value. A name, in contrast, is followed by its
+ * value.
+ */
 const END_OF_VALUE = /={0,2}(?:$|\\{0,4}["'`]\s{0,4}(?:$|[,\]}]))/y;
 
 /** Whether the word `[start, end)` is a piece of a random identifier. */

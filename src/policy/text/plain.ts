@@ -15,7 +15,7 @@ const PLAIN = readings("signs");
 
 /** 1 for each code unit of the basic plane that is known to stay. */
 const stays = new Uint8Array(0x10000);
-/** What the others become; bounded by the number of characters that exist, and small in practice. */
+/** The replacements of other code units, bounded by the number of existing characters and small in practice. */
 const replacements = new Map<number, string>();
 
 /** The plain view of `text`; the text itself when it is plain already. */
@@ -36,7 +36,7 @@ export function plainView(text: string): View {
   return builder.build() ?? identity(text);
 }
 
-/** What a character is read as; undefined when it stays. */
+/** Returns the text that a character is read as; undefined when it stays. */
 function plainOf(code: number): string | undefined {
   if (stays[code] === 1) return undefined;
   const replacement = replacements.get(code);
