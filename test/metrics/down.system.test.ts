@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually, soon } from "../eventually.ts";
+import { eventually } from "../eventually.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { PROCESS_TEST_MS } from "../temporary.ts";
@@ -44,10 +44,7 @@ test("a damaged workspace is named to the operator, counted in the metrics, and 
   writeFileSync(`${file}.good`, before);
   renameSync(`${file}.good`, file);
   expect((await broken.write("a", "k", "v")).status).toBe(200);
-  // The thread reports the recovery beside its reply.
-  await soon(async () =>
-    expect((await Scrape.of(daemon.metricsUrl as string)).value("governd_workspaces_down")).toBe(0),
-  );
+  expect((await Scrape.of(daemon.metricsUrl as string)).value("governd_workspaces_down")).toBe(0);
   expect(await daemon.log()).toContain("a workspace recovered");
 });
 
