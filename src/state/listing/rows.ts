@@ -41,7 +41,7 @@ const WITH_VALUES_AT_ONCE = 16;
 const WITHOUT_VALUES_AT_ONCE = 128;
 /** The rows of the first step, and how long the values of a step should be at most, UTF-16 units. */
 const FIRST_AT_ONCE = 2;
-const CHARACTERS_AT_ONCE = 256 * 1024;
+const CHARACTERS_AT_ONCE = 512 * 1024;
 
 /** How many rows the next step of a list reads, so that it takes the thread for a short time, however long values are. */
 class StepSize {
