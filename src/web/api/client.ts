@@ -1,6 +1,6 @@
 /**
- * Requests to the daemon, with the session's cookie. Scripts cannot read the cookie, and the dashboard stores nothing of
- * what it loads in the browser.
+ * Requests to the daemon, with the session's cookie. Scripts cannot read the cookie, and the dashboard stores no loaded
+ * data in the browser.
  */
 import { ApiProblem, problemOf, unreachable } from "./problem.ts";
 import { noteAway } from "./reach.ts";
@@ -79,7 +79,7 @@ export const isAbort = (error: unknown): boolean => error instanceof DOMExceptio
 export const isCode = (error: unknown, code: string): error is ApiProblem =>
   error instanceof ApiProblem && error.code === code;
 
-/** Returns what a request returns, null when it fails with this code. */
+/** Returns the result of a request; null when it fails with this code. */
 export async function orNull<T>(code: string, request: Promise<T>): Promise<T | null> {
   try {
     return await request;

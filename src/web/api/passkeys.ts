@@ -1,17 +1,20 @@
-/** Passkeys as the browser makes and uses them (W3C Web Authentication), in the form that the API takes. */
+/** Creates and uses passkeys in the browser (W3C Web Authentication), in the form that the API expects. */
 import { ask } from "./client.ts";
 import { ApiProblem } from "./problem.ts";
 import type { PasskeyAdded, PasskeyAsked, PasskeyBegun, SignedIn } from "./types.ts";
 
 /** COSE algorithms that authenticators have: EdDSA, ES256, RS256. */
 const ALGORITHMS = [-8, -7, -257];
-/** How long somebody may take, ms. */
+/** How long the person may take, ms. */
 const TIMEOUT_MS = 5 * 60_000;
 
-/** Whether this browser knows passkeys, which it does only where the page came over TLS. */
+/** Reports whether this browser supports passkeys, which it does only on pages over TLS. */
 export const hasPasskeys = (): boolean => typeof PublicKeyCredential === "function";
 
-/** Why there is no passkey: the person said no, took too long, or the authenticator has it already. */
+/**
+ * Returns the problem when there is no passkey: the person declined or took too long, or the authenticator has it
+ * already.
+ */
 const noPasskey = (detail: string) => new ApiProblem(0, { title: "No passkey", detail, code: "no_passkey" });
 
 /** Makes a passkey and adds it to the account. @throws {ApiProblem} */
@@ -41,8 +44,8 @@ export async function addPasskey(
 }
 
 /**
- * Signs in with a passkey. With `signal`, the browser only offers passkeys where the mail address is typed, until one is
- * chosen or the signal ends it.
+ * Signs in with a passkey. With `signal`, the browser only offers passkeys where the mail address is typed, until one
+ * is chosen or the signal ends it.
  * @throws {ApiProblem}
  */
 export async function signInByPasskey(signal?: AbortSignal): Promise<SignedIn> {

@@ -1,4 +1,4 @@
-/** What went wrong with a request, as the API describes it (RFC 9457). */
+/** The problem with a request, as the API describes it (RFC 9457). */
 import type { Finding, JsonObject } from "./types.ts";
 
 export class ApiProblem extends Error {
@@ -8,9 +8,9 @@ export class ApiProblem extends Error {
   /** The offending field of the request, when there is one. */
   readonly param: string | null;
   readonly requestId: string | null;
-  /** The key of the entry that it is about, when the request named none. */
+  /** The key of the entry that the problem is about, when the request named none. */
   readonly entry: string | null;
-  /** What the policies found, when that is the reason. */
+  /** The policies' findings, when they are the reason. */
   readonly findings: readonly Finding[];
 
   /** `status` is the response's, 0 when there was none. */
@@ -25,7 +25,7 @@ export class ApiProblem extends Error {
     this.findings = Array.isArray(document.findings) ? (document.findings as unknown as Finding[]) : [];
   }
 
-  /** Whether it was found here, in what was typed into a field, which shows it. */
+  /** Whether the dashboard itself found the problem in the text of a field, which shows it. */
   get isInput(): boolean {
     return this.code === "input";
   }
@@ -35,7 +35,7 @@ export class ApiProblem extends Error {
 export const badInput = (param: string, detail: string): ApiProblem =>
   new ApiProblem(0, { title: "The form is not complete", detail, code: "input", param });
 
-/** Returns what is made of what was typed, null while some of it cannot be sent. */
+/** Returns what `make` makes of the typed text; null while a part of the text cannot be sent. */
 export function ifComplete<T>(make: () => T): T | null {
   try {
     return make();
@@ -45,7 +45,7 @@ export function ifComplete<T>(make: () => T): T | null {
   }
 }
 
-/** Returns whatever was thrown as a problem. */
+/** Returns any thrown value as a problem. */
 export function asProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   const detail = error instanceof Error ? error.message : String(error);

@@ -1,11 +1,11 @@
-/** Whether the daemon can be reached. While it cannot, it is asked again and again, and views load when it answers. */
+/** Whether the daemon can be reached. While it cannot, requests are repeated, and views load when it answers. */
 import { signal } from "@preact/signals";
 
 /** How long to wait between two attempts: doubles after each failure, from the first to the last. */
 const FIRST_MS = 1_000;
 const LAST_MS = 8_000;
 
-/** How often the daemon came back. What was loaded before may have changed. */
+/** How often the daemon came back. Data that was loaded before may have changed. */
 export const returned = signal(0);
 
 let isAway = false;

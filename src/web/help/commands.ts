@@ -1,20 +1,20 @@
-/** What the palette offers: places, by the words of their names, and the theme. */
+/** The commands of the palette: places, found by the words of their names, and the theme. */
 import { paths } from "../state/router.ts";
 import { type Room, session } from "../state/session.ts";
 import { chooseTheme, THEMES } from "../state/theme.ts";
 
 export interface Command {
   name: string;
-  /** What kind of thing it is. */
+  /** The kind of thing that the command opens. */
   kind: "page" | "agent" | "workspace" | "event" | "theme";
-  /** An address, or what it does. */
+  /** An address, or a function. */
   to: string | (() => void);
 }
 
 /** A page of a workspace as the navigation has it. */
 export type RoomLink = readonly [to: (room: string) => string, icon: string, name: string];
 
-/** Returns what is offered in a workspace, or outside of all, without agents. */
+/** Returns the commands in a workspace, or outside of all workspaces, without agents. */
 export function commandsOf(room: Room | null, links: readonly RoomLink[]): Command[] {
   const pages = room === null ? [] : links.map(([to, , name]) => ({ name, kind: "page", to: to(room.id) }) as const);
   const workspaces = session.value.kind === "in" ? session.value.workspaces : [];

@@ -43,7 +43,7 @@ export function Keyboard({ links }: { links: readonly RoomLink[] }) {
   return null;
 }
 
-/** Does what a key means. Returns what it opens, null for nothing, and undefined for a key that means nothing here. */
+/** Performs the action of a key. Returns what the key opens; null for nothing, and undefined for a key without a meaning here. */
 function act(event: KeyboardEvent): Open | undefined {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return undefined;

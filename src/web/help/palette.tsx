@@ -6,7 +6,7 @@ import { type Room, RoomContext } from "../state/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { type Command, commandsOf, eventCommand, matching, type RoomLink } from "./commands.ts";
 
-/** Agents are looked for when nothing was typed for so long, since each look is recorded. */
+/** Agents are searched for when nothing was typed for this long, ms, since each search is recorded. */
 const PAUSE_MS = 250;
 
 const MOST_AGENTS = 8;

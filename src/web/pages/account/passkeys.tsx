@@ -1,4 +1,4 @@
-/** Passkeys: what a device or a key in the pocket keeps, in place of password and code. */
+/** Passkeys: credentials on a device or a security key, in place of password and code. */
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.ts";
 import { addPasskey, hasPasskeys } from "../../api/passkeys.ts";

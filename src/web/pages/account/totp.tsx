@@ -98,7 +98,7 @@ function Modules({ modules, label }: { modules: boolean[][]; label: string }) {
   );
 }
 
-/** The password and the code, which the daemon wants before it changes the second factor. */
+/** The password and the code, which the daemon requires before it changes the second factor. */
 function useProofs() {
   const { field, values } = useFields({ password: "", code: "" });
   const fields = (
@@ -143,7 +143,7 @@ function Disable() {
   );
 }
 
-/** Shows new recovery codes. Only then the account is loaded again, since the page behind changes with it. */
+/** Shows new recovery codes. The account is loaded again only afterwards, since that changes the page below. */
 export function Codes({ codes }: { codes: readonly string[] }) {
   const close = useClose();
   const keep = () => {

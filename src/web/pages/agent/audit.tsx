@@ -29,7 +29,7 @@ export const RESULTS = [
 
 const HOUR_MS = 3_600_000;
 
-/** What a trail is sorted by, and its order until a reader turns it around. */
+/** The column that a trail is sorted by, and its order until a reader reverses it. */
 export const TIME: SortedColumn = { id: "time", name: "Time", isMostFirst: true };
 export const NEWEST_FIRST = "-time";
 

@@ -1,4 +1,4 @@
-/** How much there is below a prefix. */
+/** How many entries are below a prefix. */
 import { isCode, type WorkspaceApi } from "../../api/client.ts";
 import { ApiProblem } from "../../api/problem.ts";
 import type { EntryItem, EntryList, Page } from "../../api/types.ts";
@@ -12,7 +12,7 @@ export interface Below {
   names: string[];
 }
 
-/** Names that are told. */
+/** The most names that are shown. */
 const MOST_NAMES = 3;
 
 /** Counts the entries of an agent whose keys begin with a prefix. Folders are counted by the daemon. */

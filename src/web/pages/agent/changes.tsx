@@ -1,4 +1,4 @@
-/** What a restore changes, entry by entry and in words. */
+/** The changes by a restore, entry by entry and in words. */
 import type { ComponentChildren } from "preact";
 import { segment } from "../../api/client.ts";
 import type { CheckpointChanges } from "../../api/types.ts";
@@ -14,7 +14,7 @@ export type LoadedChanges = LoadedList<ApiChange, CheckpointChanges>;
 /** Changes that are loaded at once, each with its values. */
 const PAGE_SIZE = 50;
 
-/** Loads what differs between a checkpoint and another one, or now. */
+/** Loads the differences between a checkpoint and another checkpoint, or the present. */
 export const useChanges = (checkpointId: string, to?: string): LoadedChanges =>
   useList<ApiChange, CheckpointChanges>(`/v1/checkpoints/${segment(checkpointId)}/changes`, { to, limit: PAGE_SIZE });
 
@@ -48,11 +48,11 @@ export function DetailsList<T extends { key: string }>({ items, summary, details
 }
 
 interface ChangesProps {
-  /** What differs from a checkpoint. */
+  /** The differences from a checkpoint. */
   of: LoadedChanges;
-  /** What the two states are called, the earlier first; without names it is about restoring the checkpoint. */
+  /** The names of the two states, the earlier first; without names, the list is about restoring the checkpoint. */
   names?: readonly [before: string, after: string];
-  /** With names: it is the checkpoint that comes first. */
+  /** With names: whether the checkpoint is the earlier state. */
   isForward?: boolean;
 }
 

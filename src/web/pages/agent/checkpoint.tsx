@@ -1,4 +1,4 @@
-/** One checkpoint: what it holds, what has changed since, and restoring it. */
+/** One checkpoint: its entries, the changes since, and restoring it. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { segment } from "../../api/client.ts";
@@ -95,7 +95,7 @@ function Inside({ agentId, checkpoint }: InsideProps) {
 
 interface HeadProps {
   checkpoint: CheckpointWithState;
-  /** The dialogs behind its buttons. */
+  /** The dialogs that its buttons open. */
   restore: ComponentChildren;
   remove: ComponentChildren;
 }

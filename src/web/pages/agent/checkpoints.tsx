@@ -99,10 +99,10 @@ function CheckpointList({ agentId, items }: { agentId: string; items: readonly C
   );
 }
 
-/** Who makes those that a policy schedules. */
+/** The actor of the checkpoints that a policy schedules. */
 const DAEMON = "system";
 
-/** Says how often the daemon makes one by itself, and where that is set. */
+/** Says how often the daemon makes a checkpoint by itself, and where that is set. */
 function Schedule({ agentId }: { agentId: string }) {
   const { id } = useRoom();
   const effective = useAsk<EffectivePolicies>(`/v1/config/${segment(agentId)}/effective`);

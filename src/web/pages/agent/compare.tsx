@@ -1,4 +1,4 @@
-/** Two states of an agent side by side: any two checkpoints, or one and now. */
+/** Two states of an agent side by side: any two checkpoints, or a checkpoint and the present. */
 import { segment, type WorkspaceApi } from "../../api/client.ts";
 import type { Checkpoint, ConfigVersion } from "../../api/types.ts";
 import { useList, useLoad } from "../../state/load.ts";
@@ -12,7 +12,7 @@ import { relativeTime } from "../../ui/text/times.ts";
 import { Changes, useChanges } from "./changes.tsx";
 import { checkpointName } from "./checkpoints.tsx";
 
-/** How the address calls the present state. */
+/** The name of the present state in the address. */
 const NOW = "now";
 
 /** The largest page of the API. */
@@ -69,7 +69,7 @@ interface ComparisonProps {
 
 function Comparison({ from, to, ...rest }: ComparisonProps) {
   if (from === NOW && to === NOW) return <Empty title="Nothing differs">{null}</Empty>;
-  // The daemon compares a checkpoint with something: what is about now is turned around.
+  // The daemon always compares a checkpoint with another state, so a comparison that begins with the present is reversed.
   return from === NOW ? (
     <Between {...rest} checkpointId={to} isForward={false} />
   ) : (
@@ -79,9 +79,9 @@ function Comparison({ from, to, ...rest }: ComparisonProps) {
 
 interface BetweenProps extends Pick<ComparisonProps, "agentId" | "names"> {
   checkpointId: string;
-  /** Now without it. */
+  /** The other state; the present when absent. */
   other?: string | undefined;
-  /** The checkpoint comes first. */
+  /** Whether the checkpoint comes first. */
   isForward: boolean;
 }
 

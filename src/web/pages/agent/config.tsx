@@ -21,7 +21,7 @@ export function useConfig(agentId: string): Loaded<ConfigVersion | null> {
 const configInForce = (api: WorkspaceApi, agentId: string, signal: AbortSignal): Promise<ConfigVersion | null> =>
   orNull("config_not_found", api.ask<ConfigVersion>(`/v1/config/${segment(agentId)}`, { signal }));
 
-/** What the form begins with: a version, or that there is none. */
+/** The start of the form: a version, or none. */
 type Start = Pick<ConfigVersion, "config" | "rolled_back_from"> & {
   [Member in "version" | "created_at" | "created_by"]: ConfigVersion[Member] | null;
 };

@@ -1,6 +1,6 @@
 /** Keys as a tree: their names below a prefix, and the way back up. */
 
-/** Returns what of a key is shown below a prefix: the rest, or all of a key that is the prefix itself. */
+/** Returns the part of a key that is shown below a prefix: the rest, or the whole key when it is the prefix itself. */
 export const nameBelow = (prefix: string, key: string): string => (key === prefix ? key : key.slice(prefix.length));
 
 /** Reports whether keys without folders by `/` have parts that `:` separates. A key may end with a separator. */

@@ -44,7 +44,7 @@ function Browser({ agentId }: { agentId: string }) {
   const key = query.get("key");
   const words = query.get("search") ?? "";
   useTitle("detail", key ?? (words === "" ? prefix : words));
-  /** The list shown is another one in each folder. */
+  /** Each folder shows a list of its own. */
   const list = useRef(() => {});
   const reload = () => list.current();
   return (
@@ -161,7 +161,7 @@ function Folders({ delimiter, ...props }: FoldersProps & { delimiter: "/" | ":" 
   const { agentId, prefix, onReload } = props;
   const query = { agent_id: agentId, prefix, limit: PAGE_SIZE, delimiter };
   const entries = useList<EntryItem, EntryList>("/v1/data/list", query);
-  // What is longer takes longer to load.
+  // A longer list takes longer to load.
   const pages = Math.ceil((entries.data?.length ?? 0) / PAGE_SIZE);
   useReloadOnChange(agentId, entries.reload, REFRESH_MS * Math.max(1, pages));
   useEffect(() => onReload(entries.reload), [entries.reload]);
@@ -211,15 +211,15 @@ const COLUMNS: readonly SortColumn<EntryItem>[] = [
   { id: "written", name: "Written", by: ({ updated_at }) => updated_at, isMostFirst: true },
 ];
 
-/** The next page is loaded when so few rows are below those in sight. */
+/** The next page is loaded when only this many rows are left below the visible ones. */
 const ROWS_AHEAD = 100;
 
-/** The entries directly below a prefix. Their pages are loaded as somebody comes near, and all of them to be sorted. */
+/** The entries directly below a prefix. Their pages are loaded as the reader scrolls near, and all pages for sorting. */
 function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<EntryItem, EntryList> }) {
   const items = entries.data ?? [];
   const { element, from, to, before, after } = useWindow<HTMLUListElement>(items.length);
   const order = place.value.query.get("sort") ?? "key";
-  // How many there are is not known before all are loaded (WAI-ARIA 1.2, aria-setsize).
+  // The total is not known before all entries are loaded (WAI-ARIA 1.2, aria-setsize).
   const total = entries.hasMore ? -1 : items.length;
   const isWanted = entries.hasMore && (order !== "key" || to + ROWS_AHEAD >= items.length);
   const { more } = entries;
@@ -249,9 +249,9 @@ function Entries({ entries, prefix, chosen }: TreeProps & { entries: LoadedList<
 
 interface EntryProps extends Omit<TreeProps, "agentId"> {
   item: EntryItem;
-  /** Its place in the list, from 1 on: only the rows in sight are in the document. */
+  /** Its position in the list, from 1: only the visible rows are in the document. */
   position: number;
-  /** How many the list has; -1 when that is not known. */
+  /** The number of entries of the list; -1 when it is not known. */
   total: number;
 }
 

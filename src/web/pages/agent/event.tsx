@@ -76,7 +76,7 @@ export function EventPage({ eventId }: { eventId: string }) {
 /** The hash before the first event of a chain. */
 const NO_HASH = "0".repeat(64);
 
-/** Returns why an operation was denied. The details of an erased event no longer say. */
+/** Returns why an operation was denied. The details of an erased event no longer say why. */
 function deniedBy(event: AuditEvent): string {
   const { details } = event;
   if (isFailedSignIn(event)) return "The address, the password or the code was wrong, or there were too many attempts";

@@ -11,7 +11,7 @@ const operationsIn = (...groups: readonly DisplayGroup[]): readonly string[] =>
 const EVERYTHING: OperationGroup = ["all", "Everything, looking on included", null];
 const AUDITS: OperationGroup = ["audits", "Verifications and exports", operationsIn("proofs")];
 
-/** For an agent's trail; the first one is shown unless another is asked for. */
+/** The groups for an agent's trail. The first is shown by default. */
 export const AGENT_GROUPS: readonly OperationGroup[] = [
   [
     "",

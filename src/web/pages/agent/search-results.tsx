@@ -1,4 +1,4 @@
-/** What a search found: the words that match, and why each entry is where it is. */
+/** The results of a search: the matching words, and the reason for each entry's rank. */
 import type { SearchResult } from "../../api/types.ts";
 import { useAsk } from "../../state/load.ts";
 import { withQuery } from "../../state/router.ts";

@@ -1,4 +1,7 @@
-/** How two states of an agent's data differ, such as a checkpoint and now, from what the daemon says of it. */
+/**
+ * The difference between two states of an agent's data, such as a checkpoint and the present, from the daemon's
+ * comparison.
+ */
 import type { CheckpointChanges } from "../../api/types.ts";
 
 export type ApiChange = CheckpointChanges["data"][number];
@@ -6,24 +9,24 @@ export type ApiChange = CheckpointChanges["data"][number];
 /** What a restore does to an entry. */
 export type Effect = "comes back" | "changes back" | "is removed";
 
-/** An entry that differs, and what making the wanted state of the present one does to it. */
+/** An entry that differs, and the effect on it of turning the present state into the wanted one. */
 interface EntryChange {
   key: string;
   kind: Effect;
-  /** The values, null where there is none. */
+  /** The values; null for none. */
   wanted: string | null;
   now: string | null;
 }
 
 export interface StateDiff {
-  /** Those that are loaded, by key. */
+  /** The loaded changes, by key. */
   changes: readonly EntryChange[];
-  /** Of all. */
+  /** The counts of all changes. */
   counts: Readonly<Record<Effect, number>>;
   unchanged: number;
 }
 
-/** What is loaded of a comparison: what its first page says of all, and the changes of its pages. */
+/** The loaded part of a comparison: the totals on its first page, and the changes of the loaded pages. */
 interface Compared {
   first: Pick<CheckpointChanges, "added" | "changed" | "removed" | "unchanged"> | undefined;
   data: readonly ApiChange[] | undefined;
@@ -41,8 +44,8 @@ const GOING_ON: Readonly<Record<ApiChange["change"], Effect>> = {
 };
 
 /**
- * Returns what would make the state of the checkpoint of what there is now, of what is loaded.
- * @param isForward what would make the later state of that of the checkpoint instead
+ * Returns the loaded changes that would turn the present state into the checkpoint's.
+ * @param isForward whether to return the changes that would turn the checkpoint's state into the later one instead
  */
 export function diffOf({ first, data }: Compared, isForward = false): StateDiff | null {
   if (first === undefined || data === undefined) return null;

@@ -1,4 +1,4 @@
-/** Writing an entry: what the policies block, and what somebody else wrote in the meantime, is shown and nothing is lost. */
+/** Writing an entry. A refusal by the policies, or what somebody else wrote meanwhile, is shown, and no input is lost. */
 import { useState } from "preact/hooks";
 import { isCode, orNull } from "../../api/client.ts";
 import type { FullEntry, JsonObject, WriteResult } from "../../api/types.ts";
@@ -17,7 +17,7 @@ import { Findings, Marked, policyName } from "../../ui/parts.tsx";
 
 interface WriteProps {
   agentId: string;
-  /** What is there: an entry to overwrite, or the beginning of a new key. */
+  /** The start: an entry to overwrite, or the beginning of a new key. */
   initial: FullEntry | { key: string };
   onChanged(): void;
 }
@@ -29,7 +29,7 @@ const shown = (metadata: JsonObject): string => JSON.stringify(metadata, null, 2
 export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
   const close = useClose();
   const { api } = useRoom();
-  // The page reloads the entry while the dialog is open. What the user has seen is what may be overwritten.
+  // The page reloads the entry while the dialog is open. Only the version that the user has seen may be overwritten.
   const [base] = useState(() => ("audit_id" in initial ? initial : null));
   const { field, values } = useFields({
     key: initial.key,
@@ -37,7 +37,7 @@ export function WriteEntry({ agentId, initial, onChanged }: WriteProps) {
     metadata: shown(base?.metadata ?? {}),
     expires_at: localTime(base?.expires_at ?? null),
   });
-  /** The refusal, with the text that it is about. */
+  /** The refusal, with the refused text. */
   const [blocked, setBlocked] = useState<{ result: Blocked; key: string; value: string } | null>(null);
   /** What another one wrote under this key; `entry` is null when it was deleted. */
   const [theirs, setTheirs] = useState<{ key: string; entry: FullEntry | null } | null>(null);
