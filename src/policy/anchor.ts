@@ -2,6 +2,7 @@
 import type { Check } from "./check.ts";
 import { isDigit, isLetter, isLower, isUpper } from "./text/ascii.ts";
 import { isInIdentifier } from "./text/identifier.ts";
+import { unitClass } from "./text/units.ts";
 
 export interface Anchor {
   word: string;
@@ -18,7 +19,13 @@ const BEYOND_ASCII = /[^\0-\x7f]/;
 const SHORT_WORD = 4;
 /** Shorter words have no plural: "wa" is not meant in "was". */
 const SHORTEST_PLURAL = 3;
-const LETTER = /\p{L}/u;
+const isUnspaced = unitClass(UNSPACED);
+const isOtherLetter = unitClass(/\p{L}/u);
+const isOtherAlphanumeric = unitClass(/[\p{L}\p{N}]/u);
+/** Letters that have no capital are small ones. */
+const isOtherLower = unitClass(
+  /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}])[\p{Ll}\p{Lo}\p{Lm}]/u,
+);
 
 /** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Check {
@@ -91,8 +98,11 @@ function isTorn(text: string, start: number, end: number): boolean {
   return false;
 }
 
-const isAlphanumeric = (text: string, at: number): boolean =>
-  at >= 0 && /[\p{L}\p{N}]/u.test(text[at] as string) && !UNSPACED.test(text[at] as string);
+const isAlphanumeric = (text: string, at: number): boolean => {
+  if (at < 0) return false;
+  const code = text.charCodeAt(at);
+  return code < 0x80 ? isDigit(code) || isLetter(code) : isOtherAlphanumeric(text, at) && !isUnspaced(text, at);
+};
 
 /** Whether a lower-case letter after the word makes it a longer word. A plural is still the word. */
 export function continues(text: string, at: number): boolean {
@@ -109,8 +119,7 @@ function beginsWithin(text: string, start: number): boolean {
   if (start === 0) return false;
   const before = text.charCodeAt(start - 1);
   if (before < 0x80 && !isLetter(before)) return false;
-  const char = text[start - 1] as string;
-  if (!LETTER.test(char) || UNSPACED.test(char)) return false;
+  if (before >= 0x80 && (!isOtherLetter(text, start - 1) || isUnspaced(text, start - 1))) return false;
   // "OTCToken", "driverLicense": a capital begins a part of its own.
   if (!isUpper(text.charCodeAt(start))) return true;
   return isUpper(before) && !isLowerLetter(text, start + 1);
@@ -119,6 +128,5 @@ function beginsWithin(text: string, start: number): boolean {
 function isLowerLetter(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code < 0x80) return isLower(code);
-  const char = text[at];
-  return char !== undefined && LETTER.test(char) && char === char.toLowerCase() && !UNSPACED.test(char);
+  return isOtherLower(text, at);
 }

@@ -78,7 +78,7 @@ const MOST_REPORTED = 256;
  * each round takes time in proportion to its length.
  */
 const MOST_ROUNDS = 8;
-const LARGE = 1 << 16;
+const LARGE = 1 << 14;
 const MOST_ROUNDS_OF_LARGE = 3;
 
 /**

@@ -111,8 +111,11 @@ export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: Read
 /** Reports whether enough was found in a text, so that the rest need not be read. */
 export function isEnough(hits: Hit[], { looking, blocking }: Dictionary, length: number): boolean {
   if (hits.length < MOST_BLOCKING) return false;
-  if (looking.size === blocking.size || hits.filter(({ detector }) => blocking.has(detector)).length >= MOST_BLOCKING)
-    return true;
+  if (looking.size === blocking.size) return true;
+  // Counted now and then, since each count reads all of them.
+  if (hits.length % MOST_BLOCKING === 0) {
+    if (hits.filter(({ detector }) => blocking.has(detector)).length >= MOST_BLOCKING) return true;
+  }
   if (hits.length < MOST_HITS) return false;
   hits.push({ detector: BUDGET, start: 0, end: length });
   return true;

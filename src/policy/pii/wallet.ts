@@ -1,7 +1,7 @@
 /** Cryptocurrency addresses, verified by their checksums where they have one. */
 
 import { createHash } from "node:crypto";
-import { type Hit, hitOf } from "../check.ts";
+import { type Hit, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, matchEnd } from "../text/ascii.ts";
 
 const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
@@ -48,7 +48,11 @@ export const moneroAddress = wallet(
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
 export const bech32Address = wallet(BECH32, (written) => isBech32(written.toLowerCase()));
 
+/** What two digests and the arithmetic before them cost. */
+const BASE58_UNITS = 1_500;
+
 function isBase58Check(value: string): boolean {
+  spend(BASE58_UNITS);
   let number = 0n;
   for (const char of value) number = number * 58n + BigInt(ALPHABET.indexOf(char));
   const bytes = Buffer.from(number.toString(16).padStart(ADDRESS_BYTES * 2, "0"), "hex");

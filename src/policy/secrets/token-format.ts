@@ -99,7 +99,8 @@ export function infixAnchors(): Anchor[] {
     return {
       word,
       check: (text, start, end) => {
-        const last = matchEnd(rest, text, end);
+        // In small letters four signs are in one of some thousands of digests.
+        const last = text.startsWith(word, start) ? matchEnd(rest, text, end) : -1;
         const match = last < 0 ? null : front.exec(text.slice(Math.max(0, start - Number(longestBefore)), start));
         if (match === null || looksInvented(text.slice(end, last).padEnd(SHORTEST_JUDGED, "7Qw9Zk3Rb5Xt"))) return null;
         return hitOf("provider_token", start - match[0].replace(/^[^A-Za-z0-9_~.]/, "").length, last);
