@@ -9,6 +9,8 @@ import { nextTurn } from "../timer.ts";
 /** A resource, such as a connection, that is open for one workspace. */
 export interface Closable {
   close(): void;
+  /** Does what closing takes long for, so that others on the thread have their turns meanwhile. */
+  settle?(): Promise<void>;
 }
 
 interface Held<T> {
@@ -142,8 +144,21 @@ export class OpenWorkspaces<T extends Closable> {
   /** Closes idle workspaces. @param pause awaited after each */
   async closeIdle(nowMs: number, pause: () => Promise<void> = nextTurn): Promise<void> {
     for (let [next] = this.idle(nowMs); next !== undefined; [next] = this.idle(nowMs)) {
+      await this.#settle(next);
       this.drop(next);
       await pause();
+    }
+  }
+
+  /** Prepares a workspace for being closed. Nothing else is done with it meanwhile. */
+  async #settle(workspaceId: string): Promise<void> {
+    const held = this.#held.get(workspaceId);
+    if (held?.resource.settle === undefined) return;
+    held.users++;
+    try {
+      await held.resource.settle();
+    } finally {
+      held.users--;
     }
   }
 

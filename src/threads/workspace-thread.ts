@@ -215,7 +215,7 @@ export class WorkspaceThread {
         if (connection.own?.isDisowned) this.#overwritten.set(workspaceId, file);
         writer.close();
       };
-      return { connection, writer, ready, close };
+      return { connection, writer, ready, close, settle: () => writer.settle() };
     } catch (error) {
       connection.close();
       throw error;

@@ -9,6 +9,7 @@ import { formatVerifierKey, type VerifierKey } from "../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../log/seal.ts";
 import { keepCosignatures, type WorkspaceSealer } from "../seals/sealer.ts";
 import { insertSealingKey } from "../state/seals.ts";
+import { isLogEmpty } from "../store/closing.ts";
 import type { Connection } from "../store/connection.ts";
 import type { MaybePromise } from "../store/transaction.ts";
 import { type CompositeJob, performComposite } from "./composite.ts";
@@ -105,6 +106,12 @@ export class WorkspaceWriter {
   /** Empties the write-ahead log now, or after a later transaction if readers use it. */
   emptyLog(): Promise<void> {
     return this.#log.scrub();
+  }
+
+  /** Empties the write-ahead log in steps, as closing the file does in one. */
+  async settle(): Promise<void> {
+    const { file } = this.connection;
+    if (file !== null && !isLogEmpty(file.path)) await this.emptyLog();
   }
 
   /**

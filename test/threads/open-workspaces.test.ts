@@ -35,6 +35,18 @@ test("idle workspaces are closed, the oldest first, and none that is in use", as
   expect(workspaces.ids()).toEqual([]);
 });
 
+test("an idle workspace is settled before it is closed, and is in use meanwhile", async () => {
+  const done: string[] = [];
+  const open = (id: string) => ({
+    settle: async () => void done.push(`settle ${id} ${workspaces.isInUse(id)}`),
+    close: () => void done.push(`close ${id} ${workspaces.isInUse(id)}`),
+  });
+  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 }, NO_FILE);
+  for (const id of ["a", "b"]) await workspaces.use(id, 0, nothing);
+  await workspaces.closeIdle(100);
+  expect(done).toEqual(["settle a true", "close a false", "settle b true", "close b false"]);
+});
+
 test("one whose disk failed stays open beside its successor until it is released, in bounded number", async () => {
   const closed: string[] = [];
   let made = 0;

@@ -162,3 +162,12 @@ test("a step has few rows, or few bytes, and one row at least", () => {
   ]);
   expect(sizes([2 ** 20, 2 ** 20, 10, 2 ** 18, 2 ** 18, 1])).toEqual([1, 1, 2, 2]);
 });
+
+test("what is settled has an empty log, copied in turns, so that closing copies nothing", async () => {
+  await workspace.perform("data.write", large(0));
+  const log = `${workspace.path}-wal`;
+  expect(statSync(log).size).toBeGreaterThan(0);
+  expect(await turnsOf(() => workspace.writer.settle())).toBeGreaterThan(0);
+  expect(statSync(log).size).toBe(0);
+  expect(await turnsOf(() => workspace.writer.settle())).toBe(0);
+});
