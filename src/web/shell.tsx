@@ -115,7 +115,7 @@ function RoomNavigation({ room }: { room: Room }) {
   );
 }
 
-/** What somebody should look at, since this tab was opened or they last looked. */
+/** The things that somebody should look at, since this tab was opened or they last looked. */
 function Alerts({ room: { id } }: { room: Room }) {
   return (
     <div class="alerts" role="status">

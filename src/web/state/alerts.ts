@@ -1,4 +1,4 @@
-/** What somebody should look at, wherever they are: writes that were refused, and proofs that do not hold. */
+/** Alerts that are shown on every page: writes that were refused, and proofs that failed. */
 import { computed, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { AuditEvent } from "../api/types.ts";
@@ -13,7 +13,7 @@ export const refused = signal(0);
 /** The event of a verification that found the log or the data changed; null while none is known. */
 export const broken = signal<string | null>(null);
 
-/** Says it in the title of the tab. */
+/** Shows the alerts in the title of the tab. */
 const notice = computed(() => {
   if (broken.value !== null) return "A proof does not hold";
   return refused.value === 0 ? null : `${counted(refused.value, "write")} refused`;
@@ -34,7 +34,7 @@ function note({ id, operation, result, agent_id, details }: AuditEvent): void {
   if (result === "blocked") refused.value++;
   if (operation !== "audit.verify" || result !== "ok") return;
   if (details?.valid === false) broken.value = id;
-  // Only all of it says that what was broken holds again.
+  // Only a verification of everything shows that a failed proof holds again.
   else if (agent_id === null) broken.value = null;
 }
 

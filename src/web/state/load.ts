@@ -1,4 +1,7 @@
-/** Loads what a view shows, and tells it of events that change it. A reload keeps the old data on the screen until the new data is there. */
+/**
+ * Loads the data of views, and reports events that change the data. A reload keeps the old data on the screen until the
+ * new data has arrived.
+ */
 
 import { signal } from "@preact/signals";
 import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
@@ -27,7 +30,7 @@ interface LoadState<T> {
   problem: ApiProblem | null;
 }
 
-/** What the page showed under a key before somebody left it and came back, until it is loaded again. */
+/** The data that the page showed under a key before somebody left it and came back, until it is loaded again. */
 function stateBefore<T>(key: string): LoadState<T> {
   const data = keptOnReturn<T>(key);
   return data === undefined ? { key, problem: null } : { key, data, problem: null };
@@ -64,7 +67,10 @@ export function useLoad<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return { data: mine ? state.data : undefined, problem: mine ? state.problem : null, reload, set };
 }
 
-/** Loads the response to one request; loads again when the request changes. `/v1` is asked as the page's workspace. */
+/**
+ * Loads the response to one request; loads again when the request changes. Requests to `/v1` are for the page's
+ * workspace.
+ */
 export function useAsk<T>(path: string, request: Ask = {}): Loaded<T> {
   const room = useContext(RoomContext);
   const whole = path.startsWith("/v1/") && room !== null ? { ...request, workspace: room.id } : request;
@@ -77,7 +83,7 @@ export const useItems = <T>(path: string): Loaded<T[]> =>
 
 /** A list that grows page by page. */
 export interface LoadedList<T, P extends Page<T> = Page<T>> extends Loaded<T[]> {
-  /** The first page, for what it says of the whole list. */
+  /** The first page, for its facts about the whole list. */
   first: P | undefined;
   hasMore: boolean;
   more: Action<[]>;
@@ -133,7 +139,7 @@ export function useList<T, P extends Page<T> = Page<T>>(path: string, query: Que
   };
 }
 
-/** An action of the user. It runs at most once at a time; `problem` is what went wrong with the last run. */
+/** An action of the user. It runs at most once at a time; `problem` is the problem of the last run. */
 export interface Action<A extends unknown[]> {
   run(...args: A): Promise<void>;
   busy: boolean;

@@ -18,7 +18,7 @@ const here = (): Place => ({
 /** The current address. */
 export const place = signal<Place>(here());
 
-/** The current path, for what does not depend on the rest. */
+/** The current path, for parts that do not depend on the rest of the address. */
 export const path = computed(() => place.value.path);
 
 /** Reports whether the current page is at an address or, unless `exact`, below it. */
@@ -63,7 +63,7 @@ function arrive(): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true }));
 }
 
-/** What keeps the page where it is, the newest last. */
+/** The parts that keep the page at its address, the newest last. */
 const holds: (() => void)[] = [];
 
 /** Keeps the page at its address: the browser's history buttons call `onBack`. Returns what releases it. */

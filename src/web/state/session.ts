@@ -46,7 +46,7 @@ export function updateSession(change: (signedIn: SignedIn) => Partial<SignedIn>)
 /** How often somebody signed in again on a page whose session had ended. What it shows is loaded again then. */
 export const resumed = signal(0);
 
-/** Goes on with the page whose session has ended, when the same person signs in; starts from nothing for another one. */
+/** Continues the page whose session has ended when the same person signs in; starts anew for another person. */
 export function resumeSession(signedIn: SignedIn): void {
   const isSame = session.value.kind === "in" && session.value.account.id === signedIn.account.id;
   if (!isSame) location.assign("/");
@@ -75,7 +75,7 @@ export interface Room {
   api: WorkspaceApi;
   /** The path of its requests to `/account`. */
   account: string;
-  /** It is the log of the installation. */
+  /** Whether it is the log of the installation. */
   isInstallation: boolean;
   /** May change agents and their data. */
   canWrite: boolean;
@@ -85,7 +85,7 @@ export interface Room {
   canManage: boolean;
   /** Members need a second factor to use it. */
   requiresSecondFactor: boolean;
-  /** The user has none, so it cannot be used. */
+  /** Whether the user has no second factor, so that the workspace cannot be used. */
   locked: boolean;
 }
 

@@ -6,7 +6,9 @@ import { type LoadedList, useEvents, useThrottled } from "./load.ts";
 /** New events are shown together, at most this often. */
 const SHOW_EVERY_MS = 250;
 
-/** Events that are added one by one. After more, the list begins again with its first page, so that it stays bounded. */
+/**
+ * Events that are added one by one. After more, the list begins again with its first page, so that it stays bounded.
+ */
 const MOST_ADDED = 200;
 
 /** A reader who has scrolled further than this reads, and no row may move. Pixels. */
@@ -19,7 +21,7 @@ export interface Tail {
   waiting: number;
   paused: boolean;
   setPaused(paused: boolean): void;
-  /** Shows what waits. */
+  /** Shows the waiting events. */
   showNew(): void;
 }
 

@@ -27,7 +27,7 @@ export function useTitle(part: Part, text: string | null): void {
     parts.value = { ...parts.peek(), [part]: text };
     return () => {
       const { [part]: mine, ...others } = parts.peek();
-      // What is shown next may have named it before this one has gone.
+      // The next view may have set the name before this component is removed.
       if (mine === text) parts.value = others;
     };
   }, [part, text]);

@@ -14,16 +14,16 @@ export interface AnyVersion {
   created_by: string | null;
 }
 
-/** What is edited: `V` is a version of it, `D` how the form has it. */
+/** The edited object: `V` is a version of it, `D` its form as a draft. */
 export interface Editable<V extends AnyVersion, D> {
-  /** Of `GET` and `PUT`. */
+  /** The path of `GET` and `PUT`. */
   path: string;
   draftOf(version: V): D;
-  /** Returns what is sent. @throws {ApiProblem} when something typed cannot be sent */
+  /** Returns the body to send. @throws {ApiProblem} when something typed cannot be sent */
   bodyOf(draft: D): JsonObject;
-  /** What a version holds, in the form of a body. */
+  /** Returns the content of a version, in the form of a body. */
   contentOf(version: V): JsonObject;
-  /** The version that an event put in force, null when it is about something else. */
+  /** Returns the version that an event put in force; null for other events. */
   inForceAfter(event: AuditEvent): string | null;
 }
 
@@ -38,15 +38,15 @@ export interface Editor<V extends AnyVersion, D> {
   newer: string | null;
   /** Saves over this version, which must be the one in force. Null: there must be none. */
   save: Action<[over: string | null]>;
-  /** What is in force, after 412; null while nothing is known to be in conflict. */
+  /** The version in force, after 412; null while no conflict is known. */
   theirs: V | null;
-  /** Loads what is in force in place of the draft. */
+  /** Loads the version in force in place of the draft. */
   take: Action<[]>;
   /** Starts from a version, without what was typed. */
   start(from: V): void;
 }
 
-/** What was typed and not saved, with the version that it started from. It outlives the page, not the browser's tab. */
+/** Unsaved drafts, each with the version that it started from. They outlive the page, but not the browser's tab. */
 const unsaved = new Map<string, { base: unknown; draft: unknown }>();
 
 export function useEditor<V extends AnyVersion, D>(

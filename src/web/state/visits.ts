@@ -1,12 +1,12 @@
 /**
- * What each page of the browser's history showed when it was left: how far it was scrolled, how many pages of a list it
- * had, and what they held. The way back finds it again. What was loaded stays in memory alone.
+ * The state of each page in the browser's history when it was left: how far it was scrolled, how many pages of a list
+ * it showed, and their data. Going back restores it. Loaded data stays only in memory.
  */
 import { useState } from "preact/hooks";
 
 interface Visit {
   y: number;
-  /** What views keep, by their own names. */
+  /** The values that views keep, by their names. */
   kept: Map<string, unknown>;
 }
 
@@ -20,7 +20,7 @@ interface Entry {
 /** More pages than these are forgotten, the oldest first. */
 const MOST_VISITS = 40;
 
-/** How long a page that is loading may become as long as it was. */
+/** How long to wait until a loading page is as long as it was, ms. */
 const PATIENCE_MS = 8_000;
 
 const visits = new Map<string, Visit>();
@@ -95,7 +95,7 @@ export function keep(name: string, value: unknown): void {
   here().kept.set(name, value);
 }
 
-/** A state of a component that the way back finds again. `name` is unique on its page. */
+/** A state of a component that going back restores. `name` is unique on its page. */
 export function useKept<T>(name: string, initial: T): [T, (value: T) => void] {
   const [value, set] = useState<T>(() => kept<T>(name) ?? initial);
   return [

@@ -7,7 +7,7 @@ export interface ButtonProps {
   small?: boolean;
   disabled?: boolean;
   onClick?(): void;
-  /** In place of `onClick`: what pressing it does. The button is disabled meanwhile. */
+  /** The action of the button, in place of `onClick`. The button is disabled while it runs. */
   action?: { run(): Promise<void>; busy: boolean };
   title?: string;
   "aria-label"?: string;

@@ -8,16 +8,16 @@ import { Close, Leave, useClose, useHold } from "./leave.ts";
 
 let openDialogs = 0;
 
-/** What had the focus before the first of the open dialogs: one may open before the one that it follows is closed. */
+/** The element that had the focus before the first open dialog: a dialog may open before the previous one is closed. */
 let opener: Element | null = null;
 
 interface DialogProps {
   title: string;
   /** For a dialog without a button, and for more than closing. */
   onClose?(): void;
-  /** It shows what is shown only once: only the button with this text, which says that it is kept, closes it. */
+  /** For a dialog whose content is shown only once: only the button with this text, which confirms that it is kept, closes it. */
   once?: string;
-  /** Nothing but its own content closes it, and it hides the page. */
+  /** Whether only its own content closes it. Such a dialog hides the page. */
   covers?: boolean;
   children: ComponentChildren;
   wide?: boolean;
@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, once, covers = false, children, wide = 
   const [asking, setAsking] = useState(false);
   const titleId = useId();
   const stays = once !== undefined || covers;
-  /** Closes at once only when nothing is lost. Asked again, it goes back to what was typed. */
+  /** Closes at once only when nothing would be lost. A second attempt returns to the typed text. */
   const tryToLeave = () => {
     if (stays) return;
     if (typed) setAsking(!asking);
@@ -45,7 +45,7 @@ export function Dialog({ title, onClose, once, covers = false, children, wide = 
     return () => {
       dialog?.close();
       if (--openDialogs > 0) return;
-      // Later, since nothing behind an open dialog can take the focus.
+      // Later, since nothing below an open dialog can take the focus.
       queueMicrotask(() => {
         if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
       });

@@ -33,7 +33,7 @@ const COUNTS: Readonly<Record<string, readonly [member: string, one: string, sev
   "account.end_sessions": ["sessions", "session", "sessions"],
 };
 
-/** What it was about; null when the details do not say, or are erased. */
+/** Returns what the event was about; null when the details do not say, or are erased. */
 export function subject({ operation, details }: AuditEvent): string | null {
   const [member = "", one = "", several = ""] = COUNTS[operation] ?? [];
   const times = details?.[member];

@@ -18,17 +18,17 @@ interface FormProps {
   /** The text of the button. */
   submit: string;
   kind?: "plain" | "primary" | "danger";
-  /** Where the form is, which decides where its button is. */
+  /** The place of the form, which decides where its button is. */
   at?: keyof typeof FORM_CLASSES;
   disabled?: boolean;
-  /** What went wrong after `onSubmit`. */
+  /** The problem of the last submission. */
   problem?: ApiProblem | null;
   /** Adds a button that leaves the dialog. */
   cancel?: boolean;
   children: ComponentChildren;
 }
 
-/** Fields that are submitted together, and what went wrong with the last submission. */
+/** Fields that are submitted together, and the problem of the last submission. */
 export function Form({ onSubmit, submit, kind = "primary", at = "dialog", cancel = false, ...props }: FormProps) {
   const action = useAction(onSubmit);
   const leave = useContext(Leave);

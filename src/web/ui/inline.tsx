@@ -7,7 +7,7 @@ import { ask } from "../api/client.ts";
 import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
 import { exactTime, relativeTime, utcTime } from "./text/times.ts";
 
-/** What became of something: allowed, blocked, redacted, denied; and what is only marked. */
+/** The result of an operation: allowed, blocked, redacted, denied; or a plain mark. */
 export type Tone = "good" | "bad" | "warn" | "denied" | "plain" | "accent";
 
 export function Badge({ tone = "plain", children }: { tone?: Tone; children: string }) {
@@ -110,7 +110,7 @@ export function ExactTime({ at }: { at: string }) {
   );
 }
 
-/** Like {@link Time}, for what may never have happened. */
+/** Like {@link Time}, for something that may never have happened. */
 export function TimeOr({ at, none }: { at: string | null; none: string }) {
   return at === null ? <span class="faint">{none}</span> : <Time at={at} />;
 }

@@ -1,4 +1,4 @@
-/** Leaving a dialog or a page, and what must not be lost by it. */
+/** Leaving a dialog or a page without losing unsaved input. */
 import { createContext } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { hold } from "../state/router.ts";
@@ -14,8 +14,8 @@ export const Leave = createContext(() => {});
 
 /**
  * While `active`, the page is not left without asking: the browser asks before it closes or loads the page, and its
- * button Back calls `onBack` instead of going back. Both hold from the moment that the page shows what must not be lost,
- * so these are layout effects: a busy browser runs other effects a while after the text is on the page.
+ * button Back calls `onBack` instead of going back. Both hold from the moment that the page shows what must not be
+ * lost, so these are layout effects: a busy browser runs other effects a while after the text is on the page.
  */
 export function useHold(active: boolean, onBack: () => void): void {
   const latest = useRef(onBack);

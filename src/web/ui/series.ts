@@ -2,7 +2,7 @@
 
 export interface Series {
   name: string;
-  /** One for each bar. */
+  /** The values, one for each bar. */
   values: readonly number[];
 }
 
@@ -11,7 +11,7 @@ const COLORS = 5;
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
-/** Returns the series that have something, those beyond the colours as one. */
+/** Returns the series that are not empty. The series beyond the number of colours are combined. */
 export function grouped(series: readonly Series[]): readonly Series[] {
   const all = series.filter(({ values }) => values.some((value) => value > 0));
   if (all.length <= COLORS) return all;
@@ -20,7 +20,7 @@ export function grouped(series: readonly Series[]): readonly Series[] {
   return [...all.slice(0, COLORS - 1), { name: `${rest.length} others`, values }];
 }
 
-/** Returns a round number above, whose half is whole. */
+/** Returns a larger round number whose half is whole. */
 export function roundTop(most: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(most, 2)));
   return [1, 2, 4, 6, 8, 10].map((digit) => digit * power).find((top) => top >= most && top % 2 === 0) ?? 10 * power;

@@ -17,7 +17,7 @@ interface RestoreProps {
   changes: LoadedChanges;
   /** The configuration of the checkpoint, null for none. */
   held: HeldConfig | null;
-  /** The one in force. */
+  /** The configuration in force. */
   config: ConfigVersion | null;
   onRestored(result: RestoreResult): void;
 }
@@ -98,7 +98,7 @@ interface UndoProps {
   onUndone(): void;
 }
 
-/** Asks, since what the agent wrote after the restore goes too. */
+/** Asks first, since undoing also removes what the agent wrote after the restore. */
 function Undo({ checkpointId, onUndone }: UndoProps) {
   const { api } = useRoom();
   const path = `/v1/checkpoints/${segment(checkpointId)}`;

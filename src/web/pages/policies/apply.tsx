@@ -17,7 +17,7 @@ import { counted } from "../../ui/numbers.ts";
 import { Empty, Problem, ShowItems } from "../../ui/parts.tsx";
 import { type PolicyPart, partsOf } from "./parts-of.ts";
 
-/** An agent, what its policies would become, and what came of it. */
+/** An agent, its policies after the change, and the result. */
 interface Target {
   agentId: string;
   base: ConfigVersion | null;
@@ -34,7 +34,7 @@ const hasFailed = ({ outcome }: Target): boolean => outcome !== null && "problem
 
 interface ApplyProps {
   policies: JsonObject;
-  /** The agents that are chosen at first. */
+  /** The agents that are selected initially. */
   first?: readonly string[];
 }
 
@@ -72,7 +72,7 @@ export function ApplyDialog({ policies, first = [] }: ApplyProps) {
   );
 }
 
-/** Loads the configurations of agents, and says what they would become. */
+/** Loads the configurations of agents, and shows them after the change. */
 async function targetsOf(api: WorkspaceApi, agents: readonly string[], parts: readonly PolicyPart[]) {
   const targets: Target[] = [];
   await eachOf(agents, async (agentId, at) => {
@@ -219,7 +219,7 @@ function Preview({ parts, targets, onTargets, onBack }: PreviewProps) {
   );
 }
 
-/** Saves over the version that was shown; where there was none, only if there is still none. */
+/** Saves over the version that was shown; if none was shown, only while there is none. */
 async function saved(api: WorkspaceApi, { agentId, base, config }: Target): Promise<Target["outcome"]> {
   const condition = base === null ? { "if-none-match": "*" } : { "if-match": `"${base.version}"` };
   try {

@@ -8,22 +8,22 @@ import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } fr
 import { instant, localTime } from "../../ui/local-time.ts";
 
 export interface PolicyDraft {
-  /** By the policy's name: whether it is on, or its number as typed, empty for none. */
+  /** By the policy's name: whether it is on, or its number as typed; empty for none. */
   settings: Readonly<Record<string, boolean | string>>;
   kinds: Readonly<Record<Kind, KindDraft>>;
   patterns: readonly Row<PatternTyped, PatternSetting>[];
   exceptions: readonly Row<ExceptionTyped, ExceptionSetting>[];
-  /** Each as typed, empty for none. */
+  /** The limits as typed; empty for none. */
   limits: Readonly<Record<LimitName, string>>;
 }
 
 export interface KindDraft {
   mode: Mode;
-  /** Those of single detectors. */
+  /** The modes of single detectors. */
   detectors: Readonly<Record<string, Mode>>;
 }
 
-/** An item of a list. One that was not edited is sent as it was. */
+/** An item of a list. An unedited item is sent as it was. */
 export interface Row<Typed, Setting> {
   id: number;
   typed: Typed;
@@ -35,18 +35,18 @@ export interface PatternTyped {
   regex: string;
   ignore_case: boolean;
   mode: Mode;
-  /** One in each line. */
+  /** The prefixes, one in each line. */
   prefixes: string;
 }
 
 export interface ExceptionTyped {
   detector: string;
-  /** What `text` is compared with. */
+  /** How `text` is compared with a match. */
   how: "equals" | "ends_with";
   text: string;
   prefixes: string;
   reason: string;
-  /** As `datetime-local` has it. */
+  /** In the form of `datetime-local`. */
   expires_at: string;
 }
 
@@ -71,7 +71,7 @@ export function draftOfPolicies(policies: JsonObject): PolicyDraft {
   };
 }
 
-/** Returns the policies of a draft. What is wrong with a text is left to the daemon to say. */
+/** Returns the policies of a draft. The daemon explains what is wrong with a text. */
 export function toPolicies(draft: PolicyDraft): JsonObject {
   const single = singlePolicies()
     .map(([name]) => [name, asSetting(draft.settings[name] ?? "")])

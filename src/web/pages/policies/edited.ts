@@ -1,11 +1,11 @@
-/** What a form of policies lends to the tools beside it. */
+/** The edited policies of a form, for the tools beside it. */
 import type { JsonObject } from "../../api/types.ts";
 
 /** The policies of a form. */
 export interface Edited {
-  /** The agent whose policies they are; null for those of the workspace. */
+  /** The agent whose policies they are; null for the workspace's. */
   agentId: string | null;
   changed: boolean;
-  /** Returns what is typed. @throws {ApiProblem} when it cannot be sent */
+  /** Returns the policies as typed. @throws {ApiProblem} when they cannot be sent */
   policies(): JsonObject;
 }

@@ -1,4 +1,4 @@
-/** What the policies found over time, by detector: what was blocked, and what was stored redacted or reported. */
+/** The policies' findings over time, by detector: blocked, redacted, or only reported. */
 import { useState } from "preact/hooks";
 import type { FindingsOverTime } from "../../api/types.ts";
 import { useAsk, useEvents, useThrottled } from "../../state/load.ts";

@@ -1,4 +1,4 @@
-/** What was found, as series of numbers. */
+/** Findings as series of numbers. */
 import type { FindingsOverTime } from "../../api/types.ts";
 import { type Series, sum } from "../../ui/series.ts";
 import { detectorName } from "./words.ts";

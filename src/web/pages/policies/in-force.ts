@@ -8,7 +8,7 @@ import { detectorName, exceptionWords } from "./words.ts";
 
 interface PartInForce {
   name: string;
-  /** What else is to say of it, null for nothing. */
+  /** A further remark on the part; null for none. */
   note: string | null;
   setting: { mode: Mode } | { text: string };
 }
@@ -44,7 +44,7 @@ function exceptionInForce(exception: ExceptionSetting): PartInForce {
 const inWords = (value: unknown): string =>
   value === true ? "on" : typeof value === "number" ? String(value) : JSON.stringify(value);
 
-/** Returns what is at a path such as `screening.patterns[0]`. */
+/** Returns the value at a path such as `screening.patterns[0]`. */
 function at(policies: JsonObject, path: string): unknown {
   return path
     .split(/\.|\[|\]/)

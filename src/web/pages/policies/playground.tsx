@@ -1,4 +1,4 @@
-/** A text is tried: what would be found in it, and what would be stored. */
+/** Tries a text: shows what the policies would find in it and what would be stored. */
 import { useState } from "preact/hooks";
 import { ifComplete } from "../../api/problem.ts";
 import type { CheckResult, Finding } from "../../api/types.ts";
@@ -9,15 +9,15 @@ import { Badge, type Tone } from "../../ui/inline.tsx";
 import { Findings, Marked, Problem, policyName } from "../../ui/parts.tsx";
 import type { Edited } from "./edited.ts";
 
-/** Whose policies decide: those in force, or those of the form. */
+/** Which policies decide: the policies in force, or the form's. */
 type Under = "force" | "form";
 
-/** An answer, with the texts that it is about. */
+/** An answer, with the tried texts. */
 interface Checked {
   answer: CheckResult;
   text: string;
   key: string;
-  /** What was asked for, to know when the answer is about something else. */
+  /** The request, to detect an answer to an earlier one. */
   request: string;
 }
 
@@ -109,7 +109,7 @@ function UnderChoice({ under, onUnder }: { under: Under; onUnder(under: Under): 
   );
 }
 
-/** What would become of the write, in a word. */
+/** The result of the write, in a word. */
 function verdictOf(answer: CheckResult): readonly [Tone, string] {
   if (!answer.allowed) return ["bad", `Blocked by ${policyName(answer.blocked_by)}`];
   if (answer.redacted) return ["warn", "Stored, redacted"];

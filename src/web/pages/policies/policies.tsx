@@ -1,4 +1,4 @@
-/** The policies of the workspace, which hold for every agent: as a form, and their versions. */
+/** The policies of the workspace, which apply to every agent: as a form, and their versions. */
 import type { ComponentChildren, FunctionComponent } from "preact";
 import type { AuditEvent, JsonObject, WorkspacePolicies, WorkspacePoliciesVersion } from "../../api/types.ts";
 import { useAsk } from "../../state/load.ts";
@@ -15,7 +15,7 @@ import { PolicyTools } from "./tools.tsx";
 import { VersionList } from "./version-list.tsx";
 import { VersionedForm } from "./versioned-form.tsx";
 
-/** The views: what the address is followed by, the name of the tab, and what is shown. */
+/** The views: the end of the address, the name of the tab, and the content. */
 export const POLICY_TABS: readonly (readonly [end: string, name: string, View: FunctionComponent])[] = [
   ["", "Policies", PoliciesTab],
   ["/findings", "Findings", FindingsTab],

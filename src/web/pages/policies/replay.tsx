@@ -1,4 +1,4 @@
-/** What the policies in the form would decide about everything that is stored. */
+/** The decisions of the form's policies about everything that is stored. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isAbort } from "../../api/client.ts";
 import { jsonLines } from "../../api/lines.ts";

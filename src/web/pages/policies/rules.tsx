@@ -1,4 +1,4 @@
-/** The lists of the policies' form: patterns of one's own, and exceptions. */
+/** The lists in the policies' form: own patterns, and exceptions. */
 import type { ComponentChildren } from "preact";
 import { useContext } from "preact/hooks";
 import { DETECTORS } from "../../../policy/detectors.ts";
@@ -20,7 +20,7 @@ interface RulesProps<Typed, Setting> {
 interface ListProps<Typed, Setting> extends RulesProps<Typed, Setting> {
   legend: string;
   hint: ComponentChildren;
-  /** What one is called: "pattern". */
+  /** The noun for an item: "pattern". */
   one: string;
   /** The member of the policies that holds the list. */
   param: string;

@@ -1,4 +1,4 @@
-/** What can be done with policies before they are saved, and elsewhere. It is beside the form, not in it. */
+/** The tools for policies before they are saved, and elsewhere. They are beside the form, not in it. */
 import { ifComplete } from "../../api/problem.ts";
 import { useRoom } from "../../state/session.ts";
 import { DialogButton } from "../../ui/dialog.tsx";

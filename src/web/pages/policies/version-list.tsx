@@ -21,15 +21,15 @@ interface VersionItem {
 }
 
 interface Props<Item extends VersionItem, Version> {
-  /** Of the list; that of a single version goes on with the version. */
+  /** The address of the list. The address of a single version is this one followed by the version. */
   path: string;
   /** Reports whether an event may have put another version in force. */
   changes(event: AuditEvent): boolean;
-  /** What is compared. */
+  /** The part of a version that is compared. */
   contentOf(version: Version): unknown;
   /** Says how the first version comes about. */
   empty: string;
-  /** Makes a new version with the content of an earlier one. `current` is the one in force. */
+  /** Makes a new version with the content of an earlier one. `current` is the version in force. */
   goBack(to: Item, current: string): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function VersionList<Item extends VersionItem, Version>(props: Props<Item
   const { path, changes, contentOf, empty, goBack } = props;
   const { order } = sortedByApi([VERSION], NEWEST_FIRST);
   const versions = useList<Item>(path, { order });
-  // The one in force, and the one before it, whatever the order of the list is.
+  // The version in force and the version before it, whatever the order of the list is.
   const newest = useAsk<Page<Item>>(path, { query: { limit: 2 } });
   const reload = () => {
     versions.reload();

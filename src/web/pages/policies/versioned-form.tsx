@@ -14,7 +14,7 @@ interface Props<V extends AnyVersion, D> {
   /** Says that nothing was saved yet. */
   none: string;
   mayEdit: boolean;
-  /** For those who may not. */
+  /** Shown to people who may not edit. */
   readOnly: string;
   children: ComponentChildren;
 }

@@ -1,4 +1,4 @@
-/** What can be done with a sink. */
+/** The actions on a sink. */
 import type { Sink, SinkTested } from "../../api/types.ts";
 import { useAction } from "../../state/load.ts";
 import { useRoom } from "../../state/session.ts";

@@ -29,7 +29,7 @@ const STARTS = [
 
 const types = Object.entries(TYPE_WORDS);
 
-/** What the fields hold of a sink that is there. */
+/** Returns the values of the fields for an existing sink. */
 const textsOf = ({ url, format, filter, ca, client_certificate }: Sink) => ({
   url,
   format: format as string,
@@ -58,7 +58,7 @@ const EMPTY: Texts = {
 
 const orNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
 
-/** Returns what the fields ask for. Secrets that are left empty stay as they are. */
+/** Returns the settings in the fields. Secrets that are left empty stay as they are. */
 function bodyOf(texts: Texts, includeDetails: boolean): Record<string, unknown> {
   const { url, format, operations, results, agents, ca, client_certificate, client_key, token } = texts;
   const lists = Object.entries({ operations, results, agents }).map(([name, text]) => [name, itemsOf(text)] as const);
@@ -80,7 +80,7 @@ interface SettingsProps {
   field(param: keyof Texts): { param: string; value: string; onValue(value: string): void };
   includeDetails: boolean;
   onIncludeDetails(include: boolean): void;
-  /** Whether secrets are there that stay when nothing is typed. */
+  /** Whether there are secrets, which stay when nothing is typed. */
   isNew: boolean;
 }
 

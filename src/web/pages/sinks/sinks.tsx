@@ -1,4 +1,4 @@
-/** The receivers outside that get the events of a workspace: how far each is, and what is wrong with it. */
+/** The external receivers of a workspace's events: the progress of each, and its last error. */
 import { useEffect, useState } from "preact/hooks";
 import type { Sink } from "../../api/types.ts";
 import { useAsk, useEvents, useThrottled } from "../../state/load.ts";
@@ -14,7 +14,7 @@ import { filterWords, placeWords, TYPE_WORDS } from "./words.ts";
 
 const STATES: Record<Sink["state"], Tone> = { ok: "good", failing: "bad", disabled: "plain" };
 
-/** How often it looks at a sink that is behind, and how soon after an event, ms. */
+/** How often the page reloads a sink with a backlog, and how soon after an event, ms. */
 const LOOK_EVERY_MS = 3_000;
 const SOON_MS = 1_000;
 
@@ -114,7 +114,7 @@ function SinkTable({ sinks, onDone }: { sinks: readonly Sink[]; onDone(sink: Sin
   );
 }
 
-/** What the receiver checks signatures with, which is shown only once. */
+/** The keys with which the receiver checks signatures, which are shown only once. */
 function NewKeys({ sink, onClose }: { sink: Sink; onClose(): void }) {
   return (
     <Dialog title="The signing keys are ready" onClose={onClose} once="I have kept the secret" wide>

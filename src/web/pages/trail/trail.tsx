@@ -24,7 +24,7 @@ import { Views } from "./views.tsx";
 /** Rows of a page: as many as are replaced at once when much happens. */
 const PAGE_SIZE = 50;
 
-/** A query that looks through many events is continued until so many are found. */
+/** A query that examines many events is continued until it has found this many. */
 const ENOUGH = 50;
 
 export function WorkspaceTrailPage() {

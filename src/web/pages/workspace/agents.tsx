@@ -95,7 +95,7 @@ function Filter({ part }: { part: string }) {
   );
 }
 
-/** The agents, of which some can be chosen for what is done to many at once. */
+/** The agents. Some can be selected for actions on many at once. */
 function ChosenAgents({ agents, onDone }: { agents: readonly Agent[]; onDone(): void }) {
   const { canWrite } = useRoom();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -117,7 +117,7 @@ function ChosenAgents({ agents, onDone }: { agents: readonly Agent[]; onDone(): 
 
 interface TableProps {
   agents: readonly Agent[];
-  /** Null for who may change nothing. */
+  /** Null for people who may change nothing. */
   chosen: ReadonlySet<string> | null;
   onChosen(ids: readonly string[], isIn: boolean): void;
 }
@@ -163,7 +163,7 @@ function AgentTable({ agents, chosen, onChosen }: TableProps) {
   );
 }
 
-/** Rows that are out of sight. */
+/** Rows that are not visible. */
 const Space = ({ height }: { height: number }) => <tr class="space" style={{ height: `${height}px` }} />;
 
 function Choose(props: { label: string; checked: boolean; onChecked(checked: boolean): void }) {

@@ -13,7 +13,7 @@ import { Problem } from "../../ui/parts.tsx";
 /** Steps are looked for again at most this often. */
 const REFRESH_MS = 1_000;
 
-/** A step, and what events show that it was made; of the step "policy" the policies themselves do. */
+/** A step, and the events that show that it was made. For the step "policy", the policies themselves show it. */
 const STEPS = [
   ["write", "An agent writes", { operations: "data.write", result: "allowed" }],
   ["policy", "A policy is in force", null],
@@ -24,7 +24,7 @@ const STEPS = [
 
 type Step = (typeof STEPS)[number][0];
 
-/** Where this browser remembers that somebody needs the steps no longer. */
+/** The key under which this browser remembers that somebody no longer needs the steps. */
 const storeOf = (workspace: string): string => `governd.begun.${workspace}`;
 
 export function FirstSteps({ agents }: { agents: Loaded<Page<Agent>> }) {

@@ -1,4 +1,4 @@
-/** What is done to many agents at once: shown first for each of them, then done, with what became of each. */
+/** Actions on many agents at once: first shown for each agent, then performed, with the result for each. */
 import { useState } from "preact/hooks";
 import { isCode, orNull, segment, type WorkspaceApi } from "../../api/client.ts";
 import { type ApiProblem, asProblem, badInput } from "../../api/problem.ts";
@@ -16,17 +16,17 @@ import { Problem, Show } from "../../ui/parts.tsx";
 import { countBelow } from "../agent/below.ts";
 import { ApplyDialog } from "../policies/apply.tsx";
 
-/** What would be done to one agent, and what became of it. */
+/** The action on one agent, and its result. */
 interface Target {
   agentId: string;
   /** What would happen, in words. */
   plan: string;
-  /** Does it, and says what became of it; null when nothing would happen. */
+  /** Performs the action and returns the result in words; null when nothing would happen. */
   act: (() => Promise<string>) | null;
   outcome: { done: string } | { problem: ApiProblem } | null;
 }
 
-/** Looks at an agent and says what would be done to it. */
+/** Looks at an agent and returns the action on it. */
 type Plan = (api: WorkspaceApi, agentId: string) => Promise<Pick<Target, "plan" | "act">>;
 
 interface BulkProps {
@@ -192,7 +192,7 @@ function Preview({ agents, plan, onDone, ...props }: PreviewProps) {
 interface TargetsProps extends Omit<PreviewProps, "plan" | "agents"> {
   targets: readonly Target[];
   onTargets(targets: Target[]): void;
-  /** Looks at all of them again, after some failed. */
+  /** Looks at all agents again, after some failed. */
   onAgain(): void;
 }
 

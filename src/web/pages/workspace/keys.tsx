@@ -33,7 +33,7 @@ const COLUMNS: readonly SortColumn<ApiKey>[] = [
 export function KeysPage() {
   const room = useRoom();
   const keys = useItems<ApiKey>(`${room.account}/keys`);
-  /** A key that was just made is on the page, not in the row that it comes from, since the row may go. */
+  /** A key that was just made is shown on the page, not in its row, since the row may disappear. */
   const [made, setMade] = useState<NewApiKey | null>(null);
   const changed = () => {
     keys.reload();

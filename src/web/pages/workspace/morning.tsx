@@ -10,7 +10,7 @@ import { Section, Show } from "../../ui/parts.tsx";
 import { relativeTime } from "../../ui/text/times.ts";
 import { lastVisit, tallies } from "./trouble.ts";
 
-/** Events that are counted at most; more are told as so many and more. */
+/** The most events that are counted. A larger number is shown as this many and more. */
 const MOST = 1_000;
 /** Pages of a query that looks through many events. */
 const MOST_PAGES = 20;
@@ -27,7 +27,7 @@ interface Found {
   isAll: boolean;
 }
 
-/** When the visit before this one ended. Notes from now on that somebody is here. */
+/** The time at which the visit before this one ended. From now on, notes that somebody is here. */
 function useSince(workspace: string): string {
   const [sinceMs] = useState(() => lastVisit(workspace, Date.now()));
   useEffect(() => {
@@ -37,7 +37,7 @@ function useSince(workspace: string): string {
   return new Date(sinceMs).toISOString();
 }
 
-/** What was refused and redacted since the last visit, and the agents as they are. */
+/** The refusals and redactions since the last visit, and the present state of the agents. */
 interface Morning {
   since: string;
   found: Loaded<Record<Outcome, Found>>;
@@ -175,7 +175,7 @@ function Counted({ title, outcome, found, since }: { title: string; outcome: Out
 
 const blockedToday = ({ blocked_24h }: Agent): number => blocked_24h;
 
-/** The agents that did most lately, and those that were refused most. */
+/** The agents that did most recently, and the agents that were refused most. */
 export function Agents({ agents }: Pick<Morning, "agents">) {
   const { id } = useRoom();
   return (

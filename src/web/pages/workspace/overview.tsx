@@ -1,4 +1,4 @@
-/** What a workspace holds and what happens in it. */
+/** The contents of a workspace, and its newest events. */
 import { useRef, useState } from "preact/hooks";
 import type { Agent, AuditEvent, Page, WorkspaceInfo } from "../../api/types.ts";
 import { changesOrRefuses, useAsk, useEvents, useThrottled } from "../../state/load.ts";
@@ -94,7 +94,7 @@ function ActivitySection() {
 
 interface Shown {
   events: readonly AuditEvent[];
-  /** The ids of those that were added last. */
+  /** The ids of the events that were added last. */
   fresh: ReadonlySet<string>;
 }
 

@@ -270,7 +270,7 @@ function ExportForm({ onSaved }: { onSaved(file: string): void }) {
   const { id, account } = useRoom();
   const { field, values } = useFields({ agent_id: "", format: "json", start_time: "", end_time: "" });
   const [problem, setProblem] = useState<ApiProblem | null>(null);
-  /** The file that the daemon was asked for. Its event says that the daemon sends it. */
+  /** The file that was requested from the daemon. Its event says that the daemon sends it. */
   const [awaited, setAwaited] = useState<string | null>(null);
   const fail = (found: ApiProblem) => {
     setProblem(found);

@@ -1,4 +1,4 @@
-/** How what keeps the record safe is: seals, anchors, backups, disk, certificates. */
+/** The state of what keeps the record safe: seals, anchors, backups, disk, certificates. */
 import { orNull } from "../../api/client.ts";
 import type { Anchor, Upkeep } from "../../api/types.ts";
 import { useLoad } from "../../state/load.ts";
@@ -11,11 +11,11 @@ import { relativeTime } from "../../ui/text/times.ts";
 type Check = readonly [name: string, tone: Tone, words: string];
 
 const DAY_MS = 86_400_000;
-/** Days before its end from which a certificate needs care, and the share of a disk below which it does. */
+/** The days before its end at which a certificate needs attention, and the free share of a disk below which the disk does. */
 const WARN_DAYS = 14;
 const LOW_DISK = 0.1;
 
-/** What keeps the record safe, and how it is. */
+/** Shows the state of each of them. */
 export function RecordState() {
   const { id, api, account } = useRoom();
   const checks = useLoad<Check[]>(`${id} state`, async (signal) => {

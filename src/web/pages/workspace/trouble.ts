@@ -1,9 +1,9 @@
-/** What was refused or redacted since somebody looked last, counted by what it has in common. */
+/** Refused and redacted operations since the last visit, counted by what they have in common. */
 import type { AuditEvent, JsonObject } from "../../api/types.ts";
 
 /** How long somebody must be away before the next visit counts as a new one, ms. */
 const SILENCE_MS = 30 * 60_000;
-/** What a first visit looks back at, ms. */
+/** How far a first visit looks back, ms. */
 const FIRST_MS = 24 * 60 * 60_000;
 
 interface Visit {
@@ -21,7 +21,7 @@ export function lastVisit(workspace: string, nowMs: number): number {
   return sinceMs;
 }
 
-/** What events are counted by: how the list is called, which filter of the trail it is, and the words of an event. */
+/** A property that events are counted by: the name of the list, the filter of the trail, and the words of an event. */
 const KINDS = [
   ["By agent", "agent_id", ({ agent_id }: AuditEvent) => (agent_id === null ? [] : [agent_id])],
   ["By detector", "detector", detectorsOf],

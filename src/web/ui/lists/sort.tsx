@@ -16,7 +16,7 @@ interface Order {
   isDown: boolean;
 }
 
-/** Returns the order of the address; without one that of a list that somebody else sorted, such as `-made`. */
+/** Returns the order in the address; without one, the order in which the list arrives, such as `-made`. */
 function orderHere(initially = ""): Order {
   const text = place.value.query.get("sort") ?? initially;
   return { id: text.replace(/^-/, ""), isDown: text.startsWith("-") };
@@ -24,7 +24,7 @@ function orderHere(initially = ""): Order {
 
 const compared = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns the rows in the order of the address. Without one, or with one of no column, they stay as they are. */
+/** Returns the rows in the order of the address. Without an order, or for an unknown column, they stay as they are. */
 export function sorted<Row>(rows: readonly Row[], columns: readonly SortColumn<Row>[]): readonly Row[] {
   const { id, isDown } = orderHere();
   const column = columns.find((one) => one.id === id);
@@ -38,7 +38,7 @@ export type SortedColumn = Omit<SortColumn<never>, "by">;
 
 /**
  * Returns the parameters with which the API sorts a list by the column of the address, whose id is its name there.
- * `initially`: the order without one.
+ * `initially`: the order when the address has none.
  */
 export function sortedByApi(columns: readonly SortedColumn[], initially: string): { sort: string; order: string } {
   const { id, isDown } = orderHere(initially);
@@ -48,11 +48,11 @@ export function sortedByApi(columns: readonly SortedColumn[], initially: string)
 
 interface LinkProps {
   column: SortedColumn;
-  /** The order without one in the address. */
+  /** The order when the address has none. */
   initially?: string | undefined;
 }
 
-/** The link that sorts by a column, and turns the order around when it is sorted by it already. */
+/** The link that sorts by a column, or reverses the order when the list is already sorted by it. */
 function SortLink({ column: { id, name, isMostFirst = false }, initially }: LinkProps) {
   const order = orderHere(initially);
   const isHere = order.id === id;

@@ -1,14 +1,14 @@
-/** Long lists, of which only the rows in sight are in the document. */
+/** Long lists, of which only the visible rows are in the document. */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The most rows of a list that is shown whole. */
 const WHOLE = 60;
 
-/** Rows that are kept above and below those in sight. */
+/** The rows that are kept above and below the visible ones. */
 const AROUND = 20;
 
-/** The height of a row until one is there, pixels. */
+/** The assumed height of a row until one is rendered, pixels. */
 const GUESS = 32;
 
 interface Range {
@@ -17,14 +17,14 @@ interface Range {
 }
 
 interface Windowed<E extends HTMLElement> extends Range {
-  /** Of the element whose children are the rows. */
+  /** The reference of the element whose children are the rows. */
   element: RefObject<E | null>;
   /** The height of the rows that are left out, pixels. */
   before: number;
   after: number;
 }
 
-/** Returns which of the rows are in sight, as the page is scrolled. All are of about the same height. */
+/** Returns which rows are visible, as the page is scrolled. All rows are about equally high. */
 export function useWindow<E extends HTMLElement>(total: number): Windowed<E> {
   const element = useRef<E>(null);
   const height = useRef(GUESS);

@@ -1,10 +1,10 @@
-/** The words of a search in what it found, by their stems, as the daemon compares them. */
+/** The words of a search in its results, by their stems, as the daemon compares them. */
 import { stemmer } from "stemmer";
 
 /** A part of a text. */
 interface Matched {
   text: string;
-  /** It is a word of the search. */
+  /** Whether it is a word of the search. */
   isMatch: boolean;
 }
 
@@ -16,7 +16,7 @@ const SHORTEST = 3;
 /** How much of a text is shown before the first match. */
 const BEFORE = 40;
 
-/** Words that say nothing of what somebody looks for. */
+/** Words that carry no meaning in a search. */
 const COMMON = new Set(
   "the and for are was were with that this from has have what when where who how which not you".split(" "),
 );
@@ -29,7 +29,7 @@ export function stemsOf(search: string): ReadonlySet<string> {
   const telling = words.filter(
     (word) => /\p{N}/u.test(word) || (word.length >= SHORTEST && !COMMON.has(word.toLowerCase())),
   );
-  // A search of nothing but such words is for them.
+  // A search that consists only of such words is for them.
   return new Set((telling.length > 0 ? telling : words).map(stem));
 }
 

@@ -1,6 +1,6 @@
 /**
- * What cannot be seen, or turns the text around it, is shown as an escape and has no effect. It is done where texts become
- * part of the page, so no view can forget it. What is copied and sent stays as it is.
+ * Shows invisible characters, and characters that change the direction of text, as escapes without effect. This happens
+ * where texts become part of the page, so no view can forget it. Copied and sent texts stay as they are.
  */
 import { options } from "preact";
 import { visible } from "./visible.ts";

@@ -1,6 +1,6 @@
 /** Times as text: one language and one order of day and month in all views, whatever the browser's own are. */
 
-/** English words, the day before the month, 24 hours: what no reader takes for another date. */
+/** English words, the day before the month, 24 hours: a form that no reader mistakes for another date. */
 const LOCALE = "en-GB";
 
 const formats = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(LOCALE, options);

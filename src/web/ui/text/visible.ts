@@ -1,4 +1,4 @@
-/** Texts in which what cannot be seen, or turns the text around it, is an escape. */
+/** Texts in which invisible characters, and characters that change the direction of text, are escapes. */
 
 /** Text of these characters alone hides nothing. */
 const PLAIN = /^[\t\n\r\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027]*$/;
@@ -27,9 +27,9 @@ const HIDDEN = new RegExp(
 const escapeOf = (character: string): string =>
   `⟨U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
-/** Returns a text with escapes such as `⟨U+202E⟩` in place of what cannot be seen. */
+/** Returns a text with escapes such as `⟨U+202E⟩` in place of invisible characters. */
 export const visible = (text: string): string => (PLAIN.test(text) ? text : text.replace(HIDDEN, escapeOf));
 
-/** Returns the escapes of what cannot be seen in a text, each once. */
+/** Returns the escapes of a text's invisible characters, each once. */
 export const hiddenIn = (text: string): string[] =>
   PLAIN.test(text) ? [] : [...new Set([...text.matchAll(HIDDEN)].map(([character]) => escapeOf(character)))];
