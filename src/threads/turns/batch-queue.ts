@@ -1,24 +1,24 @@
 /**
- * The operations that wait on a workspace thread. Those that arrive while a batch is being committed make the next one,
- * since an fsync costs about as much as twenty operations.
+ * The operations that wait on a workspace thread. Operations that arrive while a batch is being committed form the next
+ * batch, since an fsync costs about as much as twenty operations.
  */
 
-/** Most operations in one transaction: with more, all of them wait longer. */
+/** The most operations in one transaction: with more, all of them wait longer. */
 const MAX_GROUP = 512;
 /** A batch up to this size is never divided. */
 const SMALL_GROUP = 16;
-/** Most text in one transaction, UTF-16 units, unless a single operation has more. */
+/** The most text in one transaction, UTF-16 code units, unless a single operation has more. */
 const MAX_CHARACTERS = 512 * 1024;
-/** The part of a workspace's newest group in how long its groups are expected to take. */
+/** The weight of a workspace's newest group in the expected time of its groups. */
 const NEWEST_SHARE = 1 / 4;
-/** Workspaces whose time is remembered before those that have no claim are forgotten. */
+/** The most workspaces whose time is remembered before workspaces without a claim are forgotten. */
 const MAX_REMEMBERED = 1_024;
 
 export class BatchQueue<T extends { readonly workspaceId: string }> {
   readonly #waiting = new Map<string, T[]>();
-  /** The thread's time that each workspace has used, ms. One that begins to wait has no claim from before. */
+  /** The thread's time that each workspace has used, ms. A workspace that begins to wait has no claim from before. */
   readonly #usedMs = new Map<string, number>();
-  /** How long a group of each workspace is expected to take, ms: an average in which the newest count most. */
+  /** How long a group of each workspace is expected to take, ms: an average in which the newest groups count most. */
   readonly #groupMs = new Map<string, number>();
   /** The used time of the workspace that was served last. */
   #servedMs = 0;
@@ -30,7 +30,7 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     private readonly countOf: (operation: T) => number = () => 1,
   ) {}
 
-  /** `depth`: how many operations are requested and not answered at present, wherever they wait. */
+  /** `depth`: how many operations are requested and not yet answered, wherever they wait. */
   add(operations: readonly T[], depth: number): void {
     this.#depth = depth;
     for (const operation of operations) {
@@ -49,7 +49,7 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return this.#waiting.size === 0;
   }
 
-  /** Notes that a batch of a workspace took so long, and how much of that passed before it was answered. */
+  /** Records how long a batch of a workspace took, and how much of that time passed before its replies were sent. */
   spent(workspaceId: string, ms: number, answeredMs = ms): void {
     this.#usedMs.set(workspaceId, (this.#usedMs.get(workspaceId) ?? this.#servedMs) + ms);
     const before = this.#groupMs.get(workspaceId) ?? answeredMs;
@@ -64,8 +64,8 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
 
   /**
    * Returns the next batch, all of one workspace and in the order of arrival; null when nothing waits, or only
-   * workspaces that may not be served now. It is of the workspace that has used the least time. A batch is at most half of
-   * everything that is requested: clients wait for a reply before they send again, so with all of them in one batch
+   * workspaces that may not be served now. The batch is of the workspace that has used the least time. It has at most
+   * half of the requested operations: clients wait for a reply before they send again, so with all of them in one batch
    * either this thread or the main thread would be idle.
    */
   take(

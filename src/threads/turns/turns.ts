@@ -1,6 +1,6 @@
 /**
- * The turns of the workspaces on a thread: while the group of one takes long, or waits for what is done beside the thread,
- * groups of others are served in the middle of it.
+ * The turns of the workspaces on a thread. While the group of one workspace takes long, or waits for work outside the
+ * thread, groups of other workspaces are served.
  */
 import { nextTurn } from "../../timer.ts";
 import type { Reply } from "../../workspace/contract.ts";
@@ -9,25 +9,27 @@ import { TimeSlice } from "../../workspace/time-slice.ts";
 import { writeReplies } from "../reply-text.ts";
 import type { BatchQueue } from "./batch-queue.ts";
 
-/** How long other workspaces have the thread when an operation that takes long gives way. */
+/** How long other workspaces have the thread when a long operation gives way, ms. */
 const TURN_MS = 10;
-/** A group that has not taken longer than this gives way to workspaces whose groups mostly take no longer. */
+/**
+ * A group that has not taken longer than this, ms, gives way only to workspaces whose groups usually take no longer.
+ */
 const SHORT_MS = 20;
 
 interface TurnsParts<T> {
   monotonicMs(): number;
-  /** Whether a workspace may not be served in the middle of another one's group. */
+  /** Reports whether a workspace is in use, so that it cannot be served in the middle of another workspace's group. */
   isInUse(workspaceId: string): boolean;
-  /** Performs a group. `answer` is called with the replies as soon as they may be let out, unless that is at the end. */
+  /** Performs a group. Calls `answer` with the replies as soon as they may be sent, unless that is only at the end. */
   perform(workspaceId: string, group: readonly T[], answer: OnReplies): Promise<Reply[]>;
   /** Takes a text of {@link writeReplies}. */
   post(text: string): void;
 }
 
 export class Turns<T extends { readonly workspaceId: string; readonly id: number }> {
-  /** When the groups that are under way began, by workspace. */
+  /** When each unfinished group began, ms, by workspace. */
   readonly #begun = new Map<string, number>();
-  /** Resolves when something arrives. */
+  /** Resolves when an operation arrives. */
   #arrival = Promise.withResolvers<void>();
 
   constructor(
@@ -35,7 +37,7 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     private readonly parts: TurnsParts<T>,
   ) {}
 
-  /** To be called when something was added to the queue. */
+  /** Must be called when an operation was added to the queue. */
   arrived(): void {
     this.#arrival.resolve();
   }
@@ -71,8 +73,8 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
   }
 
   /**
-   * Serves what waits on workspaces that are not in use, for as long as a turn: between two steps of what takes long.
-   * `workspaceId`: whose it is.
+   * Serves operations that wait on workspaces that are not in use, for at most one turn, between two steps of long
+   * work. `workspaceId`: the workspace of that work.
    */
   async giveWay(workspaceId?: string): Promise<void> {
     await nextTurn();
@@ -80,7 +82,7 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) if (!(await this.#serveOther(workspaceId))) return;
   }
 
-  /** Serves what waits on other workspaces until work that is done beside the thread has ended, well or not. */
+  /** Serves operations that wait on other workspaces until work outside the thread has succeeded or failed. */
   async serveDuring(workspaceId: string, work: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     const end = () => {
@@ -90,15 +92,15 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     while (!hasEnded) {
       this.#arrival = Promise.withResolvers();
       const { promise } = this.#arrival;
-      // A group that needs no turn of the event loop would keep it from going on.
+      // Groups that need no turn of the event loop would keep the work from ending.
       await ((await this.#serveOther(workspaceId)) ? nextTurn() : Promise.race([ended, promise]));
     }
   }
 
   /**
    * Serves a group of a workspace that is not in use. Returns false when there is none. The group of `workspaceId`
-   * continues only when that group has ended, so while it has been short, it does not give way to groups that are usually
-   * long.
+   * continues only when that group has ended, so while it has been short, it does not give way to groups that are
+   * usually long.
    */
   async #serveOther(workspaceId: string | undefined): Promise<boolean> {
     const { monotonicMs, isInUse } = this.parts;
