@@ -88,3 +88,16 @@ test("what is another choice in each run follows from the seed of the run", () =
   const drawing = [...CODE].filter(([, text]) => /\bMath\.random\(|\banySeed\b|new Seeded\(Date\b/.test(text));
   expect(drawing.map(([path]) => path).filter((path) => !onDemand.includes(path))).toEqual([]);
 });
+
+/** What `npm test` gives a test that says nothing of its time, ms. */
+const USUAL_MS = 120_000;
+const TIMEOUT = /\bsetDefaultTimeout\(([\d_]+)\)|^\}, ([\d_]+)\);$|^ {2}effort\(\{ usual: ([\d_]+)/gm;
+
+test("no test has less time than usual: a slow machine, or one that stands still for a minute, is no failure", () => {
+  const short = TESTS.flatMap((path) =>
+    Array.from((CODE.get(path) as string).matchAll(TIMEOUT), (match) => match.slice(1).find(Boolean) as string)
+      .filter((ms) => Number(ms.replaceAll("_", "")) < USUAL_MS)
+      .map((ms) => `${path}: ${ms}`),
+  );
+  expect(short).toEqual([]);
+});

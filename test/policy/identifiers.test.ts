@@ -124,7 +124,7 @@ test.each(Object.keys(KINDS))(
     }
     expect(blocked.slice(0, 20), `${blocked.length} of ${COUNT * 8}`).toEqual([]);
   },
-  effort({ usual: 30_000, long: 600_000 }),
+  effort({ usual: 120_000, long: 600_000 }),
 );
 
 test("an identifier whose bytes are a few characters of UTF-8 by chance", () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const ENTRIES = 5;
 const BYTES = 1024 * 1024;

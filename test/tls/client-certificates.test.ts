@@ -11,7 +11,7 @@ import { TestServer } from "../http/support/serve.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { type Pair, TestAuthority } from "./authority.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const TRIES = 30;
 const ANSWERED = "HTTP/1.1 200";

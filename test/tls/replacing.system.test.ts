@@ -14,7 +14,7 @@ import { Client } from "../support/client.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { TestAuthority } from "./authority.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const DAY_MS = 86_400_000;
 

@@ -180,7 +180,7 @@ test("a pruned workspace verifies, whatever was done before and after", async ()
     }),
     { numRuns: RUNS },
   );
-}, 60_000);
+}, 120_000);
 
 test("a workspace verifies, whatever was done in it", async () => {
   await fc.assert(
