@@ -12,7 +12,7 @@ import { email } from "./pii/email.ts";
 import { labelledForms, labelledValue } from "./pii/labelled.ts";
 import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
-import { bracketedAddress, DIGIT_WORDS, spokenAddress, spokenNumber } from "./pii/said.ts";
+import { bracketedAddress, spokenAddress, spokenNumber } from "./pii/said.ts";
 import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
 import {
@@ -37,6 +37,7 @@ import { cardCode, oneUseCode } from "./secrets/sent-code.ts";
 import { serviceKey } from "./secrets/service.ts";
 import { infixAnchors, tokenAnchors, webhookAnchors } from "./secrets/token-format.ts";
 import { connectionString } from "./secrets/url.ts";
+import { CLEAR_DIGITS } from "./words/digits.ts";
 import { wordsOf } from "./words/lists.ts";
 import personWords from "./words/persons.txt" with { type: "text" };
 
@@ -59,7 +60,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   phone: () => [
     ...worded(personLists().phones, labelledPhone),
     { word: "+", check: internationalPhone },
-    ...worded(DIGIT_WORDS, spokenNumber),
+    ...worded(CLEAR_DIGITS, spokenNumber),
   ],
   date_of_birth: () => {
     const { births, birthdays, born: verbs } = personLists();
@@ -165,4 +166,4 @@ const labelled = (detector: DetectorName): Anchor[] =>
     .filter((form) => form.detector === detector)
     .flatMap((form) => worded(form.words, labelledValue(form)));
 
-const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);
+const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);

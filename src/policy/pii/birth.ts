@@ -30,7 +30,7 @@ const OTHER_DATE =
 const BREAK = /[!?;\n]|\.\s+\p{Lu}/u;
 const EMPTY = /^[\s\p{P}\p{S}]*$/u;
 
-const { things } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);
+const { things } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);
 const THING = new RegExp(`(?<![\\p{L}])(?:${things.join("|")})(?![\\p{Ll}])`, "iu");
 
 /** The date after a word for a date of birth that spans `[start, end)`, in the cells below it, or before it. */

@@ -4,13 +4,8 @@
  */
 import { type Check, hitOf, spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
-import { anyOf, wordsOf } from "../words/lists.ts";
-import personWords from "../words/persons.txt" with { type: "text" };
-
-const { digits } = wordsOf(personWords, ["phones", "births", "birthdays", "born", "things", "digits"]);
-
-/** The words for digits, at which a number is looked for. */
-export const DIGIT_WORDS: readonly string[] = digits;
+import { CLEAR_DIGITS } from "../words/digits.ts";
+import { anyOf } from "../words/lists.ts";
 
 /** The cost of a check, and of reading a number, units. */
 const CHECK_UNITS = 30;
@@ -21,7 +16,7 @@ const FEWEST_WITHOUT_WORD = 10;
 const REACH_BEFORE = 48;
 const LONGEST_WORD = 8;
 
-const DIGIT = `(?:${anyOf([...digits, "oh", "un", "um"])})`;
+const DIGIT = `(?:${anyOf([...CLEAR_DIGITS, "oh", "un", "um"])})`;
 const NUMBER = new RegExp(
   String.raw`(?<!\p{L})(?:(?:${DIGIT}(?!\p{L})|\d{2,6}(?!\d))[ ,.–-]{1,3}){4,18}(?:${DIGIT}(?!\p{L})|\d{2,6}(?![\d:%]))`,
   "iuy",

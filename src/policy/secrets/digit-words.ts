@@ -1,21 +1,20 @@
 /** Digits that are said one by one: "four, seven, one, one", 二九零四. */
 import { spend } from "../check.ts";
 import { isLetter } from "../text/ascii.ts";
+import { ALL_DIGITS } from "../words/digits.ts";
 import { anyOf } from "../words/lists.ts";
-import { SECRET_WORDS } from "./secret-words.ts";
 
 /** The bit that turns an ASCII capital into a lower-case letter. */
 const LOWER = 0x20;
-const WORDS = SECRET_WORDS["digits in words"];
-const WORD = `(?<!\\p{L})${anyOf(WORDS)}`;
+const WORD = `(?<!\\p{L})${anyOf(ALL_DIGITS)}`;
 const HAN = "〇零一二三四五六七八九";
 
 /** The source of a pattern for such a number of four to eight digits. */
 export const SPOKEN_NUMBER = String.raw`${WORD}(?:[ ,-]{1,2}${WORD}){3,7}(?!\p{L})|[${HAN}]{4,8}(?!\p{Script=Han})`;
 
-const ALL: ReadonlySet<string> = new Set(WORDS);
+const ALL: ReadonlySet<string> = new Set(ALL_DIGITS);
 /** The first two letters of the words: few others begin so. */
-const BEGINNINGS: ReadonlySet<number> = new Set(WORDS.map((word) => beginningAt(word, 0)));
+const BEGINNINGS: ReadonlySet<number> = new Set(ALL_DIGITS.map((word) => beginningAt(word, 0)));
 const HAN_DIGITS: ReadonlySet<number> = new Set(Array.from(HAN, (sign) => sign.charCodeAt(0)));
 const FEWEST_HAN = 4;
 const FIRST_OF_LETTERS = 0xc0;

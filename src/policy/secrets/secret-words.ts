@@ -14,7 +14,6 @@ export const SECRET_WORDS = wordsOf(secretWords, [
   "what opens",
   "what a number is given with",
   "and",
-  "digits in words",
   "directions",
   "what is done with a lock",
   "what has a pin",
