@@ -3,18 +3,18 @@
 /** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
-/** No more than this is counted between two looks: while a virtual machine stands still, nothing can happen. */
+/** The most time that counts between two looks, ms: while a virtual machine stands still, nothing can happen. */
 const LONGEST_COUNTED_MS = 1_000;
 /** An assertion waits this share of the time waited so far: a look into a page costs what it waits for, processor time. */
 const PAUSE_SHARE = 1 / 10;
 const LONGEST_PAUSE_MS = 200;
 
-/** The time that was waited, looked at again and again. */
+/** Counts how long a test has waited. */
 class Waited {
   ms = 0;
   #lookedMs = performance.now();
 
-  /** Counts the time since the last look. Returns whether the patience is over. */
+  /** Counts the time since the last look. Returns whether it has waited too long. */
   isTooLong(): boolean {
     const nowMs = performance.now();
     this.ms += Math.min(nowMs - this.#lookedMs, LONGEST_COUNTED_MS);

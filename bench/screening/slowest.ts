@@ -1,10 +1,10 @@
 /**
  * Looks for the text that takes screening longest: `bun bench/screening/slowest.ts [--seconds 60] [--seed 1] [--top 20]`.
  *
- * It joins words that detectors look for with what may follow them, repeats that to 128 KiB, and measures the processor
- * time. It goes on from the slowest texts: a part of one is left out, doubled, replaced, or put into another. At the end
- * the slowest are measured again at 256 KiB and at 1 MiB. Any text must take less than 100 ms a MiB, and time must grow as
- * the text does.
+ * The search joins words that detectors look for with text that may follow them, repeats the result to 128 KiB, and
+ * measures the processor time. Then it varies the slowest texts: it removes, doubles or replaces a part, or adds a part
+ * of another slow text. At the end it measures the slowest texts again at 256 KiB and at 1 MiB. Any text must take less
+ * than 100 ms per MiB, and the time must be linear in the length of the text.
  */
 import { parseArgs } from "node:util";
 import { everyAnchor } from "../../src/policy/anchors.ts";
@@ -21,17 +21,17 @@ let state = Number(options.seed ?? 1);
 
 const MIB = 1 << 20;
 const SEARCHED = MIB / 8;
-/** How many texts are gone on from, and how often a new one is begun instead. */
+/** The number of slow texts that are kept and varied, and the share of attempts that begin with a new text. */
 const KEPT = 60;
 const NEW_SHARE = 0.35;
 const MOST_PARTS = 6;
 
 const inMode = (mode: string) => policiesOf({ policies: { screening: { pii: { mode }, secrets: { mode } } } });
 const floor = { version: 1, policies: inMode("audit"), requireConfig: false, exceptionsFromAgents: false };
-/** Where nothing blocks, all of a text is read, whatever is found at its beginning; what was redacted is read again. */
+/** Without a mode that blocks, screening reads all of a text. In the mode `redact` it reads the redacted text again. */
 const POLICIES = [inMode("block"), inMode("redact"), effectivePolicies(floor, inMode("audit"))];
 
-/** A generator of Lehmer (Park and Miller, 1988), so that a seed repeats a run. */
+/** A Lehmer generator (Park and Miller, 1988), so that a seed repeats a run. */
 function random(): number {
   state = (state * 48_271) % 0x7fffffff;
   return state / 0x7fffffff;
@@ -78,7 +78,10 @@ function once(text: string, policies: PolicySettings): number {
   return processorMs() - begin;
 }
 
-/** Milliseconds of processor time a MiB; the least of several rounds, since what else goes on can only add to it. */
+/**
+ * Returns the processor time, ms per MiB, under the slowest policies. The least of several rounds counts, since other
+ * programs can only add to the time.
+ */
 function measured(parts: readonly string[], size: number, rounds: number): number {
   const text = textOf(parts, size);
   let slowest = 0;
@@ -94,7 +97,7 @@ const kept: Measured[] = [];
 const seen = new Set<string>();
 let tried = 0;
 
-/** Measures a text that is not known, and keeps it when it is among the slowest. */
+/** Measures a new text, and keeps it if it is among the slowest. */
 function attempt(parts: string[]): void {
   const piece = parts.join("");
   if (piece === "" || parts.length > MOST_PARTS || seen.has(piece)) return;
@@ -113,7 +116,7 @@ for (let at = 0; at < 3; at++) attempt(fresh());
 const until = performance.now() + seconds * 1000;
 while (performance.now() < until) attempt(random() < NEW_SHARE ? fresh() : changed(oneOf(kept).parts, kept));
 
-console.log(`${tried} texts tried. The slowest, in ms of processor time a MiB:`);
+console.log(`${tried} texts tried. The slowest, in ms of processor time per MiB:`);
 console.table(
   kept
     .slice(0, top)

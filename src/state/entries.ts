@@ -122,7 +122,7 @@ export function findEntry(
 
 const FIND_VALUE = `SELECT value, written_seq ${PRESENT}`;
 
-/** The value and the version of a key's present content, unless it is gone: a plain read needs no more. */
+/** Returns the value and the version of a key's present content; undefined when there is none. */
 export function findValue(
   reader: Reader,
   { nowMs, versions }: Now,

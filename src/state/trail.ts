@@ -53,8 +53,8 @@ interface Place {
    */
   part(before: number, size: number, limit: number): Promise<{ rows: Row[]; next: number | null }>;
   /**
-   * Passes over `count` events of the list before a number, without reading more of them than an index has. Returns the
-   * number of the last one; null when there are not so many. Absent when no index tells which events are in the list.
+   * Skips the first `count` events of the list before a number, and reads only an index for that. Returns the number of
+   * the last skipped event; null when there are fewer events. Absent when no index determines which events match.
    */
   skip?(before: number, count: number): Promise<number | null>;
 }

@@ -98,7 +98,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Ends the workspace's trouble as soon as a transaction was committed; {@link use} does so when its work has ended. */
+  /** Ends the workspace's trouble after a commit. {@link use} does so too, but only when its work has ended. */
   committed(workspaceId: string): void {
     this.#troubles.recovered(workspaceId);
   }

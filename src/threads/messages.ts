@@ -101,12 +101,12 @@ interface EventMessage {
 /** An operation or an event for a workspace thread to record. */
 export type Recorded = OperationMessage | EventMessage;
 
-/** Operations of one principal, who is named once; or events. */
+/** Operations of one principal, whom the message names once; or events, which have no principal. */
 export type Asked =
   | { principal: Principal; operations: Omit<OperationMessage, "principal" | "workspaceId">[] }
   | { principal?: undefined; operations: EventMessage[] };
 
-/** Returns all that is asked for, each with whose it is. */
+/** Returns the operations, each with its workspace and its principal, and the events. */
 export function recordedOf(asked: readonly Asked[]): Recorded[] {
   const all: Recorded[] = [];
   for (const { principal, operations } of asked) {

@@ -9,7 +9,7 @@ import { nextTurn } from "../timer.ts";
 /** A resource, such as a connection, that is open for one workspace. */
 export interface Closable {
   close(): void;
-  /** Does what closing takes long for, so that others on the thread have their turns meanwhile. */
+  /** Does the long part of closing in steps, so that other workspaces of the thread have turns. */
   settle?(): Promise<void>;
 }
 
@@ -150,7 +150,7 @@ export class OpenWorkspaces<T extends Closable> {
     }
   }
 
-  /** Prepares a workspace for being closed. Nothing else is done with it meanwhile. */
+  /** Prepares a workspace for being closed. Nobody else uses it meanwhile. */
   async #settle(workspaceId: string): Promise<void> {
     const held = this.#held.get(workspaceId);
     if (held?.resource.settle === undefined) return;

@@ -47,7 +47,7 @@ export class PartsAhead {
     this.#parts.getOrInsertComputed(id, (): Parts[number][] => []).push(...parts);
   }
 
-  /** Returns all that is asked for. Operations have the parts that arrived before them. */
+  /** Returns the operations and the events. Adds to an operation the parts that arrived before it. */
   complete(asked: readonly Asked[]): Recorded[] {
     const operations = recordedOf(asked);
     for (const operation of this.#parts.size === 0 ? [] : operations) {

@@ -285,7 +285,7 @@ export class WorkspaceThread {
     };
     let isAnswered = false;
     const replies = await this.#ahead.perform(workspaceId, open.writer, group, (early) => {
-      // Before the replies are sent, so that the metrics show a change to whoever has its reply.
+      // A client that has its reply must find the change in the metrics.
       this.#breaker.committed(workspaceId);
       count();
       isAnswered = true;

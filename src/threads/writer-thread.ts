@@ -31,7 +31,7 @@ type Complete = (reply: Reply | Rejection) => void;
 
 interface Waiting {
   id: number;
-  /** Whose operation it is; null for an event. */
+  /** The principal of the operation; null for an event. */
   principal: Principal | null;
   text: string;
   /** Lists of the operation's parts as JSON, which are sent before the text. */
@@ -44,7 +44,7 @@ interface Waiting {
   dueTurn: number;
 }
 
-/** Operations as JSON, with commas between them, by whose they are. */
+/** Operations as JSON, separated by commas, by principal; events under null. */
 type Texts = Map<Principal | null, string>;
 
 function addText(texts: Texts, { principal, text }: Waiting): Texts {

@@ -12,8 +12,10 @@ export interface ServerCertificate {
   expiresAt: number;
   /** Authorities in PEM that must have issued the certificate of every client; absent or null to require none. */
   clientCa?: string | null;
-  /** Set when the daemon's own authority was just renewed: the time, ms, at which clients with the old authority's
-certificate stop accepting the server's. */
+  /**
+   * Set when the daemon's own authority was just renewed: the time, ms, at which clients with the old authority's
+   * certificate stop accepting the server's.
+   */
   formerAuthorityEnds?: number;
 }
 

@@ -100,7 +100,7 @@ export interface PreparedOperation<N extends OperationName, Prepared> {
 
 /** A request for several operations. */
 export interface Composite<C extends CompositeName> {
-  /** The operations of its parts. Answers that are not problems become results of the composite operation. */
+  /** The operation of each part. Its answer becomes a result of the composite operation, unless it is a problem. */
   parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
   /** See `CompositeJob`. */
   nameOf(index: number): string;

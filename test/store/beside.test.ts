@@ -25,7 +25,7 @@ function fill(): void {
   for (let i = 0; i < COUNT; i++) connection.run("INSERT INTO t (b) VALUES (?)", [LARGE]);
 }
 
-/** Work that is done on this thread has ended by the first turn of the event loop; on a busy machine, few more may come. */
+/** The turns of the event loop that pass if the work is done on this thread. On a busy machine, few more may pass beside it. */
 const TURNS_OF_ITS_OWN = 1;
 
 /** Returns how many turns of the event loop passed before work had ended. */

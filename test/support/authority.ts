@@ -1,20 +1,20 @@
 /**
- * The certificate authority of daemons in tests, and the certificate that it issued: made by the first daemon that needs
- * one, since making them takes a third of the processor time of a start. Tests of how they are made use other daemons.
+ * The certificate authority that daemons in tests share, and the certificate that it issued. The first daemon makes
+ * them, which takes a third of the processor time of its start. Daemons in tests of certificates make their own.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const KEPT = join(import.meta.dir, "../../.cache/tested-authority");
 
-/** Puts them into a data directory that does not exist yet. */
+/** Copies the authority and its certificate into a data directory that does not exist yet. */
 export function lendAuthority(dataDir: string): void {
   if (!existsSync(KEPT)) return;
   mkdirSync(dataDir, { mode: 0o700 });
   cpSync(KEPT, join(dataDir, "tls"), { recursive: true });
 }
 
-/** Keeps those that a daemon made in its data directory, unless some are kept. */
+/** Keeps the authority that a daemon made in its data directory, unless one is kept already. */
 export function keepAuthority(dataDir: string): void {
   if (existsSync(KEPT)) return;
   mkdirSync(dirname(KEPT), { recursive: true });
@@ -23,7 +23,7 @@ export function keepAuthority(dataDir: string): void {
   try {
     renameSync(aside, KEPT);
   } catch (error) {
-    // Another process was quicker, and nothing replaces a directory that has files.
+    // Another process was faster: a directory with files cannot be replaced.
     rmSync(aside, { recursive: true });
     if (!existsSync(KEPT)) throw error;
   }

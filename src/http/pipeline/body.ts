@@ -118,10 +118,10 @@ async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): P
     if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
-  return size < PIECE ? Buffer.concat(chunks) : await concatenated(chunks, size);
+  return await concatenated(chunks, size);
 }
 
-/** Joins the chunks of a long body, with other requests served between pieces. */
+/** Joins the chunks of a body. Other requests are served between the pieces of a long one. */
 async function concatenated(chunks: readonly Uint8Array[], size: number): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(size);
   let at = 0;

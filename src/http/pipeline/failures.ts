@@ -13,8 +13,10 @@ import {
 /** The message when the control database cannot be read or written. */
 const STORAGE_FAILED = "The disk accepts no writes at the moment; nothing was changed. Try again shortly.";
 
-/** Returns the problem for a libSQL server that cannot do its part now, which is not a failure of the daemon; null for
-another error. */
+/**
+ * Returns the problem for a libSQL server that cannot be used now, which is not a failure of the daemon; null for
+ * another error.
+ */
 export const serverProblem = (error: unknown): Problem | null =>
   error instanceof Unreachable || error instanceof NotCommitted
     ? new Problem(...explainFailure(error, mayReappear(error)))

@@ -6,8 +6,8 @@ const WATCH_EVERY_MS = 1_000;
 const MAX_UNREAD_MS = 30_000;
 
 /**
- * Forwards a stream. Ends it when the key or the session does not allow it any more, and aborts it when the client does
-not read.
+ * Forwards a stream. Ends it when the key or the session does not allow it any more, and aborts it when the client
+ * does not read.
  */
 export function watched(
   source: ReadableStream<Uint8Array>,

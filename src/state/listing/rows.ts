@@ -39,11 +39,11 @@ interface Listed {
  */
 const WITH_VALUES_AT_ONCE = 16;
 const WITHOUT_VALUES_AT_ONCE = 128;
-/** The rows of the first step, and how long the values of a step should be at most, UTF-16 units. */
+/** The rows of the first step, and the length that the values of a step should not exceed, UTF-16 units. */
 const FIRST_AT_ONCE = 2;
 const CHARACTERS_AT_ONCE = 512 * 1024;
 
-/** How many rows the next step of a list reads, so that it takes the thread for a short time, however long values are. */
+/** The number of rows that the next step of a list reads. Long values make it smaller, so that each step is short. */
 class StepSize {
   rows = FIRST_AT_ONCE;
   readonly #most: number;
@@ -52,7 +52,7 @@ class StepSize {
     this.#most = includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE;
   }
 
-  /** Takes the rows of a step, whose values are texts if they had to be read. */
+  /** Adapts the number to the rows of a step. Only values that had to be read, which are texts, count. */
   follow(read: readonly (readonly [row: EntryTuple, version: string])[]): void {
     const characters = read.reduce((sum, [[, , value]]) => sum + (typeof value === "string" ? value.length : 0), 0);
     if (characters > CHARACTERS_AT_ONCE)

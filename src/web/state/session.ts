@@ -46,7 +46,7 @@ export function updateSession(change: (signedIn: SignedIn) => Partial<SignedIn>)
 /** How often somebody signed in again on a page whose session had ended. What it shows is loaded again then. */
 export const resumed = signal(0);
 
-/** Continues the page whose session has ended when the same person signs in; starts anew for another person. */
+/** Begins a session after one has ended. The same person keeps the page; another person gets the start page. */
 export function resumeSession(signedIn: SignedIn): void {
   const isSame = session.value.kind === "in" && session.value.account.id === signedIn.account.id;
   if (!isSame) location.assign("/");

@@ -144,7 +144,7 @@ export class Components {
     return responses;
   }
 
-  /** Makes components of parameters and answers that several operations have. Answers keep their descriptions. */
+  /** Replaces parameters and answers that several operations share by references to components. */
   share(operations: readonly OperationParts[]): void {
     for (const operation of operations) if (operation.parameters?.length === 0) delete operation.parameters;
     const parameters = operations.flatMap(({ parameters: all = [] }) =>
