@@ -90,9 +90,7 @@ export function decide(policies: PolicySettings, content: Content, nowMs?: numbe
   const rules = rulesOf(policies);
   const { found, excepted, isProvisional } = examine(rules, content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
-  const decision: Decision = noting(excepted, decided(rules, content, found, nowMs));
-  if (isProvisional) decision.isProvisional = true;
-  return decision;
+  return marked(noting(excepted, decided(rules, content, found, nowMs)), isProvisional);
 }
 
 /** Adds to a decision the exceptions that it used. */
@@ -146,15 +144,24 @@ export function reportedTogether(all: readonly Reported[]): Reported {
   return Object.keys(excepted).length === 0 ? { findings } : { findings, excepted };
 }
 
-/** Decides about content that cannot be stored in another form: it is refused when it would be redacted. */
-export function decideAsItIs(policies: PolicySettings, content: Content, nowMs: number): Allowed | Refused {
-  const { found, excepted } = examine(rulesOf(policies), content, nowMs);
+/**
+ * Decides like {@link decide} about content that cannot be stored in another form: it is refused when it would be
+ * redacted.
+ */
+export function decideAsItIs(policies: PolicySettings, content: Content, nowMs?: number): Decision {
+  const { found, excepted, isProvisional } = examine(rulesOf(policies), content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
   const all = matchesOf(found);
   const refusing = all.filter((match) => refuses(match) || isToRedact(match));
   const findings = reported(all);
-  return noting(excepted, refusing.length === 0 ? { allowed: true, found: { findings } } : refuse(findings, refusing));
+  const outcome: Allowed | Refused =
+    refusing.length === 0 ? { allowed: true, found: { findings } } : refuse(findings, refusing);
+  return marked(noting(excepted, outcome), isProvisional);
 }
+
+/** Marks a decision that depends on the time. */
+const marked = (decision: Allowed | Refused, isProvisional: boolean): Decision =>
+  isProvisional ? { ...decision, isProvisional } : decision;
 
 /**
  * Returns what an event records of a text that its request names, such as a key that is read: the text, or

@@ -53,12 +53,25 @@ export const contentOf = (key: string, value: string, metadata: string) => ({
   metadata: JSON.parse(metadata) as JsonObject,
 });
 
-/** Returns the content of a version, present or past, that this transaction has seen. */
-export async function readVersion(reader: Reader, id: number): Promise<ReturnType<typeof contentOf>> {
+type VersionContent = ReturnType<typeof contentOf>;
+
+/** Returns the content of a version, present or past; undefined when there is none with this id. */
+export async function findVersion(reader: Reader, id: number): Promise<VersionContent | undefined> {
   const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
-  if (row === undefined) throw new Error("a version vanished inside its own transaction");
-  return contentOf(...row);
+  return row && contentOf(...row);
 }
+
+/** Returns the content of a version, present or past, that this transaction has seen. */
+export async function readVersion(reader: Reader, id: number): Promise<VersionContent> {
+  const content = await findVersion(reader, id);
+  if (content === undefined) throw new Error("a version vanished inside its own transaction");
+  return content;
+}
+
+/** Returns the length of a version's value and metadata in the file, bytes, without reading them; 0 when there is none. */
+export const textBytes = async (reader: Reader, id: number): Promise<number> =>
+  (await reader.value<number>("SELECT octet_length(value) + octet_length(metadata) FROM entries WHERE id = ?", [id])) ??
+  0;
 
 /** When and by which event something happens. */
 export interface Moment {

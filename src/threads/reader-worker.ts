@@ -186,7 +186,7 @@ async function inquire({ workspaceId, name, input, principal }: Query): Promise<
   const nowMs = clock();
   if (!isInquiry(name))
     return workspaces.use(workspaceId, nowMs, ({ reader, versions }) =>
-      preparationOf(name)(reader, input, { nowMs, versions }),
+      preparationOf(name)(reader, input, { nowMs, versions, principal }),
     );
   const context = { workspaceId, principal, nowMs, indexes, openControl, queryEmbedder };
   const inquiry = inquiryOf(name);

@@ -1,15 +1,12 @@
 /**
  * The thread that screens large texts before the operations that store them go to the threads of their workspaces. It
- * is started with the first large text. Workspaces take turns, one text each.
+ * is started when first needed. Workspaces take turns, one text each.
  */
 import type { OperationInputs, OperationName } from "../operations.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
+import { LARGE_TEXT } from "../workspace/decided.ts";
 import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 
-/**
- * Texts of at least this length are screened on this thread, UTF-16 units. The slowest take about 1 ms per 1,000 units.
- */
-const LARGE = 8 * 1024;
 /** The most texts that may wait, and their most total length, UTF-16 units. */
 const MAX_WAITING = 512;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
@@ -21,6 +18,9 @@ function screenedCharacters(input: OperationInputs[OperationName]): number {
   const { value, metadata } = input;
   return value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
 }
+
+/** Whether an operation brings back stored texts, which policies screen again. */
+const restoresData = (input: OperationInputs[OperationName]): boolean => "restoreData" in input && input.restoreData;
 
 export class ScreeningThread {
   #thread: ReaderThread | null = null;
@@ -34,7 +34,8 @@ export class ScreeningThread {
 
   /** Reports whether an operation is screened on this thread. */
   static isFor({ input }: Pick<OperationRequest, "input">): boolean {
-    return "parts" in input ? input.parts.some(ScreeningThread.isFor) : screenedCharacters(input) >= LARGE;
+    if ("parts" in input) return input.parts.some(ScreeningThread.isFor);
+    return restoresData(input) || screenedCharacters(input) >= LARGE_TEXT;
   }
 
   /**
@@ -46,7 +47,9 @@ export class ScreeningThread {
     this.#count += 1;
     this.#characters += characters;
     try {
-      return await ("parts" in request.input ? this.#screenParts(request, request.input.parts) : this.#screen(request));
+      if ("parts" in request.input) return await this.#screenParts(request, request.input.parts);
+      // A restore reads its texts itself and takes turns with whatever else is asked, so it does not wait for a turn.
+      return await (restoresData(request.input) ? this.#query(request) : this.#screen(request));
     } finally {
       this.#count -= 1;
       this.#characters -= characters;
@@ -68,13 +71,15 @@ export class ScreeningThread {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
     const { workspaceId } = request.principal;
     const waiting = this.#waiting.get(workspaceId) ?? [];
-    waiting.push(() => {
-      this.#thread ??= this.start();
-      return this.#thread.query(request).then(resolve, reject);
-    });
+    waiting.push(() => this.#query(request).then(resolve, reject));
     this.#waiting.set(workspaceId, waiting);
     void this.#work();
     return promise;
+  }
+
+  #query(request: OperationRequest): Promise<QueryResult> {
+    this.#thread ??= this.start();
+    return this.#thread.query(request);
   }
 
   async #work(): Promise<void> {

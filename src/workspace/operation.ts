@@ -89,12 +89,15 @@ export type Operation<N extends OperationName, Prepared = unknown> = (
   prepared?: Prepared,
 ) => MaybePromise<Outcome<AnswerOf<N>>>;
 
+/** The context of work before the transaction, on another thread than the workspace's. */
+type AheadContext = Pick<QueryContext, "nowMs" | "versions" | "principal">;
+
 /** An operation with work that needs no transaction. `Job` says when `prepare` is called. */
 export interface PreparedOperation<N extends OperationName, Prepared> {
   /** @param found what `ahead` returned, as {@link Recorded}; undefined when it was not called */
   prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
   /** Does the expensive work for some inputs, on another thread than the workspace's. */
-  ahead?(reader: Reader, input: OperationInputs[N], now: Pick<QueryContext, "nowMs" | "versions">): Promise<JsonValue>;
+  ahead?(reader: Reader, input: OperationInputs[N], context: AheadContext): Promise<JsonValue>;
   run: Operation<N, Prepared>;
 }
 

@@ -56,6 +56,13 @@ async function bodyOf(reply: Promise<Reply<Bytes>>): Promise<Record<string, unkn
   return JSON.parse(wholeText(answer.body));
 }
 
+/** Returns the names of the newest operations of the busy agent, the newest first. */
+async function newestOperations(limit: number): Promise<string[]> {
+  const query = { scope: { agentId: "a" }, window: {}, filters: {}, page: { limit, offset: 0 } };
+  const { data } = await bodyOf(ask(busy, "audit.query", query as never));
+  return (data as { operation: string }[]).map(({ operation }) => operation);
+}
+
 /** Writes of the neighbour that are done, one after another, before `long` is. */
 async function writesDuring(long: Promise<unknown>): Promise<number> {
   let isDone = false;
@@ -75,7 +82,7 @@ const MOST_TRIES = 3;
 /** Expects that the neighbour writes more than `least` times during what `begin` begins. */
 async function expectWrites(least: number, begin: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const writes = await writesDuring(begin());
+    const writes = await writesDuring(begin())
     if (attempt === MOST_TRIES) expect(writes).toBeGreaterThan(least);
     if (writes > least) return;
   }
@@ -140,6 +147,50 @@ test(
   TIMEOUT_MS,
 );
 
+const removeLarge = () => ask(busy, "data.delete_prefix", { agentId: "a", prefix: "large" });
+
+/** Writes large values, makes a checkpoint of them and deletes them. Returns the input of its restore. */
+async function removedLargeValues(value: string, count: number) {
+  await Promise.all(Array.from({ length: count }, (_, i) => write(busy, `large${i}`, value)));
+  const { id } = await bodyOf(ask(busy, "checkpoint.create", { agentId: "a", label: null, metadata: {} }));
+  await removeLarge();
+  return { checkpointId: String(id), restoreConfig: false, restoreData: true };
+}
+
+test(
+  "a restore of large texts, which are screened elsewhere",
+  async () => {
+    const restore = await removedLargeValues("12 Abc ".repeat(140_000), 10);
+    const restored = async () => {
+      await removeLarge();
+      expect(await bodyOf(ask(busy, "checkpoint.restore", restore))).toMatchObject({ entries_restored: 10 });
+    };
+    await expectWrites(500, restored);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "large texts are restored under the policies that are in force when they are",
+  async () => {
+    await ask(busy, "config.update", { agentId: "a", config: { policies: {} } });
+    const restore = await removedLargeValues(`${"A note. ".repeat(2_000)} my card is 4111 1111 1111 1111`, 3);
+    // The screening and the change of the policies overtake each other.
+    for (let i = 0; i < effort({ usual: 4, long: 20 }); i++) {
+      const policies = i % 2 === 0 ? POLICIES.policies : {};
+      const [, { result }] = await Promise.all([
+        ask(busy, "config.update", { agentId: "a", config: { policies } }),
+        ask(busy, "checkpoint.restore", restore),
+      ]);
+      const [newest] = await newestOperations(2);
+      const isBlocked = newest === "checkpoint.restore" ? i % 2 === 0 : i % 2 === 1;
+      expect([i, result]).toEqual([i, isBlocked ? "blocked" : "ok"]);
+      await removeLarge();
+    }
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a batch of a thousand",
   async () => {
@@ -188,16 +239,7 @@ test(
         ask(busy, "config.update", { agentId: "a", config: { policies } }),
         write(busy, `card${i}`, secret),
       ]);
-      const events = await bodyOf(
-        ask(busy, "audit.query", {
-          scope: { agentId: "a" },
-          window: {},
-          filters: {},
-          page: { limit: 2, offset: 0 },
-        } as never),
-      );
-      const order = (events.data as { operation: string }[]).map(({ operation }) => operation);
-      const isAfter = order[0] === "data.write";
+      const isAfter = (await newestOperations(2))[0] === "data.write";
       const inForce = isAfter ? i % 2 === 1 : i % 2 === 0;
       expect([i, reply.result]).toEqual([i, inForce ? "blocked" : "allowed"]);
     }

@@ -3,47 +3,94 @@
  * checkpoint's content, and makes a checkpoint of the previous state, so that the restore can be undone.
  */
 import type { JsonObject } from "../../json.ts";
-import { type Allowed, decideAsItIs, type Refused, type Reported, reportedTogether } from "../../policy/decide.ts";
+import type { Allowed } from "../../policy/decide.ts";
 import { effectivePolicies } from "../../policy/floor.ts";
-import { type PolicySettings, policiesOf, refusesContent, stricterPolicies } from "../../policy/policies.ts";
+import { type PolicySettings, policiesOf, stricterPolicies } from "../../policy/policies.ts";
 import { freshAt } from "../../policy/retention.ts";
-import type { AgentState } from "../../state/agents.ts";
-import type { Checkpoint } from "../../state/checkpoints.ts";
+import { AgentDirectory, type AgentState } from "../../state/agents.ts";
+import { type Checkpoint, findCheckpoint } from "../../state/checkpoints.ts";
 import { configFacts, type NewConfig, readConfigVersion, showVersion } from "../../state/configs.ts";
-import { readVersion } from "../../state/entries.ts";
 import { planRestore, type RestorePlan } from "../../state/restore.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type Bar, barOfEntries, barOfValue, barWithoutConfig } from "../../workspace/admission.ts";
+import { nextTurn } from "../../timer.ts";
+import { type Bar, barOfEntries, barWithoutConfig } from "../../workspace/admission.ts";
 import { findingsIn, reportedOf } from "../../workspace/decided.ts";
 import {
   answered,
   type Context,
   type Operation,
   type Outcome,
+  type PreparedOperation,
   type ProblemAnswer,
   refusedByPolicy,
 } from "../../workspace/operation.ts";
 import { type AllowedCheckpoint, countPresent, findAllowed, noCheckpoint } from "./checkpoint.ts";
+import {
+  ALLOWED,
+  decideAboutEntries,
+  decideAboutLargeEntries,
+  type LargeEntries,
+  type RefusedEntry,
+} from "./entries.ts";
 
-export const restoreCheckpoint: Operation<"checkpoint.restore"> = async (reader, context, input) => {
+const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, context, input, large) => {
   const found = await findAllowed(reader, context, input.checkpointId);
   if (found === null) return noCheckpoint(input.checkpointId);
   const { checkpoint, agent } = found;
+  const { newConfig, policies, plan } = await planOf(reader, context, found, input);
+  const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies, large);
+  if (!decision.allowed) return refusedRestore(agent, checkpoint, decision);
+  const present = await countPresent(reader, agent, context.nowMs);
+  return restored(context, found, newConfig, plan, present, decision);
+};
+
+/** Decides about the large entries on another thread, as the restore would if nothing changed until then. */
+const screenAhead: Ahead = async (reader, input, { nowMs, principal }) => {
+  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  if (checkpoint === undefined) return null;
+  const agent = await new AgentDirectory(reader).findByFirstSeq(checkpoint.agent);
+  const moment = { nowMs, principal, pause: nextTurn };
+  const { plan, policies } = await planOf(reader, moment, { checkpoint, agent }, input);
+  if (plan === null) return null;
+  return (await decideAboutLargeEntries(reader, plan.comeBack, policies)) as unknown as JsonObject;
+};
+
+type Ahead = NonNullable<PreparedOperation<"checkpoint.restore", LargeEntries>["ahead"]>;
+
+export const restoreCheckpoint: PreparedOperation<"checkpoint.restore", LargeEntries> = {
+  prepare: (_agents, _input, found) => (found as unknown as LargeEntries | null) ?? undefined,
+  ahead: screenAhead,
+  run: restore,
+};
+
+interface Planned {
+  /** The new config version; null when the config does not change. */
+  newConfig: NewConfig | null;
+  /** The policies that will be in force. */
+  policies: PolicySettings;
+  /** What changes in the data; null when the data is not restored. */
+  plan: RestorePlan | null;
+}
+
+/** Plans a restore under the policies that are in force now. */
+async function planOf(
+  reader: Reader,
+  { nowMs, principal, pause }: Pick<Context, "nowMs" | "principal" | "pause">,
+  { checkpoint, agent }: Pick<AllowedCheckpoint, "checkpoint" | "agent">,
+  { restoreConfig, restoreData }: { restoreConfig: boolean; restoreData: boolean },
+): Promise<Planned> {
   // A key of scope `agent` may not change the configuration. It restores only the data.
-  const wantsConfig = input.restoreConfig && context.principal.scope !== "agent";
+  const wantsConfig = restoreConfig && principal.scope !== "agent";
   const newConfig = wantsConfig ? await configToRestore(reader, agent, checkpoint) : null;
   const policies =
     newConfig === null
       ? agent.policies
       : effectivePolicies(agent.floor, policiesOf(JSON.parse(newConfig.config) as JsonObject));
   // An entry that has expired under the present or the restored policies is not restored.
-  const fresh = freshAt(stricterPolicies(agent.policies, policies), context.nowMs);
-  const plan = input.restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, context) : null;
-  const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies);
-  if (!decision.allowed) return refusedRestore(agent, checkpoint, decision);
-  const present = await countPresent(reader, agent, context.nowMs);
-  return restored(context, found, newConfig, plan, present, decision);
-};
+  const fresh = freshAt(stricterPolicies(agent.policies, policies), nowMs);
+  const plan = restoreData ? await planRestore(reader, agent, checkpoint.asOfSeq, fresh, { pause }) : null;
+  return { newConfig, policies, plan };
+}
 
 /** Returns the new config version; null when the checkpoint has no config, or its content is already in force. */
 async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Checkpoint): Promise<NewConfig | null> {
@@ -55,11 +102,6 @@ async function configToRestore(reader: Reader, agent: AgentState, checkpoint: Ch
   return { version: agent.configVersion + 1, config: wanted.config, rolledBackFrom: from };
 }
 
-const ALLOWED: Allowed = { allowed: true };
-
-/** A refusal by a policy. `key` names the entry; null when the refusal is about no entry, or about the key itself. */
-type RefusedRestore = Refused & { key: string | null };
-
 /**
  * Returns the outcome of a refused restore. The answer names the refused entry; the log has the findings without the
  * key.
@@ -67,7 +109,7 @@ type RefusedRestore = Refused & { key: string | null };
 function refusedRestore(
   agent: AgentState,
   { id }: Checkpoint,
-  { key, ...refusal }: RefusedRestore,
+  { key, ...refusal }: RefusedEntry,
 ): Outcome<ProblemAnswer> {
   const outcome = refusedByPolicy(agent, refusal, "restore_blocked", { checkpoint_id: id });
   if (key !== null) outcome.answer.extra = { ...outcome.answer.extra, key };
@@ -81,10 +123,11 @@ async function decideAboutRestore(
   agent: AgentState,
   plan: RestorePlan,
   policies: PolicySettings,
-): Promise<Allowed | RefusedRestore> {
+  large: LargeEntries | undefined,
+): Promise<Allowed | RefusedEntry> {
   const bar = plan.comeBack.length === 0 ? null : (barOfPlan(agent, plan, policies) ?? barWithoutConfig(agent));
   if (bar !== null) return { allowed: false, ...bar, findings: [], key: null };
-  const decision = await decideAboutEntries(reader, context, plan, policies);
+  const decision = await decideAboutEntries(reader, context, plan.comeBack, policies, large);
   if (decision.allowed) return decision;
   const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
   return { ...decision, message };
@@ -96,32 +139,6 @@ function barOfPlan({ liveEntries }: AgentState, plan: RestorePlan, { limits }: P
   const more = plan.comeBack.length - plan.end.length;
   return most === undefined || more <= 0 || liveEntries + more <= most ? null : barOfEntries(most);
 }
-
-/** Returns the decision about the first entry that these policies refuse, or the findings in all entries. */
-async function decideAboutEntries(
-  reader: Reader,
-  context: Context,
-  plan: RestorePlan,
-  policies: PolicySettings,
-): Promise<Allowed | RefusedRestore> {
-  const { limits } = policies;
-  // Most policies refuse no content, so that entries need not be read.
-  if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
-  const found: Reported[] = [];
-  for (const id of plan.comeBack) {
-    await context.pause();
-    const content = await readVersion(reader, id);
-    const bar = limits && barOfValue(limits, content.value);
-    if (bar !== null) return { allowed: false, ...bar, findings: [], key: content.key };
-    const decision = decideAsItIs(policies, content, context.nowMs);
-    if (!decision.allowed) return { ...decision, key: isAboutKey(decision) ? null : content.key };
-    if (decision.found !== undefined) found.push(decision.found);
-  }
-  return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
-}
-
-/** Reports whether the policies refuse the key itself, which must then not be repeated. */
-const isAboutKey = ({ findings }: Refused): boolean => findings.some(({ field }) => field === "key");
 
 function restored(
   context: Context,
