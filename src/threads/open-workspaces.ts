@@ -25,6 +25,8 @@ interface Held<T> {
 export class OpenWorkspaces<T extends Closable> {
   /** The open workspaces in order of last use, the oldest first. */
   readonly #held = new Map<string, Held<T>>();
+  /** Workspaces that are being opened. */
+  readonly #opening = new Set<string>();
   /** Connections that are not used any more but stay open, by workspace; see {@link setAside}. */
   readonly #setAside = new Map<string, T>();
 
@@ -51,7 +53,7 @@ export class OpenWorkspaces<T extends Closable> {
     if (this.prepare !== null && !this.#isCurrent(workspaceId)) await this.prepare(workspaceId);
     const held = this.#held.has(workspaceId)
       ? this.#hold(workspaceId, nowMs)
-      : await this.#holdPatiently(workspaceId, nowMs);
+      : await this.#openInTurns(workspaceId, nowMs);
     held.users++;
     try {
       return await work(held.resource);
@@ -60,14 +62,31 @@ export class OpenWorkspaces<T extends Closable> {
     }
   }
 
-  /** Whether a workspace is being used. */
+  /** Whether a workspace is being used, or opened. */
   isInUse(workspaceId: string): boolean {
-    return (this.#held.get(workspaceId)?.users ?? 0) > 0;
+    return this.#opening.has(workspaceId) || (this.#held.get(workspaceId)?.users ?? 0) > 0;
   }
 
   #isCurrent(workspaceId: string): boolean {
     const held = this.#held.get(workspaceId);
     return held !== undefined && held.file === identityOf(this.path(workspaceId));
+  }
+
+  /** Opens a workspace. First does the long part of closing the one that has to make room for it. */
+  async #openInTurns(workspaceId: string, nowMs: number): Promise<Held<T>> {
+    this.#opening.add(workspaceId);
+    try {
+      const oldest = this.#held.size < this.limits.maxOpen ? undefined : this.#oldest(workspaceId);
+      if (oldest !== undefined) await this.#settle(oldest);
+      return await this.#holdPatiently(workspaceId, nowMs);
+    } finally {
+      this.#opening.delete(workspaceId);
+    }
+  }
+
+  /** Returns the workspace that was not used for longest, and is not used now. */
+  #oldest(except: string): string | undefined {
+    return this.#held.keys().find((id) => id !== except && !this.isInUse(id));
   }
 
   /** Opens a workspace as soon as there are descriptors: without them, its file would seem damaged. */
@@ -96,7 +115,7 @@ export class OpenWorkspaces<T extends Closable> {
     const opened = { resource: this.open(workspaceId), file, usedAtMs: nowMs, users: 0 };
     this.#held.set(workspaceId, opened);
     if (this.#held.size > this.limits.maxOpen) {
-      const oldest = this.#held.keys().find((id) => id !== workspaceId && !this.isInUse(id));
+      const oldest = this.#oldest(workspaceId);
       if (oldest !== undefined) this.drop(oldest);
     }
     return opened;

@@ -47,6 +47,18 @@ test("an idle workspace is settled before it is closed, and is in use meanwhile"
   expect(done).toEqual(["settle a true", "close a false", "settle b true", "close b false"]);
 });
 
+test("one that has to make room for another is settled before it is closed, while the other counts as in use", async () => {
+  const done: string[] = [];
+  const open = (id: string) => ({
+    settle: async () => void done.push(`settle ${id} ${["b", "c"].map((one) => workspaces.isInUse(one))}`),
+    close: () => void done.push(`close ${id}`),
+  });
+  const workspaces = new OpenWorkspaces(open, { maxOpen: 2, idleMs: 10 }, NO_FILE);
+  for (const id of ["a", "b", "c"]) await workspaces.use(id, 0, nothing);
+  expect(done).toEqual(["settle a false,true", "close a"]);
+  expect(["b", "c"].map((id) => workspaces.isInUse(id))).toEqual([false, false]);
+});
+
 test("one whose disk failed stays open beside its successor until it is released, in bounded number", async () => {
   const closed: string[] = [];
   let made = 0;

@@ -82,7 +82,7 @@ const MOST_TRIES = 3;
 /** Expects that the neighbour writes more than `least` times during what `begin` begins. */
 async function expectWrites(least: number, begin: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const writes = await writesDuring(begin())
+    const writes = await writesDuring(begin());
     if (attempt === MOST_TRIES) expect(writes).toBeGreaterThan(least);
     if (writes > least) return;
   }
