@@ -51,8 +51,8 @@ export interface Allowed {
 }
 
 export type Decision = (Allowed | Refused) & {
-  /** Set when an exception with an end was treated as in force because no time was given. */
-  isProvisional?: true;
+  /** When an exception that the decision rests on ends, ms since the Unix epoch; absent for never. */
+  validUntilMs?: number;
 };
 
 const ALLOWED: Decision = { allowed: true };
@@ -88,9 +88,9 @@ const MOST_ROUNDS_OF_LARGE = 3;
  */
 export function decide(policies: PolicySettings, content: Content, nowMs?: number): Decision {
   const rules = rulesOf(policies);
-  const { found, excepted, isProvisional } = examine(rules, content, nowMs);
+  const { found, excepted, validUntilMs } = examine(rules, content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
-  return marked(noting(excepted, decided(rules, content, found, nowMs)), isProvisional);
+  return until(validUntilMs, noting(excepted, decided(rules, content, found, nowMs)));
 }
 
 /** Adds to a decision the exceptions that it used. */
@@ -149,19 +149,18 @@ export function reportedTogether(all: readonly Reported[]): Reported {
  * redacted.
  */
 export function decideAsItIs(policies: PolicySettings, content: Content, nowMs?: number): Decision {
-  const { found, excepted, isProvisional } = examine(rulesOf(policies), content, nowMs);
+  const { found, excepted, validUntilMs } = examine(rulesOf(policies), content, nowMs);
   if (found.length === 0 && excepted === null) return ALLOWED;
   const all = matchesOf(found);
   const refusing = all.filter((match) => refuses(match) || isToRedact(match));
   const findings = reported(all);
   const outcome: Allowed | Refused =
     refusing.length === 0 ? { allowed: true, found: { findings } } : refuse(findings, refusing);
-  return marked(noting(excepted, outcome), isProvisional);
+  return until(validUntilMs, noting(excepted, outcome));
 }
 
-/** Marks a decision that depends on the time. */
-const marked = (decision: Allowed | Refused, isProvisional: boolean): Decision =>
-  isProvisional ? { ...decision, isProvisional } : decision;
+const until = (validUntilMs: number, decision: Allowed | Refused): Decision =>
+  validUntilMs === Number.POSITIVE_INFINITY ? decision : { ...decision, validUntilMs };
 
 /**
  * Returns what an event records of a text that its request names, such as a key that is read: the text, or

@@ -14,8 +14,8 @@ export interface Examined {
   found: FieldMatches[];
   /** How many matches were exceptions, by detector; null for none. */
   excepted: Record<string, number> | null;
-  /** Whether an exception with an end was treated as in force. */
-  isProvisional: boolean;
+  /** When an exception that it used ends, ms since the Unix epoch; infinite for never. */
+  validUntilMs: number;
 }
 
 /** A match before its policy is known. `detector` is a detector of the rules, a pattern's name, or {@link BUDGET}. */
@@ -36,7 +36,7 @@ interface Judged {
 }
 
 const NO_HITS: readonly Hit[] = [];
-const NOTHING: Examined = { found: [], excepted: null, isProvisional: false };
+const NOTHING: Examined = { found: [], excepted: null, validUntilMs: Number.POSITIVE_INFINITY };
 
 /** Reports whether the rules are already known to find nothing in a text that stands alone, such as a key. */
 export const isKnownClean = ({ dictionary, patterns, others }: Rules, text: string): boolean =>
@@ -63,7 +63,7 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
     matches: hits.map((hit) => matchOf(hit, field, show(field))),
   }));
   if (others.length > 0) found.unshift({ field: null, matches: others });
-  return { found, excepted: exceptions.counted, isProvisional: exceptions.isProvisional };
+  return { found, excepted: exceptions.counted, validUntilMs: exceptions.validUntilMs };
 }
 
 function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
@@ -118,7 +118,7 @@ function matchOf({ hit, mode }: Judged, field: Field, path: string): Match {
 /** The exceptions of the rules for one content. */
 class Exceptions {
   counted: Record<string, number> | null = null;
-  isProvisional = false;
+  validUntilMs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly rules: Rules,
@@ -174,9 +174,7 @@ class Exceptions {
         (this.nowMs === undefined || this.nowMs < untilMs),
     );
     if (found.length === 0) return false;
-    if (this.nowMs === undefined && found.every(({ untilMs }) => untilMs !== Number.POSITIVE_INFINITY)) {
-      this.isProvisional = true;
-    }
+    this.validUntilMs = Math.min(this.validUntilMs, Math.max(...found.map(({ untilMs }) => untilMs)));
     return true;
   }
 }

@@ -53,7 +53,7 @@ export const contentOf = (key: string, value: string, metadata: string) => ({
   metadata: JSON.parse(metadata) as JsonObject,
 });
 
-type VersionContent = ReturnType<typeof contentOf>;
+export type VersionContent = ReturnType<typeof contentOf>;
 
 /** Returns the content of a version, present or past; undefined when there is none with this id. */
 export async function findVersion(reader: Reader, id: number): Promise<VersionContent | undefined> {

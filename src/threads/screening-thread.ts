@@ -4,7 +4,7 @@
  */
 import type { OperationInputs, OperationName } from "../operations.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
-import { LARGE_TEXT } from "../workspace/decided.ts";
+import { LARGE_TEXT, screenedCharacters } from "../workspace/decided.ts";
 import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 
 /** The most texts that may wait, and their most total length, UTF-16 units. */
@@ -12,11 +12,10 @@ const MAX_WAITING = 512;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
 
 /** Returns the length of the text in an operation that policies screen, UTF-16 units. */
-function screenedCharacters(input: OperationInputs[OperationName]): number {
-  if ("parts" in input) return input.parts.reduce((sum, part) => sum + screenedCharacters(part.input), 0);
+function charactersOf(input: OperationInputs[OperationName]): number {
+  if ("parts" in input) return input.parts.reduce((sum, part) => sum + charactersOf(part.input), 0);
   if (!("value" in input)) return 0;
-  const { value, metadata } = input;
-  return value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
+  return screenedCharacters(input);
 }
 
 /** Whether an operation brings back stored texts, which policies screen again. */
@@ -35,14 +34,14 @@ export class ScreeningThread {
   /** Reports whether an operation is screened on this thread. */
   static isFor({ input }: Pick<OperationRequest, "input">): boolean {
     if ("parts" in input) return input.parts.some(ScreeningThread.isFor);
-    return restoresData(input) || screenedCharacters(input) >= LARGE_TEXT;
+    return restoresData(input) || charactersOf(input) >= LARGE_TEXT;
   }
 
   /**
    * Returns the decision, which the operation is performed with; for a composite operation, one decision for each part.
    */
   async screen(request: OperationRequest): Promise<QueryResult> {
-    const characters = screenedCharacters(request.input);
+    const characters = charactersOf(request.input);
     if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS) return "overloaded";
     this.#count += 1;
     this.#characters += characters;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../json.ts";
 import type { Allowed, Decision, Finding } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
+import { Problem } from "../problem.ts";
 
 /**
  * The least length of a text that is screened on another thread before the transaction, UTF-16 units or bytes. The
@@ -10,19 +11,52 @@ import type { PolicySettings } from "../policy/policies.ts";
  */
 export const LARGE_TEXT = 8 * 1024;
 
+/** Returns the length of the text of some content that policies screen, UTF-16 units. */
+export const screenedCharacters = ({ value, metadata }: { value: string; metadata: JsonObject }): number =>
+  value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
+
+/** Reports whether some content is screened on another thread. */
+export const isLargeText = (content: { value: string; metadata: JsonObject }): boolean =>
+  screenedCharacters(content) >= LARGE_TEXT;
+
 /** A decision, and the policies under which it was made. */
 export interface Decided {
   policies: PolicySettings;
   decision: Decision;
+  /** Set for a decision about a large text, which the workspace's thread must not screen itself. */
+  elsewhere?: true;
 }
 
 /**
- * Reports whether a decision made before the transaction is still valid. It is not if an earlier operation of the group
- * has changed the policies, or if the decision depends on the time.
+ * The decision about a large text is not valid any more. The caller has the text screened again: on the workspace's
+ * thread, that would keep other workspaces waiting.
  */
-export function stillHolds<D extends Decided>(ahead: D | undefined, policies: PolicySettings): ahead is D {
-  if (ahead === undefined || ahead.decision.isProvisional === true) return false;
-  return ahead.policies === policies || isDeepStrictEqual(ahead.policies, policies);
+export class OutOfDate extends Problem {
+  constructor() {
+    super("unavailable", "The policies changed while the text was screened, several times. Send the request again.");
+  }
+}
+
+/**
+ * Reports whether a decision made before the transaction is still valid. It is not if the policies were changed since, or
+ * an exception has ended that it rests on.
+ * @throws {OutOfDate} instead, when it was made on another thread
+ */
+export function stillHolds<D extends Decided>(
+  ahead: D | undefined,
+  policies: PolicySettings,
+  nowMs: number,
+): ahead is D {
+  if (ahead === undefined) return false;
+  if (isValid(ahead, policies, nowMs)) return true;
+  if (ahead.elsewhere === true) throw new OutOfDate();
+  return false;
+}
+
+/** Reports whether a decision that was made before is valid under these policies at this time. */
+export function isValid(before: Decided, policies: PolicySettings, nowMs: number): boolean {
+  const { validUntilMs = Number.POSITIVE_INFINITY } = before.decision;
+  return nowMs < validUntilMs && (before.policies === policies || isDeepStrictEqual(before.policies, policies));
 }
 
 /** Returns the members of an event's details that report the findings in a stored value. */

@@ -17,6 +17,7 @@ import type { Connection } from "../store/connection.ts";
 import { after, type MaybePromise } from "../store/transaction.ts";
 import { appendEvent } from "./append.ts";
 import { type Answer, problem, type Reply, refusal, unrecorded } from "./contract.ts";
+import { OutOfDate } from "./decided.ts";
 import { type Job, JobFailed } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
@@ -98,6 +99,7 @@ export class Recorder {
 
   /** Reports an unexpected failure of a job. Returns the reply to it. */
   failed(job: Job, error: unknown): Reply {
+    if (error instanceof OutOfDate) return { ...refusal(error), again: true };
     if (error instanceof Problem) return refusal(error);
     this.options.onFailure?.(job.operation, error);
     return problem(

@@ -236,7 +236,7 @@ describe("exceptions", () => {
     const at = Date.parse("2027-03-01T00:00:00Z");
     expect(decide(ending, write(MAIL), at - 1).allowed).toBe(true);
     expect(decide(ending, write(MAIL), at).allowed).toBe(false);
-    expect(decide(ending, write(MAIL))).toMatchObject({ allowed: true, isProvisional: true });
+    expect(decide(ending, write(MAIL))).toMatchObject({ allowed: true, validUntilMs: at });
   });
 });
 

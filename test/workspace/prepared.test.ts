@@ -2,6 +2,8 @@
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
+import { NO_POLICIES, type PolicySettings, policiesOf } from "../../src/policy/policies.ts";
+import { jobOf } from "../../src/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import type { Job } from "../../src/workspace/job.ts";
@@ -57,6 +59,52 @@ test("another process's policies count from the next group on", async () => {
   }
   expect(allowed(await workspace.writer.perform([writing("a", "2")]))).toEqual([false]);
 });
+
+test("a large text that another thread screened under policies that are not in force any more is screened again", async () => {
+  const large = { agentId: "a", key: "large", value: "A note. ".repeat(2_000), metadata: {} };
+  const { id } = bodyOf(await remember(large));
+  const decision = { allowed: true };
+  const blocking = policiesOf({ policies: { block_pii: true, block_secrets: true } });
+  const asked = (settings: PolicySettings, more: JsonObject = {}) => {
+    const under = settings as unknown as JsonObject;
+    const found: JsonObject = { policies: under, decision: { ...decision, ...more }, elsewhere: true };
+    const { principal } = workspace;
+    const parts = [
+      { name: "data.write", input: { ...large, key: "small", value: "" } },
+      { name: "data.write", input: large },
+    ];
+    const restored = { checkpointId: id, restoreConfig: false, restoreData: true };
+    return [
+      jobOf({ name: "data.write", input: large, principal } as never, found),
+      jobOf({ name: "policy.check", input: { ...large, policies: null }, principal } as never, found),
+      jobOf({ name: "data.batch", input: { agentId: "a", atomic: true, parts }, principal } as never, [null, found]),
+      jobOf({ name: "data.batch", input: { agentId: "a", atomic: false, parts }, principal } as never, [null, found]),
+      jobOf({ name: "checkpoint.restore", input: restored, principal } as never, { policies: under, decisions: [] }),
+    ];
+  };
+  const { writer } = workspace;
+  const repeated = async (jobs: ReturnType<typeof asked>) => {
+    const replies: Reply[] = [];
+    for (const job of jobs) replies.push(...(await writer.perform([job])));
+    return replies.map(({ again }) => again === true);
+  };
+  const before = writer.headSeq;
+  expect(await repeated(asked(NO_POLICIES))).toEqual([true, true, true, true, true]);
+  // An exception has ended that the decision rests on.
+  expect(await repeated(asked(blocking, { validUntilMs: 1 }).slice(0, -1))).toEqual([true, true, true, true]);
+  expect(writer.headSeq).toBe(before);
+  expect(await repeated(asked(blocking).slice(0, -1))).toEqual([false, false, false, false]);
+});
+
+/** Writes an entry under no policies, makes a checkpoint, deletes the entry and turns policies on. Returns the checkpoint. */
+async function remember(entry: { agentId: string; key: string; value: string; metadata: object }) {
+  const { agentId, key } = entry;
+  await workspace.perform("data.write", entry as never);
+  const checkpoint = await workspace.perform("checkpoint.create", { agentId, label: null, metadata: {} });
+  await workspace.perform("data.delete", { agentId, key } as never);
+  await workspace.writer.perform([policies(agentId, { block_pii: true, block_secrets: true })]);
+  return checkpoint;
+}
 
 /** Passes a job on and counts its calls. Each preparation has a number, and `run` must get the newest one. */
 function watched(job: Job): Job & { preparations: number; runs: number; stale: number } {

@@ -2,7 +2,6 @@
  * Decides whether the policies that will be in force allow the entries that a restore brings back. The workspace's thread
  * decides about small ones itself. Large ones take long to screen, so another thread decides about them before.
  */
-import { isDeepStrictEqual } from "node:util";
 import {
   type Allowed,
   type Decision,
@@ -12,11 +11,11 @@ import {
   reportedTogether,
 } from "../../policy/decide.ts";
 import { type PolicySettings, refusesContent } from "../../policy/policies.ts";
-import { findVersion, readVersion, textBytes } from "../../state/entries.ts";
+import { findVersion, readVersion, textBytes, type VersionContent } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { barOfValue } from "../../workspace/admission.ts";
-import { LARGE_TEXT } from "../../workspace/decided.ts";
+import { isLargeText, isValid, LARGE_TEXT, OutOfDate } from "../../workspace/decided.ts";
 import type { Context } from "../../workspace/operation.ts";
 
 export const ALLOWED: Allowed = { allowed: true };
@@ -35,6 +34,7 @@ export async function decideAboutLargeEntries(
   reader: Reader,
   ids: readonly number[],
   policies: PolicySettings,
+  nowMs: number,
 ): Promise<LargeEntries> {
   const decisions: LargeEntries["decisions"] = [];
   if (!refusesContent(policies)) return { policies, decisions };
@@ -43,7 +43,7 @@ export async function decideAboutLargeEntries(
     await nextTurn();
     const content = await findVersion(reader, id);
     if (content === undefined) continue;
-    const decision = decideAsItIs(policies, content);
+    const decision = decideAsItIs(policies, content, nowMs);
     decisions.push([id, decision]);
     if (!decision.allowed) break;
   }
@@ -64,24 +64,37 @@ export async function decideAboutEntries(
   const { limits } = policies;
   // Most policies refuse no content, so that entries need not be read.
   if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
-  const decided = decisionsUnder(large, policies);
+  const decideOne = large === undefined ? decideHere : deciderOf(large);
   const found: Reported[] = [];
   for (const id of ids) {
     await context.pause();
     const content = await readVersion(reader, id);
     const bar = limits && barOfValue(limits, content.value);
     if (bar !== null) return { allowed: false, ...bar, findings: [], key: content.key };
-    const decision = decided.get(id) ?? decideAsItIs(policies, content, context.nowMs);
+    const decision = decideOne(policies, content, context.nowMs, id);
     if (!decision.allowed) return { ...decision, key: isAboutKey(decision) ? null : content.key };
     if (decision.found !== undefined) found.push(decision.found);
   }
   return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
 }
 
-/** Returns the decisions that are still valid under the policies, by the ids of their versions. */
-function decisionsUnder(large: LargeEntries | undefined, policies: PolicySettings): Map<number, Decision> {
-  if (large === undefined || !isDeepStrictEqual(large.policies, policies)) return new Map();
-  return new Map(large.decisions.filter(([, decision]) => decision.isProvisional !== true));
+type Decide = (policies: PolicySettings, content: VersionContent, nowMs: number, id: number) => Decision;
+
+const decideHere: Decide = (policies, content, nowMs) => decideAsItIs(policies, content, nowMs);
+
+/**
+ * Returns what takes the decisions about large entries from these.
+ * @throws {OutOfDate} (the result) when one of them is not valid any more, or is missing
+ */
+function deciderOf({ policies: before, decisions }: LargeEntries): Decide {
+  const ahead = new Map(decisions);
+  return (policies, content, nowMs, id) => {
+    const decision = ahead.get(id);
+    if (decision === undefined && !(refusesContent(policies) && isLargeText(content)))
+      return decideHere(policies, content, nowMs, id);
+    if (decision === undefined || !isValid({ policies: before, decision }, policies, nowMs)) throw new OutOfDate();
+    return decision;
+  };
 }
 
 /** Reports whether the policies refuse the key itself, which must then not be repeated. */

@@ -52,7 +52,7 @@ const screenAhead: Ahead = async (reader, input, { nowMs, principal }) => {
   const moment = { nowMs, principal, pause: nextTurn };
   const { plan, policies } = await planOf(reader, moment, { checkpoint, agent }, input);
   if (plan === null) return null;
-  return (await decideAboutLargeEntries(reader, plan.comeBack, policies)) as unknown as JsonObject;
+  return (await decideAboutLargeEntries(reader, plan.comeBack, policies, nowMs)) as unknown as JsonObject;
 };
 
 type Ahead = NonNullable<PreparedOperation<"checkpoint.restore", LargeEntries>["ahead"]>;

@@ -1,12 +1,10 @@
 /** Writes an entry. Work that needs only the input and the agent's policies is done before the transaction. */
-import { isDeepStrictEqual } from "node:util";
 import { showTime } from "../../ids.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { type Allowed, decide, type Refused, type Reported } from "../../policy/decide.ts";
-import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import { after, type Reader } from "../../store/transaction.ts";
@@ -29,31 +27,30 @@ interface ScreenedWrite extends Decided {
 
 /**
  * Screens a write before the transaction, under the agent's cached policies, unless `found` has the decision of
- * {@link screenAhead} under the same policies. Returns undefined when the policies are not cached. Screening a whole
- * group at once keeps the screening tables in the processor's cache; the database would evict them between one write
- * and the next.
+ * {@link screenAhead}. Returns undefined when the policies are not cached. Screening a whole group at once keeps the
+ * screening tables in the processor's cache; the database would evict them between one write and the next.
  */
 function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
-  const ahead = found as unknown as Decided | undefined;
-  const policies = agents.known(input.agentId)?.policies ?? ahead?.policies;
-  if (policies === undefined) return undefined;
-  const holds = ahead !== undefined && isDeepStrictEqual(ahead.policies, policies);
-  return screenWrite(input, policies, holds ? ahead.decision : undefined);
+  if (found !== undefined) return serialized(input, found as unknown as Decided);
+  const policies = agents.known(input.agentId)?.policies;
+  return policies && serialized(input, { policies, decision: decide(policies, input) });
 }
 
 /** Screens a write on another thread, under the agent's present policies. */
-async function screenAhead(reader: Reader, input: Write): Promise<JsonValue> {
+async function screenAhead(reader: Reader, input: Write, { nowMs }: { nowMs: number }): Promise<JsonValue> {
   const policies = await readPolicies(reader, input.agentId);
-  return { policies, decision: decide(policies, input) } satisfies Decided as unknown as JsonValue;
+  const decided: Decided = { policies, decision: decide(policies, input, nowMs), elsewhere: true };
+  return decided as unknown as JsonObject;
 }
 
-function screenWrite(input: Write, policies: PolicySettings, decision = decide(policies, input)): ScreenedWrite {
-  if (!decision.allowed) return { policies, decision };
+function serialized(input: Write, decided: Decided): ScreenedWrite {
+  const { decision } = decided;
+  if (!decision.allowed) return decided;
   const stored = decision.found?.redacted ?? input;
   const metadata = canonicalJson(stored.metadata);
   const value = JSON.stringify(stored.value);
   const digest = valueDigest(input.key, metadata, value);
-  return { policies, decision, content: { value, metadata, digest } };
+  return { ...decided, content: { value, metadata, digest } };
 }
 
 /** Returns when the entry expires, ms; null for never. @throws {Problem} when that time is past */
@@ -78,9 +75,10 @@ function admitted(reader: Reader, context: Context, input: Write, known: AgentSt
   const expiresAtMs = expiryOf(input, context.nowMs);
   const admission = admit(reader, known ?? context.agents.fresh(input.agentId, context.seq), input, context.nowMs);
   return after(admission, ({ agent, bar }) => {
-    const screened = stillHolds(ahead, agent.policies)
+    const { policies } = agent;
+    const screened = stillHolds(ahead, policies, context.nowMs)
       ? ahead
-      : screenWrite(input, agent.policies, decide(agent.policies, input, context.nowMs));
+      : serialized(input, { policies, decision: decide(policies, input, context.nowMs) });
     const decision = underBar(bar, screened.decision);
     if (!decision.allowed) return blocked(agent, input.key, decision);
     return stored(context, agent, input, { ...screened, decision, expiresAtMs });

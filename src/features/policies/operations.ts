@@ -43,12 +43,12 @@ function prepareCheck(agents: AgentDirectory, input: Check, found?: JsonValue): 
 }
 
 /** Decides about a large text on another thread, under the agent's present policies. */
-async function checkAhead(reader: Reader, input: Check): Promise<JsonValue> {
+async function checkAhead(reader: Reader, input: Check, { nowMs }: { nowMs: number }): Promise<JsonValue> {
   const { agentId } = input;
   const policies =
     sentPolicies(input) ??
     (agentId === null ? (await loadFloor(reader)).policies : await readPolicies(reader, agentId));
-  return decideUnder(policies, input) as unknown as JsonValue;
+  return { ...decideUnder(policies, input, nowMs), elsewhere: true } as unknown as JsonObject;
 }
 
 const check: Operation<"policy.check", Decided> = async (reader, context, input, ahead) => {
@@ -57,7 +57,7 @@ const check: Operation<"policy.check", Decided> = async (reader, context, input,
   const found = await context.agents.find(agentId);
   const agent = agentId === null ? null : found;
   const policies = sentPolicies(input) ?? context.agents.policiesOf(agent);
-  const decided = stillHolds(ahead, policies) ? ahead : decideUnder(policies, input, context.nowMs);
+  const decided = stillHolds(ahead, policies, context.nowMs) ? ahead : decideUnder(policies, input, context.nowMs);
   const decision = underBar(await barOf(reader, context, input, { agent, policies }), decided.decision);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
   const details = { ...said, under: input.policies === null ? "agent" : "request" };
