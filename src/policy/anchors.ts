@@ -8,12 +8,13 @@ import type { Check } from "./check.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
 import { addressAnchors } from "./pii/address.ts";
 import { born, dateOfBirth } from "./pii/birth.ts";
-import { email } from "./pii/email.ts";
-import { labelledForms, labelledValue } from "./pii/labelled.ts";
+import { segmentAnchors } from "./pii/edi.ts";
+import { email, paymentHandle } from "./pii/email.ts";
+import { labelledForms, labelledValue, wordsUnder } from "./pii/labelled.ts";
 import { machineReadable } from "./pii/machine-readable.ts";
 import { internationalPhone, labelledPhone } from "./pii/phone.ts";
 import { bracketedAddress, spokenAddress, spokenNumber } from "./pii/said.ts";
-import { BECH32_PREFIXES, bech32Address } from "./pii/wallet.ts";
+import { BECH32_PREFIXES, bech32Address, CASH_PREFIXES, cashAddress, labelledWallet } from "./pii/wallet.ts";
 import { type PolicyName, screeningPolicies } from "./policies.ts";
 import {
   accountSecret,
@@ -43,7 +44,7 @@ import personWords from "./words/persons.txt" with { type: "text" };
 
 /** Findings at the same position are reported in this order. */
 const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
-  us_ssn: () => labelled("us_ssn"),
+  us_ssn: () => [...labelled("us_ssn"), ...segmentAnchors("us_ssn")],
   us_itin: () => labelled("us_itin"),
   passport: () => [
     ...labelled("passport"),
@@ -53,7 +54,10 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   national_id: () => labelled("national_id"),
   tax_id: () => labelled("tax_id"),
   medical_id: () => labelled("medical_id"),
-  bank_account: () => labelled("bank_account"),
+  bank_account: () => [
+    ...labelled("bank_account"),
+    ...wordsUnder("payment handles").map((word) => ({ word, check: paymentHandle })),
+  ],
   credit_card: () => labelled("credit_card"),
   vehicle_id: () => labelled("vehicle_id"),
   device_id: () => labelled("device_id"),
@@ -65,9 +69,14 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   date_of_birth: () => {
     const { births, birthdays, born: verbs } = personLists();
     const verb = (word: string) => ({ word, check: asWord(word, (text, start, end) => born(text, start, end, word)) });
-    return [...worded(births, dateOfBirth(false)), ...worded(birthdays, dateOfBirth(true)), ...verbs.map(verb)];
+    return [
+      ...worded(births, dateOfBirth(false)),
+      ...worded(birthdays, dateOfBirth(true)),
+      ...verbs.map(verb),
+      ...segmentAnchors("date_of_birth"),
+    ];
   },
-  postal_address: addressAnchors,
+  postal_address: () => [...addressAnchors(), ...segmentAnchors("postal_address")],
   email: () => [
     { word: "@", check: email },
     ...["(at)", "[at]"].map((word) => ({ word, check: bracketedAddress })),
@@ -76,7 +85,11 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       check: spokenAddress,
     })),
   ],
-  crypto_wallet: () => BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
+  crypto_wallet: () => [
+    ...BECH32_PREFIXES.map((word) => ({ word, check: bech32Address })),
+    ...CASH_PREFIXES.map((word) => ({ word, check: cashAddress })),
+    ...worded(wordsUnder("wallets"), labelledWallet),
+  ],
   iban: () => [],
   ip_address: () => [],
   mac_address: () => [],

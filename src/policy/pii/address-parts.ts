@@ -21,7 +21,7 @@ export const ADDRESS_LISTS = [
   "street members",
 ] as const;
 
-export const ADDRESS_WORDS = wordsOf(addressWords, [...ADDRESS_LISTS, "house numbers"]);
+export const ADDRESS_WORDS = wordsOf(addressWords, [...ADDRESS_LISTS, "house numbers", "other numbers"]);
 
 export const BEFORE = 72;
 export const AFTER = 120;

@@ -5,7 +5,8 @@
 
 import { type Anchor, asWord, continues, spellings } from "../anchor.ts";
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
-import { hasDigit } from "../text/ascii.ts";
+import { hasDigit, matchAt } from "../text/ascii.ts";
+import { cellsBelow } from "../text/table.ts";
 import {
   ADDRESS_LISTS,
   ADDRESS_WORDS,
@@ -187,23 +188,53 @@ function militaryAddress(text: string, start: number, end: number): Hit | null {
   return match ? hitOf("postal_address", start, end + match[0].length) : null;
 }
 
+/** The costs of reading a member and the header of a table, units. */
+const MEMBER_UNITS = 60;
+const HEADER_UNITS = 80;
+/** A member's sign and value, up to its quote, or to the end of the line or of the element. */
 const STREET_MEMBER =
-  /^["'`]?\s{0,3}[:=]\s{0,3}["'`]?(?:\p{Ll}{1,9}\.?\s(?:\p{Ll}{1,4}['’\s]){0,2})?\p{Lu}[\p{L}\d .'’-]{2,40}["'`]?[,;\s]/u;
+  /(?:["'`]\s{0,3}[:=]>?\s{0,3}["'`]|[:=>]\s{0,3}["'`]?)((?:[^"'`\n{}<>[\]=@]|'(?=\p{L})){2,80})(?=["'`\n<,;}]|$)/uy;
+/** A street has a word of two letters at least, which does not begin with a small one, and is no address of a host. */
+const STREET_VALUE = /^(?!.{0,12}\/\/)(?=.{0,40}?(?:\p{Lu}\p{L}|[\p{Lo}\p{sc=Geor}\p{sc=Han}]))/u;
 const HOUSE_MEMBER =
-  /(?:^|[\s"'`,{_])(?:house[_ ]?n(?:o|umber)|street[_ ]?n(?:o|umber)|number|nr|no|num|hausnr|hausnummer|nummer|huisnummer|num[eé]ro|número|civico|nr_domu|дом)["'`]?\s{0,3}[:=]\s{0,3}["'`]?\d{1,5}/iu;
+  /(?:^|[\s"'`,{_<])(?:house[_ ]?n(?:o|umber)|street[_ ]?n(?:o|umber)|number|nr|no|num|hausnr|hausnummer|nummer|huisnummer|num[eé]ro|número|civico|nr_domu|дом)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?\d{1,5}/iu;
 const TOWN_MEMBER =
-  /(?:^|[\s"'`,{_])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=]\s{0,3}["'`]?[\p{Lu}\d]/iu;
+  /(?:^|[\s"'`,{_<])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?[\p{Lu}\p{Lo}\p{sc=Geor}\d]/iu;
+
+const TOWN_IN_CAMEL_CASE =
+  /[a-z](?:Zip|PostalCode|PostCode|Postcode|City|Town)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?[\p{Lu}\p{Lo}\d]/u;
+const isBesideTown = (text: string): boolean => TOWN_MEMBER.test(text) || TOWN_IN_CAMEL_CASE.test(text);
 
 /** `street: 'Kirchgasse', number: '14', zip: '8001'`: the parts of an address are adjacent members. */
 function structuredAddress(text: string, start: number, end: number): Hit | null {
   if (!hasDigit(text, end, end + AFTER)) return null;
-  const { after } = around(text, start, end);
-  const street = STREET_MEMBER.exec(after);
-  if (street === null || !TOWN_MEMBER.test(after)) return null;
+  spend(MEMBER_UNITS);
+  const street = matchAt(STREET_MEMBER, text, end);
+  const value = street?.[1];
+  if (street === null || value === undefined || !STREET_VALUE.test(value)) return null;
+  const { before, after } = around(text, start, end);
+  if (!isBesideTown(after) && !isBesideTown(before)) return null;
   const house = HOUSE_MEMBER.exec(after);
-  if (house === null && !/\d/.test(street[0])) return null;
+  if (house === null && !/\d|(?<!\p{L})s\/n(?!\p{L})/u.test(value)) return null;
   return hitOf("postal_address", start, end + (house === null ? street[0].length : house.index + house[0].length));
 }
+
+/** A column of streets, in a table that has one of postcodes or towns, too. */
+function streetColumn(text: string, start: number, end: number): Hit | null {
+  if (!/[,;|\t\n]/.test(text[end] ?? "") || !hasDigit(text, end, end + AFTER)) return null;
+  spend(HEADER_UNITS);
+  const before = text.slice(Math.max(0, start - BEFORE), start);
+  const header = before.slice(before.lastIndexOf("\n") + 1) + (text.slice(end, end + AFTER).split("\n", 1)[0] ?? "");
+  if (!TOWN_COLUMN.test(header)) return null;
+  for (const cell of cellsBelow(text, start, end)) {
+    const written = text.slice(cell.start, cell.end);
+    if (/\d/.test(written) && STREET_VALUE.test(written)) return hitOf("postal_address", cell.start, cell.end);
+  }
+  return null;
+}
+
+const TOWN_COLUMN =
+  /(?<![\p{L}])(?:zip|postal|postcode|post_code|plz|postleitzahl|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)/iu;
 
 /** A value begins within this many characters, with a number or a name. */
 const VALUE_NEAR = 20;
@@ -262,7 +293,7 @@ const CHECKS = {
   "unclear labels": labelledAddress(false),
   residences: residence,
   military: militaryAddress,
-  "street members": structuredAddress,
+  "street members": (text, start, end) => structuredAddress(text, start, end) ?? streetColumn(text, start, end),
 } as const satisfies Record<(typeof ADDRESS_LISTS)[number], Check>;
 
 /** Every word that may be part of an address, with its check. */
@@ -272,7 +303,7 @@ export function addressAnchors(): Anchor[] {
     const words = ADDRESS_WORDS[heading];
     // The ending of a name is not a word of its own.
     if (heading.endsWith("street endings")) return words.map((word) => ({ word, check }));
-    const spelt = heading.endsWith("labels") ? words.flatMap(spellings) : words;
+    const spelt = heading.endsWith("labels") || heading === "street members" ? words.flatMap(spellings) : words;
     return spelt.map((word) => ({ word, check: asWord(word, check) }));
   });
   return [...anchors, ...placeAnchors()];

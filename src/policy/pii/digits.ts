@@ -27,7 +27,7 @@ export function digitRun(text: string, start: number, end: number): Hit | null {
   if ((before === " " || before === "-" || before === "/") && isDigit(text.charCodeAt(start - 2))) return null;
   const length = end - start;
   const next = text[end];
-  if (length >= 2 && length <= 6 && (next === " " || next === "-" || next === ",")) {
+  if (length >= 2 && length <= 6) {
     const address = townAddress(text, start);
     if (address) return address;
   }

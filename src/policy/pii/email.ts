@@ -55,6 +55,16 @@ export function email(text: string, at: number): Hit | null {
   return hitOf("email", start, end);
 }
 
+const HANDLE_BEFORE = /(?<![\w.-])[A-Za-z0-9][\w.-]{2,63}$/;
+
+/** `9820413377@okicici`: who is paid, at the end of the address that begins with `@`. */
+export function paymentHandle(text: string, start: number, end: number): Hit | null {
+  if (/[\w.@-]/.test(text[end] ?? "") && !/^\.(?:\W|$)/.test(text.slice(end, end + 2))) return null;
+  spend(CHECK_UNITS);
+  const local = HANDLE_BEFORE.exec(text.slice(Math.max(0, start - LONGEST_LOCAL), start));
+  return local && hitOf("bank_account", start - local[0].length, end);
+}
+
 function characterBefore(text: string, at: number): string {
   const code = text.charCodeAt(at - 1);
   return code >= 0xdc00 && code <= 0xdfff && at > 1 ? text.slice(at - 2, at) : (text[at - 1] as string);

@@ -63,6 +63,10 @@ export function labelledForms(): readonly LabelledForm[] {
   return forms;
 }
 
+/** The words of a section of the file that has no form. */
+export const wordsUnder = (heading: "wallets" | "payment handles"): readonly string[] =>
+  sectionsOf(labels).find((section) => section.heading === heading)?.lines ?? [];
+
 /** The longest distance between a label and a value with words between them. */
 const REACH = 56;
 /** Words between label and value that show that the value is something else. */

@@ -12,7 +12,7 @@ const CHECK_UNITS = 120;
 const NUMBER =
   /[+(]{0,2}\d(?:[\d]|[ ./()-]{1,3}(?=[\d(])){3,32}(?:\s{0,2}(?:,|;)?\s{0,2}(?:ext\.?|x|extension|durchwahl|#)\s{0,2}\d{1,7})?/iy;
 const FEWEST_DIGITS = 5;
-const FEWEST_DIGITS_ABROAD = 10;
+const FEWEST_DIGITS_ABROAD = 9;
 const MOST_DIGITS_ABROAD = 14;
 const FEWEST_DIGITS_AMONG_WORDS = 8;
 /** E.164 allows 15; with a trunk prefix or an extension people write a few more. */
@@ -112,7 +112,10 @@ export function internationalPhone(text: string, at: number): Hit | null {
   const written = text.slice(at, end);
   spend(PARSE_UNITS);
   if (parses(written)) return hitOf("phone", at, end);
-  return (isGrouped(written) || standsAlone(text, at, end)) && isPossible(written) ? hitOf("phone", at, end) : null;
+  const isOne = standsAlone(text, at, end)
+    ? isLong(written)
+    : isGrouped(written) && isLong(written) && isPossible(written);
+  return isOne ? hitOf("phone", at, end) : null;
 }
 
 /** Groups as in a telephone number: the country's code, then two groups or more. */
@@ -123,10 +126,15 @@ const standsAlone = (text: string, at: number, end: number): boolean =>
   /(?:^|[|;,\t\n:])[ "']{0,2}$/.test(text.slice(Math.max(0, at - 3), at)) &&
   /^[ "']{0,2}(?:$|[|;,\t\n])/.test(text.slice(end, end + 3));
 
-function isPossible(written: string): boolean {
+/** Alone between separators, as long as this is enough: a number that no plan has is a mistyped one. */
+function isLong(written: string): boolean {
   const digits = countDigits(written);
-  if (digits < FEWEST_DIGITS_ABROAD || digits > MOST_DIGITS_ABROAD || /(\d)\1{5}|0{4}/.test(written.replace(/\D/g, "")))
-    return false;
+  return (
+    digits >= FEWEST_DIGITS_ABROAD && digits <= MOST_DIGITS_ABROAD && !/(\d)\1{5}|0{4}/.test(written.replace(/\D/g, ""))
+  );
+}
+
+function isPossible(written: string): boolean {
   try {
     return parsePhoneNumberFromString(written)?.isPossible() ?? false;
   } catch {

@@ -7,11 +7,11 @@ import { datesIn } from "./dates.ts";
 const COUNTED =
   "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minut\\p{L}*|хвилин\\p{L}*|минут\\p{L}*|dakika\\p{L}*|perc\\p{L}*|λεπτά|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
 const NUMBER_FIRST_HOME = new RegExp(
-  String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}.'’-]{2,}`,
+  String.raw`^\s{1,2}(?:the\s|number\s|nr\.?\s|no\.?\s)?(\d{1,5}\p{L}?(?:[-/]\d{1,4})?),?\s(?!${COUNTED}(?![\p{L}]))[\p{L}][\p{L}\p{M}.'’-]{2,}`,
   "iu",
 );
 const NAME_FIRST_HOME = new RegExp(
-  String.raw`^(?:\s{1,2}[\p{L}][\p{L}.,'’-]{0,24}){1,6}?\s{1,2}${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
+  String.raw`^(?:\s{1,2}[\p{L}][\p{L}\p{M}.,'’-]{0,24}){1,6}?\s{1,2}(?:${MARK}?\d{1,5}\p{L}?(?:[-/]\d{1,4}\p{L}?)?|s\/n)(?=[\s,.;:)!?]|$)(?!\s?${COUNTED}(?![\p{L}]))`,
   "iu",
 );
 /** Numbers of rooms and ports are not house numbers. */
@@ -30,7 +30,8 @@ export function residence(text: string, _start: number, end: number): Hit | null
   const after = text.slice(end, end + REACH_HOME);
   const numberFirst = NUMBER_FIRST_HOME.exec(after);
   const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
-  if (match === null || (numberFirst === null && !/[^\p{L}]\p{Lu}\p{L}/u.test(match[0]))) return null;
+  if (match === null || (numberFirst === null && !/[^\p{L}](?:\p{Lu}\p{L}|[\p{Lo}\p{sc=Geor}])/u.test(match[0])))
+    return null;
   if (NO_HOME.test(match[0]) || YEAR_AT_END.test(match[0]) || datesIn(text, end, end + REACH_DATE).length > 0)
     return null;
   // A year, as in "lived in Rome in 2004".

@@ -2,8 +2,9 @@
 
 import { countrySpecs, isValidIBAN } from "ibantools";
 import { type Hit, hitOf, spend } from "../check.ts";
-import { isAlphanumeric, isBase64, isDigit, isLetter, runAround } from "../text/ascii.ts";
+import { isAlphanumeric, isBase64, isDigit, isLetter, isUpper, runAround } from "../text/ascii.ts";
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
+import { letteredAddress } from "./town.ts";
 import { base58Address, ethereumAddress, MONERO_LENGTH, moneroAddress } from "./wallet.ts";
 
 /** The beginning of the source of a pattern that can match at a digit. */
@@ -16,6 +17,8 @@ const GROUPED = TOKEN_FORMS.filter(({ pattern }) => /[ -]/.test(pattern.source.r
 const FORM_UNITS = 3;
 const PAIR_UNITS = 40;
 const SHORTEST = 7;
+/** AZ1072. */
+const LONGEST_POSTCODE = 7;
 const GROUP = 4;
 const LONGEST_FORM = 18;
 const UNDERSCORE = 0x5f;
@@ -34,6 +37,10 @@ export function tokenIdentifier(text: string, start: number, end: number): Hit |
   if (length > LONGEST) return null;
   const before = start > 0 ? text.charCodeAt(start - 1) : 0;
   if (before === UNDERSCORE || before === AT) return null;
+  if (length <= LONGEST_POSTCODE && isUpper(text.charCodeAt(start))) {
+    const address = letteredAddress(text, start);
+    if (address) return address;
+  }
   const hit = identify(text, start, end, length);
   return hit && !isInBlob(text, start, end) ? hit : null;
 }

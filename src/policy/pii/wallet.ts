@@ -2,13 +2,25 @@
 
 import { createHash } from "node:crypto";
 import { type Hit, hitOf, spend } from "../check.ts";
-import { isAlphanumeric, matchEnd } from "../text/ascii.ts";
+import { hasDigit, isAlphanumeric, matchEnd } from "../text/ascii.ts";
+import { skipGlue } from "./number.ts";
 
 const ETHEREUM = /0x[0-9a-fA-F]{40}(?![0-9A-Za-z])/y;
-const BASE58 = /[13LMDXA9t][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
-const BECH32 = /(?:bc|tb|ltc)1[02-9ac-hj-np-z]{8,87}(?![0-9A-Za-z])/iy;
+const BASE58 = /[13LMDXA9tT][1-9A-HJ-NP-Za-km-z]{25,35}(?![0-9A-Za-z])/y;
+const BECH32 = /(?:bc|tb|ltc|addr|stake|cosmos|osmo|bnb|terra|celestia)1[02-9ac-hj-np-z]{8,110}(?![0-9A-Za-z])/iy;
 /** How addresses of the networks in {@link BECH32} begin. */
-export const BECH32_PREFIXES: readonly string[] = ["bc1", "tb1", "ltc1"];
+export const BECH32_PREFIXES: readonly string[] = [
+  "bc1",
+  "tb1",
+  "ltc1",
+  "addr1",
+  "stake1",
+  "cosmos1",
+  "osmo1",
+  "bnb1",
+  "terra1",
+  "celestia1",
+];
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const ADDRESS_BYTES = 25;
 const WALLET_WORD = /wallet|address|\bbtc\b|\beth\b|bitcoin|ethereum|crypto/i;
@@ -47,6 +59,36 @@ export const moneroAddress = wallet(
 
 /** A segwit address (BIP 173 and 350) that begins at `at`. */
 export const bech32Address = wallet(BECH32, (written) => isBech32(written.toLowerCase()));
+
+/** How addresses of Bitcoin Cash begin. */
+export const CASH_PREFIXES: readonly string[] = ["bitcoincash:q", "bitcoincash:p"];
+const CASH = /bitcoincash:[qp][02-9ac-hj-np-z]{41}(?![0-9A-Za-z])/iy;
+
+/** An address of Bitcoin Cash that begins at `at`. */
+export const cashAddress = wallet(CASH, () => true);
+
+const LABELLED =
+  /(?:0x)?(?:[A-Za-z0-9]{25,64}|(?:addr|stake)1[a-z0-9]{50,110}|[48][1-9A-HJ-NP-Za-km-z]{94,105})(?![A-Za-z0-9_+/=-])/y;
+const LABELLED_UNITS = 60;
+/** The digest of a transaction or a block. */
+const DIGEST = /^(?:0x)?[0-9a-f]{64}$|^[0-9a-f]{40}$|^[0-9a-f]{32}$/i;
+
+/** The address behind a word for a wallet that ends at `end`. It needs no valid check digits. */
+export function labelledWallet(text: string, _start: number, end: number): Hit | null {
+  if (!hasDigit(text, end, end + LABEL_REACH)) return null;
+  spend(LABELLED_UNITS);
+  const at = skipGlue(text, end);
+  if (at === end || isAlphanumeric(text.charCodeAt(at - 1))) return null;
+  const last = matchEnd(LABELLED, text, at);
+  if (last < 0) return null;
+  const written = text.slice(at, last);
+  const isMixed =
+    /\d/.test(written) && /[a-z]/i.test(written) && (/[a-z]/.test(written) || /^G[A-Z2-7]{55}$/.test(written));
+  return isMixed && !DIGEST.test(written) ? hitOf("crypto_wallet", at, last) : null;
+}
+
+/** How far behind the word a digit of the address is. */
+const LABEL_REACH = 48;
 
 /** What two digests and the arithmetic before them cost. */
 const BASE58_UNITS = 1_500;

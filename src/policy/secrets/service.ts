@@ -24,6 +24,8 @@ const NAME_PART =
   /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
 const NAMED_DIGEST = /^(?:h1|sha\d{1,3}|md5)[:-]/;
+/** `20260412T091735Z` */
+const TIME = /^\d{8}T\d{4,6}Z?$/;
 /** `EC2::VPC`, `utils_js_1.getUuid`, `IPv4Address.__lt__`, `scram-sha-256`; an address of IPv6. */
 const NAME_IN_PROGRAM =
   /::|__|^(?:s?cram|ntlm|x?oauth)[-_\d]|^[a-z]\w*\.[a-z]+[A-Z]\w*$|^(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}$/i;
@@ -111,6 +113,7 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
   if (
     NAME_IN_PROGRAM.test(value) ||
     NAMED_DIGEST.test(run) ||
+    TIME.test(value) ||
     OBJECT_ID.test(value) ||
     !isKey(value, said) ||
     ADDRESS.test(value) ||
