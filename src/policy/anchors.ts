@@ -32,7 +32,7 @@ import { namedSession, passwordHash, pgpassLine, sessionCookie, stringData } fro
 import { authorizationHeader, passwordOption, schemeCredential, userOption } from "./secrets/header.ts";
 import { announcedSecret } from "./secrets/keyed.ts";
 import { recoveryCodes, seedPhrase } from "./secrets/phrase.ts";
-import { doorCode, lockCombination, namedDoorCode, openingNumber, pin } from "./secrets/pin.ts";
+import { doorCode, lockCombination, namedDoorCode, openedWith, openingNumber, pin } from "./secrets/pin.ts";
 import { SECRET_WORDS } from "./secrets/secret-words.ts";
 import { cardCode, oneUseCode } from "./secrets/sent-code.ts";
 import { serviceKey } from "./secrets/service.ts";
@@ -117,6 +117,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...worded(others["codes of doors"], namedDoorCode),
       ...worded(others["codes that open"], doorCode),
       ...worded(others["what opens"], openingNumber),
+      ...worded(others["verbs that open"], openedWith),
       ...worded(others.users, slashedSecret),
       ...worded(others.unlocking, unlockingSecret),
       ...worded(others.resetting, resetSecret),

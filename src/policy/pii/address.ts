@@ -262,8 +262,10 @@ function labelledAddress(clear: boolean): Check {
       const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
       if (!match || datesIn(text, end + at, end + at + REACH_DATE)[0]?.start === end + at) continue;
       const rest = value.slice(0, 110);
-      const parts = TOWN.test(rest) || UNIT_AFTER.test(rest);
-      if (!parts && !((clear || at === named) && isStreetLike(match[0]))) continue;
+      // "line1: Summary 2026": a year is no postcode either.
+      const isYear = /\p{L}\s(?:19|20)\d\d$/u.test(match[0]);
+      const parts = TOWN.test(isYear ? rest.slice(match[0].length) : rest) || UNIT_AFTER.test(rest);
+      if (!parts && (isYear || !((clear || at === named) && isStreetLike(match[0])))) continue;
       return hitOf("postal_address", end + at, townEnd(text, end + at + match[0].length, after.slice(at)));
     }
     return null;

@@ -23,6 +23,9 @@ const COMPACT =
 /** `date(1984, 7, 19)`, `new Date(1984, 6, 19)`, `LocalDate.of(1984, 7, 19)`; the word may be one that is skipped. */
 const CONSTRUCTED =
   /(?:(?:new )?[A-Za-z:.]{0,16}(?:date|time|day)(?:::?|\.)?[a-z_]{0,8}\(\s?)?(?:19|20)\d{2}, ?(?:0?\d|1[0-2]|[A-Za-z.]{3,16}), ?[0-3]?\d\s?[),]/iy;
+/** `"dob": {"year": 1988, "month": 4, "day": 12}`, `birth_year=1988&birth_month=04&birth_day=12` */
+const MEMBERS =
+  /["']?[\s:={(_]{0,6}["']?(?:\w{1,16}_)?(?:year|month|day|y|m|d)["']?\s?[:=]\s?["']?(?:19|20)?\d{1,2}["']?[,&;\s]{1,3}["']?(?:\w{1,16}_)?(?:year|month|day|y|m|d)["']?\s?[:=]\s?["']?\d{1,2}["']?[,&;\s]{1,3}["']?(?:\w{1,16}_)?(?:year|month|day|y|m|d)["']?\s?[:=]\s?["']?(?:19|20)?\d{1,2}(?!\d)/iy;
 /** A date that is said to be something else. */
 const OTHER_DATE =
   /\b(?:expir\w*|issued?|order\w*|appointment|created|updated|valid\w*|since|visit\w*|flight|meeting|deliver\w*|due|party|released?|published|gültig|ausgestellt|termin|bestellt|expire|délivré\w*|caduca|válid\w*|scad\w*|geldig|ważn\w*|действ\w*)\b/iu;
@@ -40,6 +43,8 @@ export function dateOfBirth(isBirthday: boolean): Check {
     const adjacent = skipGlue(text, end, BIRTH_GLUE);
     const compactEnd = Math.max(matchEnd(COMPACT, text, adjacent), matchEnd(CONSTRUCTED, text, adjacent));
     if (compactEnd >= 0) return hitOf("date_of_birth", adjacent, compactEnd);
+    const membersEnd = matchEnd(MEMBERS, text, end);
+    if (membersEnd >= 0) return hitOf("date_of_birth", end, membersEnd);
     if (!mayHaveDate(text, end, end + REACH)) return inFront(text, start);
     const date = datesIn(text, end, end + REACH)[0];
     if (date === undefined) return inFront(text, start);

@@ -110,6 +110,8 @@ export function internationalPhone(text: string, at: number): Hit | null {
   const end = matchEnd(NUMBER, text, at);
   if (end < 0 || isAlphanumeric(text.charCodeAt(end))) return null;
   const written = text.slice(at, end);
+  // "+482917 -35204": two numbers with signs.
+  if (/\d [+-]\d/.test(written)) return null;
   spend(PARSE_UNITS);
   if (parses(written)) return hitOf("phone", at, end);
   const isOne = standsAlone(text, at, end)

@@ -19,18 +19,25 @@ const NO_HOME =
   /(?<!\p{L})(?:raum|zimmer|room|level|port|page|line|chapter|section|stock|etage|floor|kapitel|seite|zone|block|gate|version|building|packages?|salle|sala|pokój|rum|rom|lokale|aula|klasse|class|grade|group|team|release|python|node|java|jdk|windows|linux|ubuntu|debian|vue|react|angular|kubernetes|postgres\w*|mysql|php|ruby|rails|django|swift|kotlin|typescript|webpack|vite|qt|ios|android|macos|http|tls|api|stage|phase|step|tier|sprint|option|plan)\s(?:n[ro°º.]{1,2}\s?)?\d+/iu;
 /** "lives in Madrid since 2012": a year, unless the name of a street stands right before it. */
 const YEAR_AT_END = /\s\p{Ll}{1,12}\s(?:19|20)\d{2}$/u;
+const MOVED = /^(?:mov|reloc)/i;
 const REACH_DATE = 32;
 const REACH_HOME = 72;
 const HOME_UNITS = 400;
 
 /** "lives on Hickory Lane 20": name and number in any order, since the words before show that an address follows. */
-export function residence(text: string, _start: number, end: number): Hit | null {
+export function residence(text: string, start: number, end: number): Hit | null {
   if (!hasNumber(text, end, end)) return null;
   spend(HOME_UNITS);
   const after = text.slice(end, end + REACH_HOME);
   const numberFirst = NUMBER_FIRST_HOME.exec(after);
   const match = numberFirst ?? NAME_FIRST_HOME.exec(after);
   if (match === null || (numberFirst === null && !/[^\p{L}](?:\p{Lu}\p{L}|[\p{Lo}\p{sc=Geor}])/u.test(match[0])))
+    return null;
+  // "moved to 48 cores", "the 1980s".
+  if (
+    numberFirst !== null &&
+    (/^\d{3}0s/.test(numberFirst[1] as string) || (MOVED.test(text.slice(start, end)) && !/\s\p{Lu}/u.test(match[0])))
+  )
     return null;
   if (NO_HOME.test(match[0]) || YEAR_AT_END.test(match[0]) || datesIn(text, end, end + REACH_DATE).length > 0)
     return null;

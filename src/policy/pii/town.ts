@@ -44,6 +44,7 @@ const OTHER = new RegExp(
   String.raw`(?<!\p{L})${OTHER_WORDS}\.?,?\s{1,2}(?:n[°º.]?\s?)?\d{1,4}\s?\p{L}?(?:[-/]\d+)?(?:,|\s|$)`,
   "iu",
 );
+const OTHER_BEFORE = new RegExp(String.raw`(?<!\p{L})${OTHER_WORDS}\.?\s$`, "iu");
 /** "12 March Sales": a date or a count. */
 const COUNTED = new RegExp(
   String.raw`^\d{1,5},?\s{1,2}(?:${OTHER_WORDS}|new|more|free|best|total|of|the)(?!\p{L})`,
@@ -58,10 +59,10 @@ const LONG_CODE = /\d{5}|\d{3}[\s-]\d{2}/y;
 export function townAddress(text: string, start: number): Hit | null {
   const sign = text[start - 1];
   if (sign !== " " && sign !== "-" && sign !== "\n") return null;
-  const comma = text.slice(Math.max(0, start - REACH_OF_COMMA), start);
-  if (!/[,،\n]/.test(comma)) return null;
+  const comma = commaBefore(text, start);
+  if (comma < 0) return null;
   const withTown = matchEnd(TOWN, text, start);
-  if (withTown >= 0 && /[,،\n]/.test(comma.slice(-REACH_OF_STREET)) && matchEnd(YEAR_BEFORE_MORE, text, start) < 0) {
+  if (withTown >= 0 && start - comma <= REACH_OF_STREET && matchEnd(YEAR_BEFORE_MORE, text, start) < 0) {
     const isLine = text[start - 1] === "\n" || text[start - 4] === "\n" || text[start - 3] === "\n";
     const street =
       streetBefore(text, start, STREET) ??
@@ -104,7 +105,7 @@ const TOWN_BEHIND = /[\s,]{1,2}\p{Lu}\p{L}/uy;
 export function letteredAddress(text: string, start: number): Hit | null {
   const sign = text[start - 1];
   if (sign !== " " && sign !== "\n") return null;
-  if (!/[,\n]/.test(text.slice(Math.max(0, start - REACH_OF_COMMA), start))) return null;
+  if (commaBefore(text, start) < 0) return null;
   spend(LETTERED_UNITS);
   const last = matchEnd(LETTERED, text, start);
   if (last < 0) return null;
@@ -115,6 +116,19 @@ export function letteredAddress(text: string, start: number): Hit | null {
   return street === null ? null : hitOf("postal_address", street, endOfName(text, TOWN_BEHIND.lastIndex));
 }
 
+/** Where the last comma or the last end of a line shortly before `start` is; -1 for none. */
+function commaBefore(text: string, start: number): number {
+  const from = Math.max(0, start - REACH_OF_COMMA);
+  for (let at = start - 1; at >= from; at--) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === NEWLINE || code === ARABIC_COMMA) return at;
+  }
+  return -1;
+}
+
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
+const ARABIC_COMMA = 0x060c;
 const LETTERED_UNITS = 20;
 /** How far before the postcode a comma is: the name of a town may stand between. */
 const REACH_OF_COMMA = 32;
@@ -133,7 +147,12 @@ function streetBefore(text: string, start: number, pattern: RegExp): number | nu
   const match = pattern.exec(before);
   if (match === null) return null;
   const street = match[1] as string;
-  if (OTHER.test(street) || COUNTED.test(street) || /Foundation/.test(text.slice(Math.max(0, from - REACH), start)))
+  if (
+    OTHER_BEFORE.test(before.slice(0, match.index + 1)) ||
+    OTHER.test(street) ||
+    COUNTED.test(street) ||
+    /Foundation/.test(text.slice(Math.max(0, from - REACH), start))
+  )
     return null;
   return from + match.index + match[0].indexOf(street);
 }

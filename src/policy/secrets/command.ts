@@ -6,7 +6,7 @@ import { isAlphanumeric, matchAt } from "../text/ascii.ts";
 import commands from "../words/commands.txt" with { type: "text" };
 import { columnsOf, listsOf } from "../words/lists.ts";
 import { isPlaceholder, looksLikePassword } from "./plausible.ts";
-import { looksChosen, mayBeOne } from "./sentence.ts";
+import { isShortOne, looksChosen, mayBeOne } from "./sentence.ts";
 
 /** The costs of checks, units. */
 const COMMAND_UNITS = 200;
@@ -118,7 +118,7 @@ function argument(isClear: boolean, isLogin: boolean): Check {
       const isPlausible =
         looksChosen(value) ||
         (isClear && looksLikePassword(value)) ||
-        (isLogin && /^\p{Lu}|[-_.!]\d/u.test(value) && mayBeOne(value));
+        (isLogin && ((/^\p{Lu}|[-_.!]\d/u.test(value) && mayBeOne(value)) || isShortOne(value)));
       const from = text.indexOf(value, at);
       if (isPlausible && !/\s|^[\w.-]+@/.test(value)) return hitOf("generic_credential", from, from + value.length);
     }

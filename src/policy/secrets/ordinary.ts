@@ -60,6 +60,7 @@ export function ordinaryPassword(text: string, start: number, end: number, kind:
     wordBehind(text, start, end, kind) ??
     numberBehind(text, start, end) ??
     phraseBehind(text, start, end) ??
+    twoWords(text, start, end) ??
     wordsAndNumber(text, end) ??
     groupsBehind(text, end, APP_GROUPS)
   );
@@ -151,6 +152,36 @@ function phraseBehind(text: string, start: number, end: number): Place | null {
   const first = phrase.split(/\s/, 1)[0] as string;
   if (OF_SENTENCES.test(phrase) || STATE_ENDING.test(first) || STATE.test(first) || saysRule(tie + phrase)) return null;
   return isPlaceholder(first) || mentionsPassword(phrase) ? null : { start: last - phrase.length, end: last };
+}
+
+const TWO_WORDS = new RegExp(
+  String.raw`((?:${FILLER}{0,5}?(?:["']?[ \t]{0,2}[:：][ \t]{1,3}|,?[ \t]{1,2}(?:${anyOf(SENTENCE_WORDS.copulas)}|to|[–—])[ \t]{1,2})))${QUOTE}(\p{Ll}{3,12}[ \t]\p{Ll}{3,12}|\p{Ll}{3,12}[ \t]å)(?=${OTHER_QUOTE}[ \t]{0,2}(?:[.,;!)\n]|$))`,
+  "uy",
+);
+const NOT_IN_A_PASSWORD: ReadonlySet<string> = new Set(SENTENCE_WORDS["not in a password"]);
+/** Adverbs, participles and other words that describe. */
+const DESCRIBES =
+  /(?:ly|ful|less|ment|mente|ität|tion|ción|ção|zione|ness|ung|ive|ous|ic|al|ant|ent|en|ig|isk|ne|ое|ый|ий|ая|ено|ано)$/i;
+const OF_NOUNS = /^(?:\p{Ll}+)$/u;
+
+/** "The wifi password is purple hedgehog": two words, of a network or a device. */
+function twoWords(text: string, start: number, end: number): Place | null {
+  const match = matchAt(TWO_WORDS, text, end);
+  if (match === null) return null;
+  const [, tie = "", said = ""] = match;
+  const before = text.slice(Math.max(0, start - REACH_BEFORE), end);
+  spend(JUDGED_UNITS);
+  if (!NETWORK.isIn(before + tie) && !OF_DEVICE.test(before)) return null;
+  const words = said.split(/[ \t]/);
+  const isSaidOfIt = words.some(
+    (word) => NOT_IN_A_PASSWORD.has(word) || STATE.test(word) || STATE_ENDING.test(word) || !OF_NOUNS.test(word),
+  );
+  if (isSaidOfIt || OF_SENTENCES.test(said) || saysRule(tie + said)) return null;
+  // An adjective at the end describes the password; before a noun it is part of one.
+  if (DESCRIBES.test(words[1] as string)) return null;
+  return isPlaceholder(words[0] as string) || mentionsPassword(said)
+    ? null
+    : { start: TWO_WORDS.lastIndex - said.length, end: TWO_WORDS.lastIndex };
 }
 
 const WORDS_AND_NUMBER = new RegExp(

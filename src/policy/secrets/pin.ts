@@ -145,9 +145,45 @@ function numberBeside(text: string, end: number): { number: string; tied: boolea
   return number === undefined || number.length === 6 ? null : { number, tied: false, last: NEXT.lastIndex };
 }
 
+const NUMBER_IN_FRONT =
+  /(?:^|[^\p{L}\d.,:/-])(?:(mit|with|met|med|avec|con|com)[ \t])?(\d{4,6}|\d(?:-\d){3,5})[*#]?[ \t]$/iu;
+const NUMBER_RIGHT_AFTER =
+  /(?:[ \t](?:mit|with|met|med|avec|con|com|z|s|cu|με|с|з))?[ \t](\d{4,6}|\d(?:-\d){3,5})[*#]?(?=[ \t]{0,2}(?:[.,;!)\n]|$))/iuy;
+const REACH_OF_DOOR = 40;
+const REACH_OF_NUMBER = 18;
+/** This verb means opening only with a word behind it: "mit 4829 geht das Tor auf". */
+const PARTED_VERB = /^geht$/i;
+
+/** `4829 opens the garden gate`, `bramę otwiera 4829`: the number on one side of the verb, the door on the other. */
+export const openedWith: Check = (text, start, end) => {
+  spend(CHECK_UNITS);
+  if (!hasDigit(text, start - REACH_OF_NUMBER, end + REACH_OF_NUMBER)) return null;
+  spend(READING_UNITS);
+  const from = Math.max(0, start - REACH_OF_NUMBER);
+  const before = NUMBER_IN_FRONT.exec(text.slice(from, start));
+  const behind = text.slice(end, end + REACH_OF_DOOR).split("\n", 1)[0] ?? "";
+  const number = before?.[2];
+  const isParted = PARTED_VERB.test(text.slice(start, end));
+  if (before !== null && number !== undefined && !isYear(number) && DOOR.isIn(behind)) {
+    if (isParted && (before[1] === undefined || !/(?<!\p{L})auf(?!\p{L})/iu.test(behind))) return null;
+    const at = from + before.index + before[0].lastIndexOf(number);
+    return hitOf("generic_credential", at, at + number.length);
+  }
+  const given = isParted ? undefined : matchAt(NUMBER_RIGHT_AFTER, text, end)?.[1];
+  const ahead = lastSentenceOf(text.slice(Math.max(0, start - REACH_OF_DOOR), start));
+  if (given === undefined || isYear(given) || !DOOR.isIn(ahead)) return null;
+  const last = text.indexOf(given, end) + given.length;
+  return hitOf("generic_credential", last - given.length, last);
+};
+
+/** Locks that only a number opens: "bike lock 4829". */
+const NUMBERED_LOCK =
+  /bike|bicycle|pad|zahlen|fahrrad|cijfer|fiets|hangslot|bici|numero|cykel|sykkel|pyör|kolo|вело|кодов/i;
+const NUMBER_OF_LOCK = /[ \t:]{1,2}(\d{3,6})(?=[ \t]{0,2}(?:[.,;!)\n]|$))/y;
+
 /** A number that "with" or a word for a code ties, alone at the end of what is said. */
 const WITH = new RegExp(
-  String.raw`(?:(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t:]{1,3}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}|[ \t]?[:：][ \t])(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
+  String.raw`(?:(?:[ \t,:–-]{1,3}[\p{L}\p{M}'’(]{1,20}\)?){0,6}?[ \t:]{1,3}(?:${anyOf(SECRET_WORDS["what a number is given with"])})[ \t:]{1,2}|(?:[ \t][\p{L}'’]{1,16}){0,4}[ \t]?[:：][ \t])(\d{4,8})(?![\p{L}\d%]|[.,:/-]\d)${NO_UNIT}(?=[*#]?[ \t]{0,2}(?:[.,;:!?)"'”»\n]|$|(?:${anyOf(SECRET_WORDS.and)})(?!\p{L})))`,
   "uy",
 );
 /** Numbers that a dial is turned to, with or without the direction: "15-42-8", "30 left, 12 right, 45 left". */
@@ -171,6 +207,9 @@ export const openingNumber: Check = (text, start, end) => {
   const given = matchAt(WITH, text, end)?.[1];
   if (given !== undefined && !isYear(given) && OPENS.isIn(around))
     return hitOf("generic_credential", WITH.lastIndex - given.length, WITH.lastIndex);
+  const ofLock = NUMBERED_LOCK.test(text.slice(start, end)) ? matchAt(NUMBER_OF_LOCK, text, end)?.[1] : undefined;
+  if (ofLock !== undefined && !isYear(ofLock))
+    return hitOf("generic_credential", NUMBER_OF_LOCK.lastIndex - ofLock.length, NUMBER_OF_LOCK.lastIndex);
   const turned = matchAt(TURNED, text, end)?.[1];
   if (turned === undefined) return null;
   spend(JUDGED_UNITS);

@@ -12,6 +12,7 @@ export const SECRET_WORDS = wordsOf(secretWords, [
   "codes that open",
   "what has a code",
   "what opens",
+  "verbs that open",
   "what a number is given with",
   "and",
   "directions",

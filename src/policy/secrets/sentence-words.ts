@@ -10,4 +10,5 @@ export const SENTENCE_WORDS = wordsOf(sentenceWords, [
   "rules",
   "keys of networks",
   "beginnings of opening",
+  "not in a password",
 ]);

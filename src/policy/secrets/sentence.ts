@@ -28,6 +28,9 @@ const JOINT_IN_FRONT = new RegExp(
   `^["'\`”“»’」』]{0,2},?\\s?(?:${anyOf(SENTENCE_WORDS["joints in front"])})(?![\\p{Ll}])[^.!?\\n:]{0,24}$`,
   "iu",
 );
+/** `"…" -> that's the admin password`, `… (the admin password)`. */
+const SIGN_IN_FRONT =
+  /^["'`”“»’]{0,2}(?:\s?(?:[-=]>|→|⇒|←|[–—])\s?|\s\()(?:(?:that's|that is|this is|it's|das ist|c'est|eso es|è|é|to|это|це)\s)?(?:\p{L}{1,12}\s){0,3}$/iu;
 /** After the value, in languages whose verbs stand there: "…に変えました", "… yaptım". */
 const JOINT_BEHIND =
   /^["'”』」]?\s?(?:に(?:変|し|設定|なり)|(?:으)?로 ?(?:바|변경|설정|했)|(?:olarak )?(?:yap|değiş|ayarla|sıfırla|yaz|gir|kullan)|कर (?:दि|ली)|रख (?:दि|ली)|डाल|लिख|を ?入力|を使|를? ?입력|을? ?입력|를? ?쓰|(?:nehmen|verwenden|eingeben|benutzen|nutzen)(?!\p{L}))/u;
@@ -312,7 +315,10 @@ function inFront(text: string, start: number, kind: "password" | "key"): Place |
     WITH_IT.test(text.slice(start, start + LONGEST_JOINT))
   )
     return token;
-  return isOne && JOINT_IN_FRONT.test(text.slice(token.end, start)) && !RULE.test(text.slice(from, start))
+  const gap = text.slice(token.end, start);
+  return isOne &&
+    (JOINT_IN_FRONT.test(gap) || (looksChosen(written) && SIGN_IN_FRONT.test(gap))) &&
+    !RULE.test(text.slice(from, start))
     ? token
     : null;
 }
