@@ -83,7 +83,7 @@ const MOST_ROUNDS_OF_LARGE = 3;
 
 /**
  * Decides about key, value and metadata of an entry at a time, ms since the Unix epoch. Without a time, exceptions with
- * an end are in force. `field` of a finding is a path in which a metadata name that itself matched is `*`: a name can
+ * an end are in force. `field` of a finding is a path in which metadata names that matched are `*`: a name can
  * be the personal data.
  */
 export function decide(policies: PolicySettings, content: Content, nowMs?: number): Decision {
@@ -165,14 +165,23 @@ const until = (validUntilMs: number, decision: Allowed | Refused): Decision =>
 /**
  * Returns what an event records of a text that its request names, such as a key that is read: the text, or
  * `{"redacted": true}` when a policy in any mode finds something in it. `policies` are the policies in force for the
- * agent. Without them, no agent is known, and every policy counts.
+ * agent.
  */
-export function recorded(name: string, text: string, policies: PolicySettings = EVERY_POLICY): JsonObject {
+export function recorded(name: string, text: string, policies: PolicySettings): JsonObject {
   const rules = rulesOf(policies);
   if (text === "" || isKnownClean(rules, text)) return { [name]: text };
   // At this time, only exceptions without an end are in force.
   const { found } = examine(rules, { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
   return found.length > 0 ? { redacted: true } : { [name]: text };
+}
+
+/**
+ * As {@link recorded}, for a request from which no agent is known: every detector counts, beside the policies of the
+ * workspace.
+ */
+export function recordedOfNobody(name: string, text: string, ofWorkspace: PolicySettings): JsonObject {
+  const said = recorded(name, text, ofWorkspace);
+  return "redacted" in said ? said : recorded(name, text, EVERY_POLICY);
 }
 
 const EVERY_POLICY = examplePolicies(screeningPolicies());

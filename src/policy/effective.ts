@@ -1,10 +1,10 @@
-/** The policies in force for an agent, member by member, each with its origin: the floor or the agent's config. */
+/** The policies in force for an agent at a time, member by member, each with its origin: the floor or the config. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { effectivePolicies, type Floor } from "./floor.ts";
 import { isStronger, type Mode, strongerMode } from "./modes.ts";
 import { allPolicies, type PolicySettings } from "./policies.ts";
 import { modeOf } from "./rules.ts";
-import type { ExceptionSetting } from "./screening.ts";
+import type { ExceptionSetting, KindModes, ScreeningSetting } from "./screening.ts";
 
 type Origin = "floor" | "config";
 
@@ -18,10 +18,11 @@ interface InForce {
   from: Record<string, Origin>;
 }
 
-/** Returns the policies in force for an agent whose config has the settings `own`. */
-export function inForce(floor: Floor, own: PolicySettings): InForce {
-  const policies = shown(effectivePolicies(floor, own));
-  const demands = new Map(membersOf("", shown(floor.policies)).map(([path, value]) => [demand(path, value), path]));
+/** Returns the policies in force at a time, ms, for an agent whose config has the settings `own`. */
+export function inForce(floor: Floor, own: PolicySettings, nowMs: number): InForce {
+  const policies = shown(effectivePolicies(floor, own), nowMs);
+  const ofFloor = shown(floor.policies, nowMs);
+  const demands = new Map(membersOf("", ofFloor).map(([path, value]) => [demand(path, value), path]));
   const named = new Set(demands.values());
   const isFromFloor = (path: string, value: JsonValue): boolean =>
     demands.has(demand(path, value)) ||
@@ -44,15 +45,42 @@ function membersOf(path: string, value: JsonValue): [path: string, value: JsonVa
   return Object.entries(value).flatMap(([name, member]) => membersOf(path === "" ? name : `${path}.${name}`, member));
 }
 
-/** Returns settings in the form of a config. */
-function shown(settings: PolicySettings): JsonObject {
+/** Returns settings in the form of a config, without what is off, which nobody demands. */
+function shown(settings: PolicySettings, nowMs: number): JsonObject {
   const set = allPolicies().filter(([name, { off }]) => settings[name] !== off);
   const policies = Object.fromEntries(set.map(([name]) => [name, settings[name]])) as JsonObject;
-  const { layers } = settings;
-  if (layers === undefined || settings.screening === null) return policies;
-  const { exceptions: _, ...screening } = settings.screening;
-  const exceptions = exceptionsOf(layers);
-  return { ...policies, screening: { ...screening, ...(exceptions.length > 0 && { exceptions }) } as JsonObject };
+  const { layers, screening } = settings;
+  if (screening !== null) {
+    const exceptions = layers === undefined ? (screening.exceptions ?? []) : exceptionsOf(layers);
+    policies.screening = {
+      ...kindsIn(screening),
+      patterns: (screening.patterns ?? []).filter(({ mode }) => mode !== "off"),
+      exceptions: exceptions.filter(({ expires_at: end }) => end === undefined || nowMs < Date.parse(end)),
+    } as unknown as JsonObject;
+  }
+  return withoutEmpty(policies);
+}
+
+/** Returns the modes of both kinds. Where the kind is off, detectors that are off differ in nothing. */
+function kindsIn({ pii = {}, secrets = {} }: ScreeningSetting): JsonObject {
+  const ofKind = ({ mode = "off", detectors = {} }: KindModes) => ({
+    ...(mode !== "off" && { mode }),
+    detectors: Object.fromEntries(Object.entries(detectors).filter(([, own]) => own !== "off" || mode !== "off")),
+  });
+  return { pii: ofKind(pii), secrets: ofKind(secrets) };
+}
+
+/** Returns an object without members that are empty objects or lists, at any depth. */
+function withoutEmpty(value: JsonObject): JsonObject {
+  const members = Object.entries(value).map(([name, member]): [string, JsonValue] => [
+    name,
+    isJsonObject(member) ? withoutEmpty(member) : member,
+  ]);
+  return Object.fromEntries(
+    members.filter(
+      ([, member]) => !(typeof member === "object" && member !== null && Object.keys(member).length === 0),
+    ),
+  );
 }
 
 /** Returns the exceptions of several settings that weaken the settings' combined demands. */

@@ -1,7 +1,7 @@
 /** Finds what the rules of an agent match in some content, without the rules' exceptions. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
-import { isStronger, type Mode, strongerMode } from "./modes.ts";
+import { type Mode, strongerMode } from "./modes.ts";
 import type { OwnPattern } from "./patterns.ts";
 import type { Content } from "./policy.ts";
 import { replacedPlaces } from "./redact.ts";
@@ -57,7 +57,10 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
   const kept = seen
     .map(({ field, hits }) => ({ field, hits: exceptions.judge(hits, field.text) }))
     .filter(({ hits }) => hits.length > 0);
-  const show = pathShower(kept.map(({ field }) => field));
+  const show = pathShower(
+    kept.map(({ field }) => field),
+    (text) => hitsIn({ path: [], text, context: "", isName: true }, rules, content).length > 0,
+  );
   const found: FieldMatches[] = kept.map(({ field, hits }) => ({
     field,
     matches: hits.map((hit) => matchOf(hit, field, show(field))),
@@ -127,31 +130,33 @@ class Exceptions {
   ) {}
 
   /**
-   * Returns the remaining hits, each with its mode. Of patterns with one name that match the same text, one remains.
+   * Returns the remaining hits, each with its mode. What patterns with one name of several settings match in the same
+   * place is one hit.
    */
   judge(hits: readonly Hit[], text: string): Judged[] {
-    const judged = hits.map((hit) => ({ hit, mode: this.#modeOf(hit, text) })).filter(({ mode }) => mode !== "off");
-    if (this.rules.layers.length === 1) return judged;
-    const strongest = new Map<string, Judged>();
-    for (const one of judged) {
-      const { detector, start, end } = one.hit;
-      const place = `${detector} ${start} ${end}`;
-      const other = strongest.get(place);
-      if (other === undefined || isStronger(one.mode, other.mode)) strongest.set(place, one);
-    }
-    const left = new Set(strongest.values());
-    return judged.filter((one) => left.has(one));
+    const isAlone = this.rules.layers.length === 1 || hits.every(({ pattern }) => pattern === undefined);
+    const places = isAlone
+      ? hits.map((hit) => [hit])
+      : [...Map.groupBy(hits, ({ detector, start, end }) => `${detector} ${start} ${end}`).values()];
+    return places
+      .map((same) => ({ hit: same[0] as Hit, mode: this.#modeOf(same, text) }))
+      .filter(({ mode }) => mode !== "off");
   }
 
   /**
-   * Returns the strongest mode that some settings demand without an exception. Counts exceptions that weaken the mode.
+   * Returns the strongest mode that some settings demand in a place without an exception. Counts exceptions that weaken
+   * the mode.
    */
-  #modeOf({ detector, start, end, pattern }: Hit, text: string): Mode {
+  #modeOf(hits: readonly Hit[], text: string): Mode {
     const { layers, budget } = this.rules;
+    const { detector, start, end } = hits[0] as Hit;
     if (detector === BUDGET) return budget.mode;
     const demanded = layers.map(({ modes }, layer): Mode => {
-      if (pattern === undefined) return modes.get(detector) ?? "off";
-      return pattern.layer === layer ? pattern.mode : "off";
+      const ofHits = hits.map(({ pattern }): Mode => {
+        if (pattern === undefined) return modes.get(detector) ?? "off";
+        return pattern.layer === layer ? pattern.mode : "off";
+      });
+      return ofHits.reduce(strongerMode);
     });
     const left = demanded.map((mode, layer) =>
       mode !== "off" && this.#isExcepted(layers[layer] as Layer, detector, text.slice(start, end)) ? "off" : mode,

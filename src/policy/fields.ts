@@ -59,11 +59,28 @@ function collect(value: JsonValue, path: readonly string[], context: string, fie
   }
 }
 
-/** Returns a function that shows the path of a field in findings, with `*` for each name that itself matched. */
-export function pathShower(matched: readonly Field[]): (field: Field) => string {
+/** The most characters of paths that are screened for one content. */
+const MOST_IN_PATHS = 1 << 15;
+
+/**
+ * Returns a function that shows the path of a field in findings, with `*` for each name that itself matched.
+ * `matches` reports whether something is found in a text: names of which none matched may together be an address, so
+ * all of them become one `*`, as they do when they are too long to be screened.
+ */
+export function pathShower(matched: readonly Field[], matches: (text: string) => boolean): (field: Field) => string {
   const names = new Set(matched.filter(({ isName }) => isName).map(({ path }) => pathKey(path)));
-  if (names.size === 0) return ({ path }) => path.join(".");
-  return ({ path }) => path.map((part, i) => (names.has(pathKey(path.slice(0, i + 1))) ? "*" : part)).join(".");
+  let left = MOST_IN_PATHS;
+  return ({ path }) => {
+    const shown =
+      names.size === 0 ? path : path.map((part, i) => (names.has(pathKey(path.slice(0, i + 1))) ? "*" : part));
+    const text = shown.join(".");
+    if (path.length <= 2) return text;
+    left -= text.length;
+    return left < 0 || readingsOf(shown.slice(1)).some(matches) ? `${path[0]}.*` : text;
+  };
 }
+
+/** Returns the texts that the names of a path are together: words, and with the dots that are shown between them. */
+export const readingsOf = (path: readonly string[]): string[] => [path.join(" "), path.join(".")];
 
 const pathKey = (path: readonly string[]): string => JSON.stringify(path);

@@ -19,7 +19,7 @@ export interface Finding {
   detector: string;
   /** The tier of personal data: 1 or 2; absent for everything else. */
   tier?: 1 | 2;
-  /** `key`, `value`, `label`, `reason`, or a path `metadata.a.b`; a name that itself matched is written `*`. */
+  /** `key`, `value`, `label`, `reason`, or a path `metadata.a.b`; names that matched, alone or together, are written `*`. */
   field: string;
   /** Offsets in the text as sent, UTF-16 code units; `end` is exclusive. */
   start: number;

@@ -176,6 +176,12 @@ export class AgentDirectory {
     return freshState(agentId, seq, this.floor);
   }
 
+  /** Returns the policies of the workspace, also before any agent was looked for. */
+  async policiesOfWorkspace(): Promise<PolicySettings> {
+    this.#floor ??= await loadFloor(this.reader);
+    return this.#floor.policies;
+  }
+
   /** The policies in force for an agent that was looked for; those of the workspace when it never began. */
   policiesOf(agent: AgentState | null): PolicySettings {
     return agent?.policies ?? this.floor.policies;

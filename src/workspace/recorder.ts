@@ -6,6 +6,7 @@ import type { IdSource, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { effectKind } from "../log/effects.ts";
 import { VIEW } from "../operations.ts";
+import { recorded } from "../policy/decide.ts";
 import { showFloorVersion } from "../policy/floor.ts";
 import { Problem } from "../problem.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
@@ -169,13 +170,15 @@ export class Recorder {
   }
 
   /**
-   * Returns the details of an event. Those about an agent, even one without events, state the floor that was in force.
+   * Returns the details of an event. Those about an agent, even one without events, state the floor that was in force;
+   * so do those of which a policy keeps a text out. A program may call itself anything, so its name is such a text.
    */
-  #detailsOf({ via }: Job, { agentId, floor }: AgentState, { details }: Outcome<Answer>): JsonObject {
+  #detailsOf({ via }: Job, { agentId, floor, policies }: AgentState, { details }: Outcome<Answer>): JsonObject {
     if (via === undefined && floor.version === null) return details;
     const all: JsonObject = { ...details, ...via };
-    const isAboutAgent = agentId !== null || details.agent_id !== undefined;
-    if (isAboutAgent && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
+    if (via?.client !== undefined && "redacted" in recorded("client", via.client, policies)) delete all.client;
+    const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;
+    if (isAffected && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
     return all;
   }
 

@@ -57,6 +57,25 @@ test("key, metadata values and metadata names are screened; a name that matched 
   expect(JSON.stringify(decision)).not.toContain("posteo");
 });
 
+test("names of metadata that are an address or a number only together are not repeated", () => {
+  const found = (metadata: JsonObject, policies = BOTH) => {
+    const decision = decide(policies, write("hello", "k", metadata));
+    return decision.allowed ? [] : decision.findings.map(({ field }) => field);
+  };
+  const text = "otto@posteo.de";
+  expect(found({ "anna.berg@posteo": { de: text } })).toEqual(["metadata.*"]);
+  expect(found({ anna: { "berg@posteo": { de: [text, "fine"] } } })).toEqual(["metadata.*"]);
+  expect(found({ "4111 1111": { "1111 1111": text } })).toEqual(["metadata.*"]);
+  expect(found({ contact: { mail: [text] } })).toEqual(["metadata.contact.mail.0"]);
+  // What is off may be named.
+  const token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+  expect(found({ "anna.berg@posteo": { de: token } }, SECRETS)).toEqual(["metadata.anna.berg@posteo.de"]);
+  // Names that would take long to screen are not repeated either.
+  const long = found({ [`${"word ".repeat(6_000)}`]: { a: text, b: text } });
+  expect(long.map((field) => field.length < 40_000)).toEqual([true, true]);
+  expect(long.at(-1)).toBe("metadata.*");
+});
+
 const BLOCKED: readonly [string, string][] = [
   ["credit_card", "paid with 4111 1111 1111 1111"],
   ["iban", "to DE89 3704 0044 0532 0130 00 please"],

@@ -5,8 +5,9 @@ import { inForce } from "../../src/policy/effective.ts";
 import { floorOf, NO_FLOOR } from "../../src/policy/floor.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
 
+const NOW = Date.parse("2026-01-01T00:00:00Z");
 const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>
-  inForce(floorOf(1, { policies: floor, ...more }), policiesOf({ policies: config }));
+  inForce(floorOf(1, { policies: floor, ...more }), policiesOf({ policies: config }), NOW);
 
 const PUBLIC = { detector: "email", equals: "support@contoso.com", reason: "public" };
 const OTHER = { detector: "email", ends_with: "@example.com", reason: "ours" };
@@ -14,11 +15,11 @@ const pattern = (name: string, mode: string) => ({ name, regex: "\\bPRJ-[0-9]{5}
 
 test("without a floor, everything is from the config", () => {
   const own = { block_pii: true, retention_days: 3, block_secrets: false };
-  expect(inForce(NO_FLOOR, policiesOf({ policies: own }))).toEqual({
+  expect(inForce(NO_FLOOR, policiesOf({ policies: own }), 0)).toEqual({
     policies: { block_pii: true, retention_days: 3 },
     from: { block_pii: "config", retention_days: "config" },
   });
-  expect(inForce(NO_FLOOR, policiesOf({}))).toEqual({ policies: {}, from: {} });
+  expect(inForce(NO_FLOOR, policiesOf({}), 0)).toEqual({ policies: {}, from: {} });
 });
 
 test("without a config, everything is from the floor", () => {
@@ -57,6 +58,27 @@ test("modes of detectors", () => {
     "screening.pii.detectors.email": "floor",
     "screening.pii.detectors.phone": "config",
     "screening.secrets.mode": "floor",
+  });
+});
+
+test("what is off is demanded by nobody", () => {
+  const one = (name: string, mode: string) => ({ screening: { pii: { detectors: { [name]: mode } } } });
+  expect(under(one("email", "audit"), one("iban", "block"))).toEqual({
+    policies: { screening: { pii: { detectors: { email: "audit", iban: "block" } } } },
+    from: { "screening.pii.detectors.email": "floor", "screening.pii.detectors.iban": "config" },
+  });
+  const nothing = { pii: { mode: "off", detectors: { email: "off" } }, secrets: {}, patterns: [pattern("p", "off")] };
+  for (const [floor, config] of [
+    [{ screening: nothing }, {}],
+    [{}, { screening: nothing, limits: {} }],
+    [{ screening: nothing }, { screening: nothing, block_pii: false }],
+  ] as [JsonObject, JsonObject][])
+    expect(under(floor, config)).toEqual({ policies: {}, from: {} });
+  // Beside a mode of the kind, a detector that is off says something.
+  const beside = { screening: { pii: { mode: "block", detectors: { email: "off" } } } };
+  expect(under({}, beside)).toEqual({
+    policies: beside,
+    from: { "screening.pii.mode": "config", "screening.pii.detectors.email": "config" },
   });
 });
 
@@ -128,6 +150,13 @@ describe("exceptions are shown when they weaken something", () => {
       { screening: { patterns: [pattern("q", "block")], exceptions: [{ ...PUBLIC, detector: "q" }] } },
       {},
       [[{ ...PUBLIC, detector: "q" }, "config"]],
+    ],
+    [
+      "none that has ended",
+      { ...blocking, screening: { exceptions: [{ ...PUBLIC, expires_at: "2020-01-01T00:00:00Z" }] } },
+      { screening: { exceptions: [{ ...OTHER, expires_at: "2020-01-01T00:00:00Z" }] } },
+      { exceptions_from_agents: true },
+      [],
     ],
   ])("%s", (_name, floor, config, more, shown) => {
     expect(exceptionsUnder(floor, config, more)).toEqual(shown as never);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { type Content, decide, decideAsItIs } from "../../src/policy/decide.ts";
+import { type Content, type Decision, decide, decideAsItIs, findingsOf } from "../../src/policy/decide.ts";
 import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
+import { effectivePolicies, floorOf } from "../../src/policy/floor.ts";
 import { MODES, type Mode } from "../../src/policy/modes.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
 import type { ScreeningSetting } from "../../src/policy/screening.ts";
@@ -238,6 +239,28 @@ describe("exceptions", () => {
     expect(decide(ending, write(MAIL), at).allowed).toBe(false);
     expect(decide(ending, write(MAIL))).toMatchObject({ allowed: true, validUntilMs: at });
   });
+});
+
+test("a pattern of the workspace and of the config is one match, which an exception lets pass or not", () => {
+  const code = { name: "code", regex: "PRJ-[0-9]{5}" };
+  const exception = { detector: "code", equals: "PRJ-12345", reason: "public" };
+  const decided = (floor: Mode, own: Mode, isShared: boolean) => {
+    const policies = effectivePolicies(
+      floorOf(1, {
+        policies: { screening: { patterns: [{ ...code, mode: floor }] } },
+        exceptions_from_agents: isShared,
+      }),
+      screening({ patterns: [{ ...code, mode: own }], exceptions: [exception] }),
+    );
+    return decide(policies, write("see PRJ-12345"), 0);
+  };
+  const modes = (decision: Decision) => findingsOf(decision).map(({ mode }) => mode);
+  expect(decided("audit", "audit", true)).toEqual({ allowed: true, found: { findings: [], excepted: { code: 1 } } });
+  // The exception weakens the config's demand only.
+  const weakened = decided("audit", "redact", false);
+  expect([modes(weakened), weakened.allowed && weakened.found?.excepted]).toEqual([["audit"], { code: 1 }]);
+  const asStrong = decided("redact", "redact", false);
+  expect([modes(asStrong), asStrong.allowed && asStrong.found?.excepted]).toEqual([["redact"], undefined]);
 });
 
 /** Slow and simple: the mode of a detector under some settings. */

@@ -50,8 +50,7 @@ const listAgents = inquiry("agent.list", {
   },
   async record(_tx, context, input, { items, next }) {
     const { prefix, contains } = input;
-    // This loads the floor, if no agent was looked up since the workspace was opened.
-    const policies = context.agents.policiesOf(await context.agents.find(null));
+    const policies = await context.agents.policiesOfWorkspace();
     const asked = contains === undefined ? {} : recorded("contains", contains, policies);
     const details = { ...recorded("prefix", prefix, policies), ...asked, count: itemCount(items) };
     return answered(null, details, listBody("agent.list", input, items, next));

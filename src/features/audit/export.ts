@@ -23,7 +23,7 @@ import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished, type Inquiry, noAgent } from "../../workspace/operation.ts";
 import { announcedKeys, epochRestores, shownRestores } from "./announced-keys.ts";
 import { extract, fileName } from "./extract.ts";
-import { agentIdOf, subjectOf, windowDetails } from "./scope.ts";
+import { agentIdOf, filterDetails, subjectOf, windowDetails } from "./scope.ts";
 
 type ExportPlan = Extract<StreamPlan, { kind: "export" }>;
 type Wanted = Pick<ExportPlan, "scope" | "window">;
@@ -112,12 +112,14 @@ export const exportAudit: Inquiry<"audit.export", FoundLimits | null> = {
   },
   async record(reader, context, input, found) {
     const { scope, format, window, resume, filter } = input;
-    const { agent, asked } = await subjectOf(context, scope);
+    const { agent, asked, policies } = await subjectOf(context, scope);
     if (agent === null && "agentId" in scope) {
       return noAgent(null, scope.agentId, { format });
     }
     const details = { ...asked, ...windowDetails(window), format };
-    if (filter !== undefined) return extract(context, input, filter, agent, details);
+    if (filter !== undefined) {
+      return extract(context, input, filter, agent, { ...details, ...filterDetails(filter, policies) });
+    }
     const received = resume?.received ?? 0;
     const eventSeq = resume?.beforeSeq ?? context.seq;
     const plan: ExportPlan = { kind: "export", scope, format, window, eventSeq, received };

@@ -13,7 +13,7 @@ import type { Reader } from "../../store/transaction.ts";
 import { fits, type TrailFilter } from "../../trail-filter.ts";
 import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, finished } from "../../workspace/operation.ts";
-import { agentIdOf, filterDetails } from "./scope.ts";
+import { agentIdOf } from "./scope.ts";
 
 type ExtractPlan = Extract<StreamPlan, { kind: "extract" }>;
 
@@ -43,16 +43,12 @@ export function extract(
   if (!isView(format)) throw new Error(`${format} is no view`);
   const agentId = agentIdOf(scope);
   const body: ExtractPlan = { kind: "extract", agentId, filter, format, window, eventSeq: context.seq };
-  return finished(
-    agent,
-    { ...details, ...filterDetails(filter) },
-    {
-      kind: "stream" as const,
-      contentType: contentTypeOf(format),
-      filename: fileName(agentId ?? context.workspaceId, context.timestamp, format),
-      body,
-    },
-  );
+  return finished(agent, details, {
+    kind: "stream" as const,
+    contentType: contentTypeOf(format),
+    filename: fileName(agentId ?? context.workspaceId, context.timestamp, format),
+    body,
+  });
 }
 
 /** Returns the export as pieces of text, oldest event first. */

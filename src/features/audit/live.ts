@@ -23,8 +23,8 @@ const NO_EVENT = "This trail has no event with the id in Last-Event-ID. Leave th
 
 export const streamAudit: Operation<"audit.stream"> = async (reader, context, { scope, after, filter }) => {
   const agentId = agentIdOf(scope);
-  const { agent, asked } = await subjectOf(context, scope);
-  const details = { ...asked, ...filterDetails(filter ?? {}), ...(after !== undefined && { after }) };
+  const { agent, asked, policies } = await subjectOf(context, scope);
+  const details = { ...asked, ...filterDetails(filter ?? {}, policies), ...(after !== undefined && { after }) };
   // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {

@@ -32,8 +32,8 @@ const queryAudit = inquiry("audit.query", {
   },
   async record(_reader, context, input, { items, next }) {
     const { scope, window, page: _page, ...filter } = input;
-    const { agent, asked } = await subjectOf(context, scope);
-    const details = { ...asked, ...windowDetails(window), ...filterDetails(filter), count: itemCount(items) };
+    const { agent, asked, policies } = await subjectOf(context, scope);
+    const details = { ...asked, ...windowDetails(window), ...filterDetails(filter, policies), count: itemCount(items) };
     return answered(agent, details, listBody("audit.query", input, items, next));
   },
 });

@@ -11,7 +11,7 @@ import { consistencyProof, inclusionProof } from "../../log/proof.ts";
 import { makeReceipt } from "../../log/receipt.ts";
 import { hexOf } from "../../log/rows.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { recorded } from "../../policy/decide.ts";
+import { recordedOfNobody } from "../../policy/decide.ts";
 import { Problem } from "../../problem.ts";
 import { publicKeyPem } from "../../seals/keyring.ts";
 import { readEvent } from "../../state/events.ts";
@@ -36,11 +36,14 @@ async function findAllowed(reader: Reader, context: Context, eventId: string) {
   return { event, agent: event.agentId === null ? null : await context.agents.find(event.agentId) };
 }
 
-const noEvent = (id: string) => notFound(null, null, "audit_event_not_found", NO_EVENT, recorded("event_id", id));
+async function noEvent({ agents }: Context, id: string) {
+  const details = recordedOfNobody("event_id", id, await agents.policiesOfWorkspace());
+  return notFound(null, null, "audit_event_not_found", NO_EVENT, details);
+}
 
 export const readAuditEvent: Operation<"audit.read"> = async (reader, context, { eventId, proof }) => {
   const found = await findAllowed(reader, context, eventId);
-  if (found === null) return noEvent(eventId);
+  if (found === null) return noEvent(context, eventId);
   const { event, agent } = found;
   if (!proof) return answered(agent, { event_id: eventId }, event.json);
   const proved = JSON.stringify(await presentProof(reader, context, event.seq));
@@ -57,7 +60,7 @@ async function presentProof(reader: Reader, context: Context, seq: number): Prom
 
 export const giveReceipt: Operation<"audit.receipt"> = async (reader, context, { eventId, format }) => {
   const found = await findAllowed(reader, context, eventId);
-  if (found === null) return noEvent(eventId);
+  if (found === null) return noEvent(context, eventId);
   const { event, agent } = found;
   const details = { event_id: eventId, ...(format === undefined ? {} : { format }) };
   const seal = await sealOver(reader, context, event.seq);

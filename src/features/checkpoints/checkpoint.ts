@@ -2,7 +2,7 @@
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { encodeCursor } from "../../lists.ts";
-import { recorded } from "../../policy/decide.ts";
+import { recordedOfNobody } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { type Checkpoint, findCheckpoint, listStateEntries } from "../../state/checkpoints.ts";
@@ -51,8 +51,9 @@ export async function findAllowed(reader: Reader, context: Context, id: string):
  * Returns the outcome for an id that does not exist. It concerns no agent, so its event is in the workspace's own
  * chain.
  */
-export function noCheckpoint(id: string): Outcome<ProblemAnswer> {
-  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, recorded("checkpoint_id", id));
+export async function noCheckpoint({ agents }: Context, id: string): Promise<Outcome<ProblemAnswer>> {
+  const details = recordedOfNobody("checkpoint_id", id, await agents.policiesOfWorkspace());
+  return notFound(null, null, "checkpoint_not_found", NO_CHECKPOINT, details);
 }
 
 /** Returns the number of entries that a checkpoint made now would have: those that have not expired. */

@@ -36,10 +36,10 @@ export const compareCheckpoints = inquiry("checkpoint.compare", {
   },
   async record(reader, context, input, { items, next, ...counts }) {
     const found = await findAllowed(reader, context, input.checkpointId);
-    if (found === null) return noCheckpoint(input.checkpointId);
+    if (found === null) return noCheckpoint(context, input.checkpointId);
     const { checkpoint, agent } = found;
     const to = input.to === null ? null : await findAllowed(reader, context, input.to);
-    if (to === null && input.to !== null) return noCheckpoint(input.to);
+    if (to === null && input.to !== null) return noCheckpoint(context, input.to);
     if (to !== null && to.agent.firstSeq !== agent.firstSeq) {
       throw invalid("Checkpoints of two agents cannot be compared. Send one of the same agent.", "to");
     }

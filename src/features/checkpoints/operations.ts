@@ -55,7 +55,7 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
 
 const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
   const found = await findAllowed(reader, context, checkpointId);
-  if (found === null) return noCheckpoint(checkpointId);
+  if (found === null) return noCheckpoint(context, checkpointId);
   const { checkpoint, agent, agentId } = found;
   const details = { checkpoint_id: checkpoint.id };
   return finished(agent, details, {
@@ -73,7 +73,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
 
 export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
   const found = await findAllowed(reader, context, checkpointId);
-  if (found === null) return noCheckpoint(checkpointId);
+  if (found === null) return noCheckpoint(context, checkpointId);
   const { id } = found.checkpoint;
   return answered(found.agent, { checkpoint_id: id }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
     effect: { kind: "remove_checkpoint", id },

@@ -35,7 +35,7 @@ import {
 
 const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, context, input, large) => {
   const found = await findAllowed(reader, context, input.checkpointId);
-  if (found === null) return noCheckpoint(input.checkpointId);
+  if (found === null) return noCheckpoint(context, input.checkpointId);
   const { checkpoint, agent } = found;
   const { newConfig, policies, plan } = await planOf(reader, context, found, input);
   const decision = plan === null ? ALLOWED : await decideAboutRestore(reader, context, agent, plan, policies, large);

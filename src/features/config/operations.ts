@@ -94,7 +94,7 @@ const readEffective: Operation<"config.read_effective"> = async (_reader, contex
     agent_id: agentId,
     config_version: showVersion(agent?.configVersion ?? null),
     policies_version: showFloorVersion(floor.version),
-    ...inForce(floor, agent?.own ?? NO_POLICIES),
+    ...inForce(floor, agent?.own ?? NO_POLICIES, context.nowMs),
   };
   return answered(agent, naming(agent, agentId, {}), JSON.stringify(body));
 };

@@ -4,6 +4,7 @@ import { itemCount, listBody } from "../../lists.ts";
 import type { Filter } from "../../operation-facts.ts";
 import { looksAhead } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
+import { readingsOf } from "../../policy/fields.ts";
 import type { PolicySettings } from "../../policy/policies.ts";
 import { readAgent } from "../../state/agents.ts";
 import { nextTurn } from "../../timer.ts";
@@ -45,8 +46,7 @@ export const queryData = inquiry("data.query", {
  */
 export function recordedFilter(filter: Filter, policies: PolicySettings): JsonObject {
   if (filter.length === 0) return {};
-  // As words, and as it was sent, since a dot may be part of a finding.
-  const names = filter.flatMap(({ path }) => [path.join(" "), path.join(".")]);
+  const names = filter.flatMap(({ path }) => readingsOf(path));
   const isRedacted = names.some((name) => "redacted" in recorded("name", name, policies));
   if (isRedacted) return { redacted: true };
   const compared: JsonValue[] = filter.map(({ path, operator }) => [...path, operator]);

@@ -60,7 +60,8 @@ const check: Operation<"policy.check", Decided> = async (reader, context, input,
   const decided = stillHolds(ahead, policies, context.nowMs) ? ahead : decideUnder(policies, input, context.nowMs);
   const decision = underBar(await barOf(reader, context, input, { agent, policies }), decided.decision);
   const said = decision.allowed ? allowanceOf(decision) : refusalOf(decision);
-  const details = { ...said, under: input.policies === null ? "agent" : "request" };
+  const { excepted } = decision.allowed ? (decision.found ?? {}) : decision;
+  const details = { ...said, ...(excepted && { excepted }), under: input.policies === null ? "agent" : "request" };
   const named = agentId === null ? { ...details, ...floorIn(context) } : naming(agent, agentId, details);
   return answered(agent, named, JSON.stringify({ ...said, ...shownOf(decision) }));
 };
