@@ -51,11 +51,10 @@ function shown(settings: PolicySettings, nowMs: number): JsonObject {
   const policies = Object.fromEntries(set.map(([name]) => [name, settings[name]])) as JsonObject;
   const { layers, screening } = settings;
   if (screening !== null) {
-    const exceptions = layers === undefined ? (screening.exceptions ?? []) : exceptionsOf(layers);
     policies.screening = {
       ...kindsIn(screening),
       patterns: (screening.patterns ?? []).filter(({ mode }) => mode !== "off"),
-      exceptions: exceptions.filter(({ expires_at: end }) => end === undefined || nowMs < Date.parse(end)),
+      exceptions: layers === undefined ? exceptionsIn(settings, nowMs) : exceptionsOf(layers, nowMs),
     } as unknown as JsonObject;
   }
   return withoutEmpty(policies);
@@ -83,18 +82,29 @@ function withoutEmpty(value: JsonObject): JsonObject {
   );
 }
 
-/** Returns the exceptions of several settings that weaken the settings' combined demands. */
-function exceptionsOf(layers: readonly PolicySettings[]): ExceptionSetting[] {
-  const all = new Map(layers.flatMap(exceptionsIn).map((one) => [JSON.stringify(one), one]));
-  return [...all].flatMap(([text, exception]) => {
-    const strict = layers.filter((layer) => exceptionsIn(layer).every((one) => JSON.stringify(one) !== text));
+/** Returns the exceptions of several settings that weaken the settings' combined demands at a time. */
+function exceptionsOf(layers: readonly PolicySettings[], nowMs: number): ExceptionSetting[] {
+  const all = new Map(layers.flatMap((one) => exceptionsIn(one, nowMs)).map((one) => [JSON.stringify(one), one]));
+  return [...all.values()].filter((exception) => {
+    const strict = layers.filter((layer) => !exceptionsIn(layer, nowMs).some((one) => overlap(one, exception)));
     const left = strict.map((layer) => demanded(layer, exception.detector)).reduce(strongerMode, "off");
     const before = layers.map((layer) => demanded(layer, exception.detector)).reduce(strongerMode, "off");
-    return isStronger(before, left) ? [exception] : [];
+    return isStronger(before, left);
   });
 }
 
-const exceptionsIn = ({ screening }: PolicySettings): readonly ExceptionSetting[] => screening?.exceptions ?? [];
+const exceptionsIn = ({ screening }: PolicySettings, nowMs: number): readonly ExceptionSetting[] =>
+  (screening?.exceptions ?? []).filter(({ expires_at: end }) => end === undefined || nowMs < Date.parse(end));
+
+/** Reports whether a match can be an exception by both. Each then weakens what its own side demands. */
+function overlap(a: ExceptionSetting, b: ExceptionSetting): boolean {
+  const [ofA, ofB] = [a.equals ?? a.ends_with ?? "", b.equals ?? b.ends_with ?? ""];
+  const isSameText =
+    ofA === ofB || (b.equals === undefined && ofA.endsWith(ofB)) || (a.equals === undefined && ofB.endsWith(ofA));
+  const [inA, inB] = [a.prefixes ?? [""], b.prefixes ?? [""]];
+  const isSameKey = inA.some((one) => inB.some((other) => one.startsWith(other) || other.startsWith(one)));
+  return a.detector === b.detector && isSameText && isSameKey;
+}
 
 /** Returns the strongest mode of a detector, or of the patterns with a name. */
 function demanded(settings: PolicySettings, name: string): Mode {

@@ -152,6 +152,23 @@ describe("exceptions are shown when they weaken something", () => {
       [[{ ...PUBLIC, detector: "q" }, "config"]],
     ],
     [
+      "different ones of both, by which the same text passes",
+      { ...blocking, screening: { exceptions: [{ ...OTHER, ends_with: "@contoso.com" }] } },
+      { ...blocking, screening: { exceptions: [PUBLIC, OTHER] } },
+      {},
+      [
+        [{ ...OTHER, ends_with: "@contoso.com" }, "floor"],
+        [PUBLIC, "config"],
+      ],
+    ],
+    [
+      "not different ones for other keys",
+      { ...blocking, screening: { exceptions: [{ ...PUBLIC, prefixes: ["a/"] }] } },
+      { ...blocking, screening: { exceptions: [{ ...PUBLIC, prefixes: ["b/"] }] } },
+      {},
+      [],
+    ],
+    [
       "none that has ended",
       { ...blocking, screening: { exceptions: [{ ...PUBLIC, expires_at: "2020-01-01T00:00:00Z" }] } },
       { screening: { exceptions: [{ ...OTHER, expires_at: "2020-01-01T00:00:00Z" }] } },

@@ -14,7 +14,7 @@ import { type PolicySettings, refusesContent } from "../../policy/policies.ts";
 import { findVersion, readVersion, textBytes, type VersionContent } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
-import { barOfValue } from "../../workspace/admission.ts";
+import { type Bar, barOfValue, underBar } from "../../workspace/admission.ts";
 import { isLargeText, isValid, LARGE_TEXT, OutOfDate } from "../../workspace/decided.ts";
 import type { Context } from "../../workspace/operation.ts";
 
@@ -22,6 +22,9 @@ export const ALLOWED: Allowed = { allowed: true };
 
 /** A refusal by a policy. `key` names the entry; null when the refusal is about no entry, or about the key itself. */
 export type RefusedEntry = Refused & { key: string | null };
+
+/** Returns a refusal that is about no entry. */
+export const refusedBy = (bar: Bar): RefusedEntry => ({ allowed: false, ...bar, findings: [], key: null });
 
 /** Decisions about large entries, by the ids of their versions, and the policies under which they were made. */
 export interface LargeEntries {
@@ -53,28 +56,31 @@ export async function decideAboutLargeEntries(
 /**
  * Returns the decision about the first of these versions that the policies refuse, or the findings in all of them. The id
  * of a version that a checkpoint sees is never given to another, so that decisions in `large` are about these versions.
+ * @param noConfig the reason to refuse all of them; null for none. Only a limit comes before it
  */
 export async function decideAboutEntries(
   reader: Reader,
   context: Context,
   ids: readonly number[],
   policies: PolicySettings,
+  noConfig: Bar | null,
   large?: LargeEntries,
 ): Promise<Allowed | RefusedEntry> {
   const { limits } = policies;
   // Most policies refuse no content, so that entries need not be read.
-  if (!refusesContent(policies) && limits?.value_bytes === undefined) return ALLOWED;
+  const isRead = limits?.value_bytes !== undefined || (noConfig === null && refusesContent(policies));
   const decideOne = large === undefined ? decideHere : deciderOf(large);
   const found: Reported[] = [];
-  for (const id of ids) {
+  for (const id of isRead ? ids : []) {
     await context.pause();
     const content = await readVersion(reader, id);
     const bar = limits && barOfValue(limits, content.value);
-    if (bar !== null) return { allowed: false, ...bar, findings: [], key: content.key };
-    const decision = decideOne(policies, content, context.nowMs, id);
-    if (!decision.allowed) return { ...decision, key: isAboutKey(decision) ? null : content.key };
+    if (bar === null && noConfig !== null) continue;
+    const decision = underBar(bar, decideOne(policies, content, context.nowMs, id));
+    if (!decision.allowed) return refusedEntry(content.key, decision);
     if (decision.found !== undefined) found.push(decision.found);
   }
+  if (noConfig !== null) return refusedBy(noConfig);
   return found.length === 0 ? ALLOWED : { allowed: true, found: reportedTogether(found) };
 }
 
@@ -97,5 +103,8 @@ function deciderOf({ policies: before, decisions }: LargeEntries): Decide {
   };
 }
 
-/** Reports whether the policies refuse the key itself, which must then not be repeated. */
-const isAboutKey = ({ findings }: Refused): boolean => findings.some(({ field }) => field === "key");
+/** Returns a refusal that is about an entry. A key that the policies refuse must not be repeated. */
+function refusedEntry(key: string, refused: Refused): RefusedEntry {
+  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${refused.message} Nothing was restored.`;
+  return { ...refused, message, key: refused.findings.some(({ field }) => field === "key") ? null : key };
+}

@@ -31,6 +31,7 @@ import {
   decideAboutLargeEntries,
   type LargeEntries,
   type RefusedEntry,
+  refusedBy,
 } from "./entries.ts";
 
 const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, context, input, large) => {
@@ -125,12 +126,10 @@ async function decideAboutRestore(
   policies: PolicySettings,
   large: LargeEntries | undefined,
 ): Promise<Allowed | RefusedEntry> {
-  const bar = plan.comeBack.length === 0 ? null : (barOfPlan(agent, plan, policies) ?? barWithoutConfig(agent));
-  if (bar !== null) return { allowed: false, ...bar, findings: [], key: null };
-  const decision = await decideAboutEntries(reader, context, plan.comeBack, policies, large);
-  if (decision.allowed) return decision;
-  const message = `An entry of the checkpoint is refused by the policies that would be in force: ${decision.message} Nothing was restored.`;
-  return { ...decision, message };
+  if (plan.comeBack.length === 0) return ALLOWED;
+  const bar = barOfPlan(agent, plan, policies);
+  if (bar !== null) return refusedBy(bar);
+  return decideAboutEntries(reader, context, plan.comeBack, policies, barWithoutConfig(agent), large);
 }
 
 /** Returns the reason to refuse a plan that would exceed the limit of entries; null when it would not. */
