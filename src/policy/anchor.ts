@@ -9,7 +9,15 @@ export interface Anchor {
   check: Check;
   /** The text must match letter for letter, not folded: a prefix of a token. */
   exact?: boolean;
+  /** Where the word cannot stand, so that its check need not run. */
+  bounds?: Bounds;
 }
+
+/**
+ * What shows at once that a word is a part of a longer one. `end`: a small letter of ASCII follows it, other than the
+ * "s" of a plural. `both`: also a letter or digit of ASCII before it.
+ */
+type Bounds = "end" | "both";
 
 /** Scripts that put no space between words, so that a word has no boundary to check. */
 const UNSPACED =
@@ -27,8 +35,8 @@ const isOtherLower = unitClass(
   /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}])[\p{Ll}\p{Lo}\p{Lm}]/u,
 );
 
-/** Runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
-export function asWord(word: string, check: Check): Check {
+/** The anchor that runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
+export function asWord(word: string, check: Check): Anchor {
   const isPart = (text: string, start: number, end: number) =>
     word.length <= SHORT_WORD
       ? isAlphanumeric(text, start - 1) ||
@@ -36,33 +44,39 @@ export function asWord(word: string, check: Check): Check {
         continues(text, end) ||
         (word.length < SHORTEST_PLURAL && isLowerLetter(text, end))
       : beginsWithin(text, start) || continues(text, end);
-  return where(word, isPart, check);
+  return where(word, word.length <= SHORT_WORD ? "both" : "end", isPart, check);
 }
 
 /**
- * Runs `check` only where `word`, the name of a secret, is not the beginning of a longer word. A short word, and
+ * The anchor that runs `check` only where `word`, the name of a secret, is not the beginning of a longer word. A short word, and
  * with `whole` any word, must not be the end of a longer one either.
  */
-export function asName(word: string, whole: boolean, check: Check): Check {
+export function asName(word: string, whole: boolean, check: Check): Anchor {
   const isShort = word.length <= SHORT_WORD;
   const isPart = (text: string, start: number, end: number) =>
     continues(text, end) ||
     ((whole || isShort) && beginsWithin(text, start)) ||
     (isShort && isTorn(text, start, end)) ||
     (word.length <= SHORTEST_PART && isBetweenLetters(text, start, end));
-  return where(word, isPart, check);
+  return where(word, "end", isPart, check);
 }
 
 /**
- * Runs `check` except where the word is part of something else. Words of scripts without spaces are exempt. A word
+ * The anchor that runs `check` except where the word is part of something else. Words of scripts without spaces are exempt. A word
  * inside a random identifier is ignored.
  */
-function where(word: string, isPart: (text: string, start: number, end: number) => boolean, check: Check): Check {
-  if (BEYOND_ASCII.test(word) && UNSPACED.test(word)) return check;
-  return (text, start, end) => {
+function where(
+  word: string,
+  bounds: Bounds,
+  isPart: (text: string, start: number, end: number) => boolean,
+  check: Check,
+): Anchor {
+  if (BEYOND_ASCII.test(word) && UNSPACED.test(word)) return { word, check };
+  const bounded: Check = (text, start, end) => {
     const hit = isPart(text, start, end) ? null : check(text, start, end);
     return hit === null || isInIdentifier(text, start, end) ? null : hit;
   };
+  return { word, check: bounded, bounds };
 }
 
 /** Scripts that hardly any name in a program is written in. */

@@ -68,7 +68,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   ],
   date_of_birth: () => {
     const { births, birthdays, born: verbs } = personLists();
-    const verb = (word: string) => ({ word, check: asWord(word, (text, start, end) => born(text, start, end, word)) });
+    const verb = (word: string) => asWord(word, (text, start, end) => born(text, start, end, word));
     return [
       ...worded(births, dateOfBirth(false)),
       ...worded(birthdays, dateOfBirth(true)),
@@ -99,16 +99,13 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   generic_credential: () => {
     const { passwords, accounts, keys, pins, locked, combinations, ...others } = SECRET_WORDS;
     const whole = new Set(others["whole parts"]);
-    const named = (kind: "password" | "key") => (word: string) => ({
-      word,
-      check: asName(word, whole.has(word), announcedSecret(kind)),
-    });
-    const account = (word: string) => ({ word, check: asWord(word, accountSecret) });
+    const named = (kind: "password" | "key") => (word: string) => asName(word, whole.has(word), announcedSecret(kind));
+    const account = (word: string) => asWord(word, accountSecret);
     return [
       ...passwords.map(named("password")),
       ...keys.map(named("key")),
       ...accounts.map(account),
-      ...locked.map((word) => ({ word, check: asWord(word, lockedSecret) })),
+      ...locked.map((word) => asWord(word, lockedSecret)),
       ...worded(combinations, lockCombination),
       { word: "@", check: mailAndPassword },
       ...worded(pins, pin),
@@ -129,7 +126,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...["$1$", "$5$", "$6$", "$8$", "$9$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$", "$argon2", "$krb5"].map(
         (word) => ({ word, check: passwordHash }),
       ),
-      ...["cookie", "cookies"].map((word) => ({ word, check: asWord(word, sessionCookie) })),
+      ...["cookie", "cookies"].map((word) => asWord(word, sessionCookie)),
       ...["jsessionid", "phpsessid", "asp.net_sessionid", "connect.sid", "sessionid", "laravel_session", "cfid"].map(
         (word) => ({ word, check: namedSession }),
       ),
@@ -173,7 +170,7 @@ export function everyAnchor(): [DetectorName, Anchor][] {
 }
 
 const worded = (words: readonly string[], check: Check): Anchor[] =>
-  words.flatMap((word) => spellings(word).map((spelling) => ({ word: spelling, check: asWord(spelling, check) })));
+  words.flatMap((word) => spellings(word).map((spelling) => asWord(spelling, check)));
 
 const labelled = (detector: DetectorName): Anchor[] =>
   labelledForms()

@@ -10,6 +10,7 @@ import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
+import { isAlphanumeric, isLower } from "./text/ascii.ts";
 import { Automaton } from "./text/automaton.ts";
 
 /** The most blocking findings in one text. The rest of the text is not screened, since the write is already blocked. */
@@ -37,6 +38,24 @@ interface AnchorTable {
   /** The first and last code unit of each anchor that must match letter for letter; 0 for other anchors. */
   first: Uint16Array;
   last: Uint16Array;
+  /** Where the word of each anchor cannot stand: see {@link Anchor.bounds}. */
+  bounds: Uint8Array;
+}
+
+const BOUNDED_AT_END = 1;
+const BOUNDED = 2;
+const boundsOf = ({ bounds }: Anchor): number =>
+  bounds === undefined ? 0 : bounds === "end" ? BOUNDED_AT_END : BOUNDED;
+
+/** The "s" of a plural. */
+const PLURAL = 115;
+
+/** Reports whether a word at `[start, end)` is a part of a longer one, as far as {@link Anchor.bounds} tells. */
+function isOutOfBounds(bounds: number, text: string, start: number, end: number): boolean {
+  if (bounds === 0) return false;
+  const after = text.charCodeAt(end);
+  if (isLower(after) && after !== PLURAL) return true;
+  return bounds === BOUNDED && isAlphanumeric(text.charCodeAt(start - 1));
 }
 
 /** The tables with which the detectors of some policies scan. */
@@ -54,7 +73,7 @@ export interface Dictionary extends AnchorTable {
 
 /** The longest text that is remembered, and the most texts. */
 const LONGEST_CLEAN = 128;
-const MOST_CLEAN = 1_000;
+const MOST_CLEAN = 4_000;
 
 /**
  * Texts without findings. They are remembered because the same keys are read repeatedly, and an agent's metadata has
@@ -92,6 +111,7 @@ function buildTable(named: readonly (readonly [DetectorName, Anchor])[]): Anchor
     detectors: named.map(([detector]) => detector),
     first: unit(0),
     last: unit(-1),
+    bounds: Uint8Array.from(anchors, boundsOf),
   };
 }
 
@@ -158,7 +178,7 @@ export class EncodedCandidates {
  * encoded text to `candidates`, if given.
  */
 export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
-  const { automaton, anchors, isLooking, first, last, readsTokens, looking } = dictionary;
+  const { automaton, anchors, isLooking, first, last, bounds, readsTokens, looking } = dictionary;
   const { classOf, next, classes, output, lengths, firstAccepting } = automaton;
   const hits: Hit[] = [];
   let state = 0;
@@ -195,6 +215,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       if (isLooking[id] === 0) continue;
       const end = at + 1;
       const start = end - (lengths[id] as number);
+      if (isOutOfBounds(bounds[id] as number, text, start, end)) continue;
       const exact = first[id] as number;
       if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact)
         continue;

@@ -306,7 +306,7 @@ export function addressAnchors(): Anchor[] {
     // The ending of a name is not a word of its own.
     if (heading.endsWith("street endings")) return words.map((word) => ({ word, check }));
     const spelt = heading.endsWith("labels") || heading === "street members" ? words.flatMap(spellings) : words;
-    return spelt.map((word) => ({ word, check: asWord(word, check) }));
+    return spelt.map((word) => asWord(word, check));
   });
   return [...anchors, ...placeAnchors()];
 }

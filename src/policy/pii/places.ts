@@ -48,6 +48,6 @@ export function placeAnchors(): Anchor[] {
     const [word = "", before, after] = columnsOf(row);
     const check = placeAddress({ before: patternOf(before, ""), after: patternOf(after, "y") });
     // The sign for a postcode is not a word.
-    return { word, check: /^\p{L}/u.test(word) ? asWord(word, check) : check };
+    return /^\p{L}/u.test(word) ? asWord(word, check) : { word, check };
   });
 }

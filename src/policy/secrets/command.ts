@@ -142,19 +142,17 @@ function placed(places: string): Check {
 /** An anchor for each command and call of words/commands.txt. */
 export function commandAnchors(): Anchor[] {
   return [
-    ...rows("behind", "y").map(([word, pattern]) => ({
-      word,
-      check: word.endsWith(":") ? behindColon(pattern) : asWord(word, behind(pattern)),
-    })),
-    ...rows("behind, any word", "y").map(([word, pattern]) => ({ word, check: asWord(word, behind(pattern, isWord)) })),
+    ...rows("behind", "y").map(([word, pattern]) =>
+      word.endsWith(":") ? { word, check: behindColon(pattern) } : asWord(word, behind(pattern)),
+    ),
+    ...rows("behind, any word", "y").map(([word, pattern]) => asWord(word, behind(pattern, isWord))),
     ...sections["places in calls"].map((row) => {
       const [word = "", places = ""] = columnsOf(row);
       return { word, check: placed(places) };
     }),
-    ...rows("in front", "").map(([word, pattern]) => ({
-      word,
-      check: word.startsWith("@") ? inFront(pattern) : asWord(word, inFront(pattern)),
-    })),
+    ...rows("in front", "").map(([word, pattern]) =>
+      word.startsWith("@") ? { word, check: inFront(pattern) } : asWord(word, inFront(pattern)),
+    ),
     ...sections.calls.map((word) => ({
       word,
       check: argument(/cred|basic|entry|authenticator/.test(word), word === "login("),
