@@ -4,7 +4,7 @@ import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from 
 import { type Mode, strongerMode } from "./modes.ts";
 import type { OwnPattern } from "./patterns.ts";
 import type { Content } from "./policy.ts";
-import { replacedPlaces } from "./redact.ts";
+import { replacedPlaces, withoutNames } from "./redact.ts";
 import type { Layer, Rules } from "./rules.ts";
 import { MOST_HITS } from "./scan.ts";
 import { screen } from "./screen.ts";
@@ -78,11 +78,11 @@ function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
   return isReplaced === null ? all : all.filter(({ start, end }) => !isReplaced(start, end));
 }
 
-function detectedIn({ text, context, joined }: Field, { dictionary, budget }: Rules): readonly Hit[] {
+function detectedIn({ text, context, joined }: Field, { dictionary, budget, names }: Rules): readonly Hit[] {
   // The findings in a key or a name depend on no other text.
   const isAlone = context === "" && joined === undefined;
   if (dictionary === null || (isAlone && dictionary.clean.has(text))) return NO_HITS;
-  const hits = screen(text, context, dictionary);
+  const hits = screen(withoutNames(text, names), context, dictionary);
   if (hits.length === 0 && joined === undefined) {
     if (isAlone) dictionary.clean.add(text);
     return NO_HITS;

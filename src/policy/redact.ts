@@ -33,6 +33,17 @@ export function replacedPlaces(text: string, names: { has(name: string): boolean
   };
 }
 
+/**
+ * Returns the text with `x` for each letter of the names in its replacements. A name such as `iban` would be a label of
+ * what stands behind it.
+ */
+export function withoutNames(text: string, names: { has(name: string): boolean }): string {
+  if (!text.includes(OPENING)) return text;
+  return text.replace(REPLACEMENT, (whole, name: string) =>
+    names.has(name) ? `${OPENING}${"x".repeat(name.length)}]` : whole,
+  );
+}
+
 /** Returns the index of the first place that ends after `at`; places are in order. */
 function firstEndingAfter(places: readonly { end: number }[], at: number): number {
   let [low, high] = [0, places.length];

@@ -125,6 +125,23 @@ describe("redaction", () => {
     }
   });
 
+  test.each(Object.keys(DETECTORS))("the name of a replacement, %s, is no label of what stands behind it", (name) => {
+    for (const behind of [
+      " 12345678",
+      ": 12345678",
+      ", see prj-000166",
+      " is 4711-0815",
+      "; 3 May 1987",
+      " AB123456",
+    ]) {
+      const text = `about [redacted:${name}]${behind}.`;
+      expect(stored(redact, write(text))).toBe(text);
+    }
+    expect(stored(redact, write(`${IBAN}, see 12345678 and [redacted:${name}] ${MAIL}`))).toBe(
+      `[redacted:iban], see 12345678 and [redacted:${name}] [redacted:email]`,
+    );
+  });
+
   test("a text that only looks like a replacement is screened", () => {
     expect(stored(redact, write("[redacted:4111111111111111]"))).not.toContain("4111111111111111");
     expect(stored(redact, write(`[redacted:email ${MAIL}]`))).not.toContain(MAIL);

@@ -22,9 +22,6 @@ export interface Form {
 
 const PREFIXES = ["notes/", "public/", "misc/"];
 
-/** Keeps what stands before it from being the label of what stands behind it. */
-const BETWEEN = ". It was a mild day by the river, and people stayed: ";
-
 let planted = 0;
 
 /** A text that no other call returns. */
@@ -56,10 +53,10 @@ class Draft {
 
   readonly places: Record<string, () => void> = {
     value: () => {
-      for (let more = this.#valueName === "value" ? this.seeded.between(1, 2) : 1; more > 0; more--) {
+      for (let more = this.seeded.between(1, 2); more > 0; more--) {
         const kind = this.seeded.pick(KINDS);
         const text = plant(kind, this.seeded);
-        this.content.value += `${BETWEEN}about `;
+        this.content.value += ", about ";
         this.#note(kind, text, this.#valueName, { start: this.content.value.length });
         this.content.value += text;
       }
@@ -68,7 +65,7 @@ class Draft {
       const kind = this.seeded.pick(KINDS.filter(({ policy }) => policy !== "patterns"));
       const text = plant(kind, this.seeded);
       const run = Buffer.from(`This is about ${text} today`).toString("base64");
-      this.content.value += `${BETWEEN}see `;
+      this.content.value += ", see ";
       const start = this.content.value.length;
       this.#note(kind, text, this.#valueName, { text: null, start, end: start + run.length, isFixed: true });
       this.content.value += `${run} there`;
@@ -117,8 +114,7 @@ class Draft {
 /** Draws a content with up to three places that something matches. */
 export function drawContent(seeded: Seeded, form: Form): Content {
   const { content, places } = new Draft(seeded, form);
-  const possible = ["value", "value"];
-  if (form.valueName === "value") possible.push("encoded");
+  const possible = ["value", "value", "encoded"];
   if (form.hasMetadata) possible.push("metadata", "deep", "number", "parts", "name");
   if (form.hasKey) possible.push("key");
   const many = seeded.weighted([
