@@ -148,6 +148,13 @@ function hide({ matches, texts }: Content, { allowed, findings, replaced }: Verd
   for (const text of gone) if (!named.includes(text)) hidden.add(text);
 }
 
+/** What a replay says of a verdict. */
+function outcomeOf({ allowed, findings, replaced }: Verdict) {
+  if (!allowed) return "would_block";
+  if (replaced.length > 0) return "would_redact";
+  return findings.length > 0 ? "would_audit" : "unchanged";
+}
+
 const inOrder = (findings: Finding[]): string[] =>
   findings
     .map(({ policy, detector, field, start, end, mode }) => `${field} ${start} ${end} ${policy} ${detector} ${mode}`)
@@ -223,6 +230,14 @@ async function expectStored({ agent, content }: Trial, verdict: Verdict, before:
   else expect([status, json.value ?? null]).toEqual([before === null ? 404 : 200, before]);
 }
 
+/** In what is stored after replacements, the policies find only what they report. */
+async function expectNoMore({ agent, content }: Trial, { findings, replaced }: Verdict): Promise<void> {
+  const stored = { key: content.key, ...storedOf(content, replaced) };
+  const { json } = await client.post("/v1/policies/check", { agent_id: agent, ...stored });
+  const modes = ((json.findings ?? []) as Finding[]).map(({ mode }) => mode);
+  expect(modes).toEqual(findings.filter(({ mode }) => mode === "audit").map(({ mode }) => mode));
+}
+
 /** The agent has no entry. A read would name a key in which nothing is found. */
 const expectNothing = async (agent: string) =>
   expect((await client.get("/v1/data/list", { agent_id: agent })).json.data).toEqual([]);
@@ -242,6 +257,7 @@ async function expectWrite(trial: Trial, more: Partial<Wish> = {}, before: strin
   expect(events).toHaveLength(1);
   expectWriteEvent(events[0], verdict, trial);
   await expectStored(trial, verdict, before);
+  if (verdict.allowed) await expectNoMore(trial, verdict);
 }
 
 /** A message of MCP, of the generation with `initialize`. */
@@ -411,6 +427,10 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const inChain = trial.force.config === null ? { agent_id: agent } : {};
     expectDetails(event as SeenEvent, verdict, { ...stated, ...inChain, under: "agent", policies_version: version });
     await expectNothing(agent);
+    // It did not count as a write.
+    const after = clean("after");
+    const { json: written } = await client.write(agent, after.key, after.value);
+    expect(written.allowed).toBe(verdictOf(trial.force, wishOf(after)).allowed);
     if (isTool) expect((await client.send(callOf("policy_check", trial, { value: content.value }))).status).toBe(200);
   },
 
@@ -520,6 +540,52 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     expect(restored.status).toBe(200);
     trial.force.config = {};
     await expectWrite(trial);
+  },
+
+  "a replay": async (seeded) => {
+    await setFloor({});
+    const agent = freshAgent();
+    const contents = Array.from({ length: 3 }, () => drawContent(seeded, WRITTEN));
+    for (const { key, value, metadata } of contents) await client.write(agent, key, value, metadata);
+    const policies = drawPolicies(seeded, seeded.pick(contents));
+    const force = { floor: {}, config: policies, nowMs: Date.now() };
+    const verdicts = contents.map((one) => verdictOf(force, wishOf(one, { entries: 0, writes: 0 })));
+    const { json, text } = await client.post("/v1/policies/replay", { agent_id: agent, policies });
+    const counted = { unchanged: 0, would_block: 0, would_redact: 0, would_audit: 0 };
+    for (const verdict of verdicts) counted[outcomeOf(verdict)] += 1;
+    expect(json).toMatchObject({ examined: contents.length, ...counted });
+    const found = contents.flatMap(({ key }, at) => {
+      const verdict = verdicts[at] as Verdict;
+      return outcomeOf(verdict) === "unchanged" ? [] : [`${key} ${inOrder(verdict.findings)}`];
+    });
+    const samples = json.samples as { key: string; findings: Finding[] }[];
+    expect(samples.map(({ key, findings }) => `${key} ${inOrder(findings)}`).sort()).toEqual(found.sort());
+    for (const { key, texts } of contents)
+      for (const one of texts) if (!key.includes(one)) expect(text).not.toContain(one);
+  },
+
+  "a scan of a file": async (seeded) => {
+    const contents = Array.from({ length: 3 }, () =>
+      drawContent(seeded, { valueName: "value", hasKey: false, hasMetadata: false }),
+    );
+    const policies = drawPolicies(seeded, seeded.pick(contents));
+    const [file, settings] = ["lines.txt", "policies.json"].map((name) => directory.join("imports", name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(file, contents.map(({ value }) => `${value}\n`).join(""));
+    writeFileSync(settings, JSON.stringify({ policies }));
+    const { out, code } = await governd(["scan", "--policies", settings, "--json", file], { released: false });
+    const force = { floor: {}, config: policies, nowMs: Date.now() };
+    const wanted = contents.flatMap((one, at) => {
+      const verdict = verdictOf(force, wishOf(one, { entries: 0, writes: 0 }));
+      const outcome = outcomeOf(verdict).replace("would_", "");
+      return outcome === "unchanged" ? [] : [`${at + 1} ${outcome} ${inOrder(verdict.findings)}`];
+    });
+    const { lines } = JSON.parse(out) as { lines: { line: number; outcome: string; findings: Finding[] }[] };
+    expect(lines.map(({ line, outcome, findings }) => `${line} ${outcome} ${inOrder(findings)}`)).toEqual(wanted);
+    expect(code).toBe(wanted.some((line) => !line.includes(" audit ")) ? 1 : 0);
+    for (const one of contents.flatMap(({ texts }) => texts)) expect(out).not.toContain(one);
   },
 
   "what is in force": async (seeded) => {
