@@ -123,6 +123,8 @@ function prefixedStreet(clear: boolean): Check {
   };
 }
 
+const OTHER_NUMBERS: ReadonlySet<string> = new Set(ADDRESS_WORDS["other numbers"]);
+
 const endsHere = (rest: string): boolean => NUMBER_ENDS.test(rest) || IN_TOWN.test(rest);
 const isNamed = (after: string): boolean => /^\s{0,2}(?:\p{Ll}{1,4}\s){0,3}\p{Lu}\p{L}/u.test(after);
 
@@ -138,7 +140,8 @@ const joinedStreet =
       return null;
     const { after } = around(text, start, end);
     const number = HOUSE_RIGHT_AFTER.exec(after);
-    if (!number) return null;
+    // "Chapter 7" ends as a square in Hungary does.
+    if (!number || OTHER_NUMBERS.has(text.slice(from, end).toLowerCase())) return null;
     const rest = after.slice(number[0].length);
     if (
       !isHouseNumber(number[1]) &&
@@ -193,13 +196,13 @@ const MEMBER_UNITS = 60;
 const HEADER_UNITS = 80;
 /** A member's sign and value, up to its quote, or to the end of the line or of the element. */
 const STREET_MEMBER =
-  /(?:["'`]\s{0,3}[:=]>?\s{0,3}["'`]|[:=>]\s{0,3}["'`]?)((?:[^"'`\n{}<>[\]=@]|'(?=\p{L})){2,80})(?=["'`\n<,;}]|$)/uy;
+  /(?:["'`]\s{0,3}[:=]>?\s{0,3}["'`]((?:[^"'`\n{}<>[\]=@]|'(?=\p{L})){2,80})(?=["'`])|[:=>]\s{0,3}(?:["'`]((?:[^"'`\n{}<>[\]=@]|'(?=\p{L})){2,80})(?=["'`])|([^"`\n{}<>[\]=@,;]{2,80})(?=[\n<,;}]|$)))/uy;
 /** A street has a word of two letters at least, which does not begin with a small one, and is no address of a host. */
 const STREET_VALUE = /^(?!.{0,12}\/\/)(?=.{0,40}?(?:\p{Lu}\p{L}|[\p{Lo}\p{sc=Geor}\p{sc=Han}]))/u;
 const HOUSE_MEMBER =
   /(?:^|[\s"'`,{_<])(?:house[_ ]?n(?:o|umber)|street[_ ]?n(?:o|umber)|number|nr|no|num|hausnr|hausnummer|nummer|huisnummer|num[eé]ro|número|civico|nr_domu|дом)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?\d{1,5}/iu;
 const TOWN_MEMBER =
-  /(?:^|[\s"'`,{_<])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?[\p{Lu}\p{Lo}\p{sc=Geor}\d]/iu;
+  /(?:^|[\s"'`,{_<])(?:zip(?:[_ ]?code)?|postal(?:[_ ]?code)?|post_?code|plz|postleitzahl|code_postal|c[oó]digo_postal|cep|cap|cp|city|town|stadt|ort|ville|ciudad|cidade|citt[aà]|plaats|miasto|город)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?(?!(?:null|none|undefined|true|false|string)\b)[\p{L}\d]/iu;
 
 const TOWN_IN_CAMEL_CASE =
   /[a-z](?:Zip|PostalCode|PostCode|Postcode|City|Town)["'`]?\s{0,3}[:=>]\s{0,3}["'`]?[\p{Lu}\p{Lo}\d]/u;
@@ -210,7 +213,7 @@ function structuredAddress(text: string, start: number, end: number): Hit | null
   if (!hasDigit(text, end, end + AFTER)) return null;
   spend(MEMBER_UNITS);
   const street = matchAt(STREET_MEMBER, text, end);
-  const value = street?.[1];
+  const value = street?.[1] ?? street?.[2] ?? street?.[3];
   if (street === null || value === undefined || !STREET_VALUE.test(value)) return null;
   const { before, after } = around(text, start, end);
   if (!isBesideTown(after) && !isBesideTown(before)) return null;
@@ -246,6 +249,8 @@ const NUMBER_FIRST =
 const NAME_FIRST =
   /^(?:\p{Ll}{2,12}\.?\s)?\p{Lu}[\p{L}'’.-]*(?:\s{1,2}[\p{L}'’.-]+){0,5},?\s{1,2}(?:n[°º.]?\s?)?\d{1,5}\s?[A-Za-z]?(?![\p{L}\p{N}:%])/u;
 
+/** A place in a building, which is no street. */
+const IN_BUILDING = /^(?:building|bldg|room|floor|level|desk|suite|hall|raum|zimmer|stock|salle|sala|rum)\s\d/i;
 /** Without a house number: a name, a comma, a code and a town. */
 const WITH_TOWN = /^\p{L}[^\n]{3,70}?,\s(?:\d{4,6}|\d{2}-\d{3})\s\p{Lu}\p{L}+/u;
 
@@ -260,7 +265,8 @@ function labelledAddress(clear: boolean): Check {
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
       const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
-      if (!match || datesIn(text, end + at, end + at + REACH_DATE)[0]?.start === end + at) continue;
+      if (!match || IN_BUILDING.test(match[0]) || datesIn(text, end + at, end + at + REACH_DATE)[0]?.start === end + at)
+        continue;
       const rest = value.slice(0, 110);
       // "line1: Summary 2026": a year is no postcode either.
       const isYear = /\p{L}\s(?:19|20)\d\d$/u.test(match[0]);

@@ -24,6 +24,11 @@ const SEGMENTS: readonly Segment[] = [
   { detector: "us_ssn", word: "REF*SY*", rest: /\d{9}(?!\d)/y },
   {
     detector: "postal_address",
+    word: "NAD+",
+    rest: /[A-Z]{2,3}\+[^'\n]{0,120}?\+[^+'\n]{0,60}?\p{L}{2}[^+'\n]{0,60}?\d[^+'\n]{0,8}\+[^+'\n]{2,40}\+/uy,
+  },
+  {
+    detector: "postal_address",
     word: "N3*",
     rest: /(?=[^~\n]{0,60}\d)[^*~\n]{3,60}(?:\*[^*~\n]{0,60})?~\s{0,2}N4\*[^*~\n]{2,40}/y,
   },

@@ -36,7 +36,9 @@ export function residence(text: string, start: number, end: number): Hit | null 
   // "moved to 48 cores", "the 1980s".
   if (
     numberFirst !== null &&
-    (/^\d{3}0s/.test(numberFirst[1] as string) || (MOVED.test(text.slice(start, end)) && !/\s\p{Lu}/u.test(match[0])))
+    (/^\d{3}0s/.test(numberFirst[1] as string) ||
+      (/^(?:19|20)\d\d$/.test(numberFirst[1] as string) && !/\s\p{Lu}/u.test(match[0])) ||
+      (MOVED.test(text.slice(start, end)) && !/\s\p{Lu}/u.test(match[0])))
   )
     return null;
   if (NO_HOME.test(match[0]) || YEAR_AT_END.test(match[0]) || datesIn(text, end, end + REACH_DATE).length > 0)

@@ -21,7 +21,7 @@ const LAST_CODE = new RegExp(
   "uy",
 );
 /** A name, a number, and perhaps a part of the building; or no number, where Spanish says so. */
-const NAME_FIRST = String.raw`[\p{Lu}\p{Lo}\p{sc=Geor}][\p{L}\p{M}.'’-]+(?:[ \u00a0]{1,2}[\p{L}\p{M}.'’-]+){0,4},?[ \u00a0]{1,2}(?:(?:n[°ºr.o]{1,2}\s?|(?:bloc|bl\.|blok|nr\.?|št\.)\s)?\d{1,4}(?:\s?\p{L}(?!\p{L}))?(?:\s?[-/]\s?(?:\d{1,4}\p{L}?|[IVX]{1,4}))?|s\/n\.?)(?:,?\s(?:\d{1,2}[º°ª]\s?\p{L}?|(?:[\p{L}º°ª.]{1,12}\s?){1,2}\d{0,4}\p{L}?))?`;
+const NAME_FIRST = String.raw`[\p{Lu}\p{Lo}\p{sc=Geor}][\p{L}\p{M}.'’-]+(?:[ \u00a0]{1,2}[\p{L}\p{M}.'’-]+){0,4},?[ \u00a0]{1,2}(?:(?:n[°ºr.o]{1,2}\s?|(?:bloc|bl\.|blok|nr\.?|št\.)\s)?\d{1,4}(?:\s?\p{L}(?!\p{L}))?(?:\s?[-/]\s?(?:\d{1,4}\p{L}?|[IVX]{1,4}))?|s\/n\.?)(?:,?\s(?:\d{1,2}[º°ª]\s?\p{L}?|\p{L}{2,12}\s(?:\d{1,4}|\p{L})(?![\p{L}\d])|(?:[\p{Ll}º°ª.][\p{L}º°ª.]{0,11}\s?|\p{L}{1,3}(?!\p{L})\s?|\p{L}{1,11}\.\s?){1,2}\d{0,4}\p{L}?))?`;
 /** A number, and a name of two words, or of one in a script without capitals. */
 const NUMBER_FIRST = String.raw`\d{1,5}[A-Za-z]?(?:[-/]\d{1,4})?,?[ \u00a0]{1,2}(?:\p{Lu}[\p{L}.'’-]*(?:[ \u00a0]{1,2}(?:\p{Lu}|d[aeiou]s? |van |l['’]\p{Lu})[\p{L}.'’-]*){1,4}|[\p{Lo}\p{sc=Geor}][\p{L}\p{M}\d]+(?:[ \u00a0]{1,2}[\p{L}\p{M}\d]+){0,4})`;
 const BEGINS = String.raw`(?:^|[\s:(;>"'])`;

@@ -87,6 +87,7 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (!/[:=>]/.test(operator)) return false;
   if (value.quoted && MEMBER_VALUE.test(operator)) return true;
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
+  if (value.quoted && ELEMENT.test(before)) return true;
   if (isSetByCommand(text, before, nameEnd, value)) return true;
   if (!value.quoted && !isSetting(text, nameEnd, value) && !isExported(text, before, nameEnd, value))
     return isInPair(text, before, value) || isInComment(text, start, nameEnd, operator, value);
@@ -137,6 +138,9 @@ const isInPair = (text: string, before: string, { start, end }: Assigned): boole
   PAIRED_USER.test(before);
 const PAIRED_USER = new RegExp(String.raw`${USER_MEMBER.source}["']?[\s,;/|]{1,3}$`, "i");
 const CLAUSE_END = /[ \t]*(?:[,;]|[.!]?(?:\s|$))/y;
+
+/** `$cfg['Servers'][0]['password'] = 'quillmoss'`: an element of a variable of PHP. */
+const ELEMENT = /\$\w{1,32}(?:\[["']?[$\w.-]{1,32}["']?\]){0,4}\[["']$/;
 
 /** `name="password" value="treacle-tart"`, `"type": "password", "value": "dalwhinnie"`. */
 const MEMBER_VALUE = /^["'](?:\s{1,3}|\s{0,3},\s{0,8})["']?value["']?\s{0,3}[:=]\s{0,3}["']$/i;

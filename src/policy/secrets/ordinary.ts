@@ -130,7 +130,7 @@ const OF_DEVICE =
 const isBehindQuote = (before: string): boolean => /["'”“»][\s,;]{1,3}\p{L}+$/u.test(before);
 
 const NUMBER_SAID = new RegExp(
-  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?)(\d{6,12}|\d(?: \d){3,7})(?![\p{L}\d%]|[.,:/-]\d| \d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
+  String.raw`(?:["']?[ \t]?[:：=][ \t]?["']?|[^?？؟\n]{0,64}[?？؟]["'”]?[ \t]{0,2}(?:(?:A|It's|it's|[\p{L}]{1,8})[ \t:,]{1,2}){0,3}|${FILLER}{0,4}?,?[ \t]{1,2}(?:${COPULA}|to|auf|en|a|para|in|su|naar|na|till|til|în|σε|на)[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은|改成了?|换成了?|改为了?|改為|设为|设成了?|設為)[ \t]?)(\d{6,12}|\d(?: \d){3,7})(?![\p{L}\d%]|[.,:/-]\d| \d)(?=[#*]?${OTHER_QUOTE}(?:[ \t]?(?:[.,;!?)}\]\n。，、！？]|$|for\s|für\s|pour\s|para\s|per\s|voor\s|です|이|예|야|입)))`,
   "uy",
 );
 const OF_PHRASE = /phrase|frase|fraz|fráze|фраз|φράση|フレーズ/i;

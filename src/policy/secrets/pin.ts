@@ -145,8 +145,9 @@ function numberBeside(text: string, end: number): { number: string; tied: boolea
   return number === undefined || number.length === 6 ? null : { number, tied: false, last: NEXT.lastIndex };
 }
 
+/** The number begins its clause: "bus 4829 opens its doors". */
 const NUMBER_IN_FRONT =
-  /(?:^|[^\p{L}\d.,:/-])(?:(mit|with|met|med|avec|con|com)[ \t])?(\d{4,6}|\d(?:-\d){3,5})[*#]?[ \t]$/iu;
+  /(?:^|[.!?:;,(\n"'“„>]\s?|(?<=\p{L}\s)(?=(?:mit|with|met|med|avec|con|com)[ \t]))(?:(mit|with|met|med|avec|con|com)[ \t])?(\d{4,6}|\d(?:-\d){3,5})[*#]?[ \t]$/iu;
 const NUMBER_RIGHT_AFTER =
   /(?:[ \t](?:mit|with|met|med|avec|con|com|z|s|cu|με|с|з))?[ \t](\d{4,6}|\d(?:-\d){3,5})[*#]?(?=[ \t]{0,2}(?:[.,;!)\n]|$))/iuy;
 const REACH_OF_DOOR = 40;
@@ -175,6 +176,12 @@ export const openedWith: Check = (text, start, end) => {
   const last = text.indexOf(given, end) + given.length;
   return hitOf("generic_credential", last - given.length, last);
 };
+
+/** "I changed the alarm to 4829"; what an alarm is set to may be a time. */
+const CHANGED =
+  /(?<!\p{L})(?:chang|reset|geänder|umgestellt|chang|cambi|mud(?:ei|ou|amos)|alter|verander|zmieni|změni|ändra|ændre|endre|vaihd|megváltoz|schimba|άλλαξ|değiş|смени|помен|зміни)[^\n.]*$/iu;
+const CHANGED_TO =
+  /[ \t](?:to|auf|en|a|par|pour|para|in|naar|na|till|til|în|σε|на)[ \t](\d{4,6})(?=[ \t]{0,2}(?:[.,;!)\n]|$))/iuy;
 
 /** Locks that only a number opens: "bike lock 4829". */
 const NUMBERED_LOCK =
@@ -210,6 +217,9 @@ export const openingNumber: Check = (text, start, end) => {
   const ofLock = NUMBERED_LOCK.test(text.slice(start, end)) ? matchAt(NUMBER_OF_LOCK, text, end)?.[1] : undefined;
   if (ofLock !== undefined && !isYear(ofLock))
     return hitOf("generic_credential", NUMBER_OF_LOCK.lastIndex - ofLock.length, NUMBER_OF_LOCK.lastIndex);
+  const changed = matchAt(CHANGED_TO, text, end)?.[1];
+  if (changed !== undefined && CHANGED.test(text.slice(Math.max(0, start - REACH_BEFORE), start)))
+    return hitOf("generic_credential", CHANGED_TO.lastIndex - changed.length, CHANGED_TO.lastIndex);
   const turned = matchAt(TURNED, text, end)?.[1];
   if (turned === undefined) return null;
   spend(JUDGED_UNITS);

@@ -317,7 +317,7 @@ function inFront(text: string, start: number, kind: "password" | "key"): Place |
     return token;
   const gap = text.slice(token.end, start);
   return isOne &&
-    (JOINT_IN_FRONT.test(gap) || (looksChosen(written) && SIGN_IN_FRONT.test(gap))) &&
+    (JOINT_IN_FRONT.test(gap) || (isClear(written) && SIGN_IN_FRONT.test(gap))) &&
     !RULE.test(text.slice(from, start))
     ? token
     : null;
