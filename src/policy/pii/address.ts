@@ -261,7 +261,7 @@ function labelledAddress(clear: boolean): Check {
     const { after } = around(text, start, end);
     const glue = LABEL_GLUE.exec(after)?.[0].length ?? 0;
     // "The address of Peerj is …": a name may stand between.
-    const named = /^\s?(?:of\s)?\p{L}[^\n.:]{1,32}?\s(?:is|:)\s/u.exec(after)?.[0].length ?? 0;
+    const named = /^\s?(?:of\s)?\p{L}[^\n.:]{1,48}?\s(?:is|:)\s/u.exec(after)?.[0].length ?? 0;
     for (const at of named > glue ? [glue, named] : [glue]) {
       const value = after.slice(at);
       const match = NUMBER_FIRST.exec(value) ?? NAME_FIRST.exec(value) ?? (clear ? WITH_TOWN.exec(value) : null);
@@ -271,7 +271,9 @@ function labelledAddress(clear: boolean): Check {
       // "line1: Summary 2026": a year is no postcode either.
       const isYear = /\p{L}\s(?:19|20)\d\d$/u.test(match[0]);
       const parts = TOWN.test(isYear ? rest.slice(match[0].length) : rest) || UNIT_AFTER.test(rest);
-      if (!parts && (isYear || !((clear || at === named) && isStreetLike(match[0])))) continue;
+      // "Thanks for 22 years"
+      const isCount = !/^\d/.test(match[0]) && /^\s\p{Ll}{3,}/u.test(value.slice(match[0].length));
+      if (!parts && (isYear || isCount || !((clear || at === named) && isStreetLike(match[0])))) continue;
       return hitOf("postal_address", end + at, townEnd(text, end + at + match[0].length, after.slice(at)));
     }
     return null;

@@ -89,9 +89,23 @@ function codeBehind(text: string, start: number, end: number, name: "code" | "do
   const behind = isAdjacent && name === "password" ? before : text.slice(start, found.last);
   // Nobody says other numbers digit by digit.
   const isSpoken = /^\p{L}/u.test(found.number) && !/\d/.test(found.number);
-  if (!isNamed && !isSpoken && !DOOR.isIn(before) && !CARD.isIn(behind) && !saysOpening(ahead)) return null;
+  if (
+    isNamed &&
+    !found.tied &&
+    !NAMES_CODE.test(text.slice(start, end)) &&
+    /^ (?:is|was|has|are) /.test(text.slice(found.last, found.last + 5))
+  )
+    return null;
+  const isSent = name === "code" && found.tied && SENT.test(text.slice(found.last, found.last + REACH_SPOKEN));
+  if (!isNamed && !isSpoken && !isSent && !DOOR.isIn(before) && !CARD.isIn(behind) && !saysOpening(ahead)) return null;
   return hitOf("generic_credential", found.last - found.number.length, found.last);
 }
+
+/** "lockbox 9046 is empty": unless it is that of the code, the number may be the thing's own. */
+const NAMES_CODE = /cod|kod|kód|pin|код|κωδ|码|番号|暗証|비밀|รหัส/i;
+/** What is said of a code that somebody was sent. */
+const SENT =
+  /^[.,;!]?\s(?:please\s)?(?:do not|don't|never|nicht|niemandem|ne (?:le |la )?(?:partagez|communiquez|donnez)|no (?:lo |la )?(?:comparta|compartas|des)|não (?:o |a )?partilh|non (?:condivid|comunic)|niet delen|nie podawaj|никому|нікому)/iu;
 
 const IN_FRONT = new RegExp(
   String.raw`(?<![\p{L}\d.,:/-])(\d{4,8})[ \t](?:${anyOf(SENTENCE_WORDS["joints in front"])})[ \t](?:\p{L}{1,12}[ \t]){0,2}$`,
@@ -177,6 +191,15 @@ export const openedWith: Check = (text, start, end) => {
   return hitOf("generic_credential", last - given.length, last);
 };
 
+/** "le code du cadenas, c'est 733": a lock may have three wheels. */
+const LOCK = /lock|schloss|cadenas|candado|cadeado|lucchetto|slot|kłódk|zám|lås|lukko|lakat|lacăt|λουκέτο|kilit|замо/iu;
+const CODE_BEFORE =
+  /(?<!\p{L})(?:code|combination|combo|zahl|kombination|código|clave|senha|segredo|codice|combinazione|kod|szyfr|kód|kombinace|koodi|κωδικός|şifre|код|шифр)\p{L}{0,6}\s[^.!?\n]{0,20}$/iu;
+const SAID_OF_LOCK = new RegExp(
+  String.raw`(?:,?[ \t]{1,2}${COPULA}[ \t]|[ \t]?:[ \t])(\d{3})(?=[ \t]{0,2}(?:[.,;!)\n]|$))`,
+  "iuy",
+);
+
 /** "I changed the alarm to 4829"; what an alarm is set to may be a time. */
 const CHANGED =
   /(?<!\p{L})(?:chang|reset|geänder|umgestellt|chang|cambi|mud(?:ei|ou|amos)|alter|verander|zmieni|změni|ändra|ændre|endre|vaihd|megváltoz|schimba|άλλαξ|değiş|смени|помен|зміни)[^\n.]*$/iu;
@@ -217,6 +240,11 @@ export const openingNumber: Check = (text, start, end) => {
   const ofLock = NUMBERED_LOCK.test(text.slice(start, end)) ? matchAt(NUMBER_OF_LOCK, text, end)?.[1] : undefined;
   if (ofLock !== undefined && !isYear(ofLock))
     return hitOf("generic_credential", NUMBER_OF_LOCK.lastIndex - ofLock.length, NUMBER_OF_LOCK.lastIndex);
+  const isOnLock =
+    LOCK.test(text.slice(start, end)) && CODE_BEFORE.test(text.slice(Math.max(0, start - REACH_SPOKEN), start));
+  const onLock = isOnLock ? matchAt(SAID_OF_LOCK, text, end)?.[1] : undefined;
+  if (onLock !== undefined)
+    return hitOf("generic_credential", SAID_OF_LOCK.lastIndex - onLock.length, SAID_OF_LOCK.lastIndex);
   const changed = matchAt(CHANGED_TO, text, end)?.[1];
   if (changed !== undefined && CHANGED.test(text.slice(Math.max(0, start - REACH_BEFORE), start)))
     return hitOf("generic_credential", CHANGED_TO.lastIndex - changed.length, CHANGED_TO.lastIndex);
