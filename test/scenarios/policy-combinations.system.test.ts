@@ -291,13 +291,18 @@ function callOf(name: string, { agent, seeded }: Trial, args: JsonObject): Sent 
 /** A content that nothing objects to, as a write of a batch. */
 const clean = (key: string): Content => ({ key, value: "fine", metadata: {}, matches: [], texts: [] });
 
+/** Makes some of the contents so long that another thread decides about them. */
+function lengthen(seeded: Seeded, content: Content, share = 0.3): void {
+  if (seeded.chance(share)) content.value += " And so on.".repeat(1_000);
+}
+
 /** What each kind of operation does with a content, and what is then expected. */
 const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = {
   "a write": async (seeded) => expectWrite(await drawn(seeded, WRITTEN)),
 
   "a long write, about which another thread decides": async (seeded) => {
     const trial = await drawn(seeded, WRITTEN);
-    trial.content.value += " And so on.".repeat(1_000);
+    lengthen(seeded, trial.content, 1);
     await expectWrite(trial);
   },
 
@@ -349,6 +354,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
     const trial = await drawn(seeded, WRITTEN);
     const { agent, content, force, version } = trial;
     const atomic = seeded.chance(0.5);
+    lengthen(seeded, content);
     const contents = [clean("before"), content, clean("after")];
     // Later operations see the effects of earlier ones.
     let stored = 0;
@@ -414,6 +420,7 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
   "a check": async (seeded) => {
     const trial = await drawn(seeded, WRITTEN);
     const { content, version, agent } = trial;
+    lengthen(seeded, content);
     const verdict = verdictOf(trial.force, wishOf(content));
     for (const text of content.texts) hidden.add(text);
     const { head } = workspace.view;
@@ -480,7 +487,9 @@ const OPERATIONS: Readonly<Record<string, (seeded: Seeded) => Promise<void>>> = 
   "a restore": async (seeded) => {
     let checkpoint = "";
     const isConfigured = seeded.chance(0.5);
-    const trial = await drawn(seeded, WRITTEN, async (agent, { key, value, metadata }) => {
+    const trial = await drawn(seeded, WRITTEN, async (agent, content) => {
+      lengthen(seeded, content);
+      const { key, value, metadata } = content;
       if (isConfigured) await client.configure(agent, {});
       expect((await client.write(agent, key, value, metadata)).json.allowed).toBe(true);
       checkpoint = (await client.checkpoint(agent)).json.id;
@@ -794,7 +803,7 @@ function membersOf(path: string, value: object): [string, unknown][] {
   });
 }
 
-const TIMES = effort({ usual: 25, long: 300 });
+const TIMES = effort({ usual: 20, long: 300 });
 
 test.each(Object.entries(OPERATIONS))("under drawn policies, %s", async (name, operation) => {
   const seeds = new Seeded(SEED + [...name].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 0));
@@ -867,7 +876,7 @@ class Race {
   async write(): Promise<Racing> {
     const content = drawContent(this.seeded, { ...WRITTEN, hasKey: false });
     content.key = `race/${this.racing.size}`;
-    this.#lengthen(content);
+    lengthen(this.seeded, content);
     const one = this.#note("data.write", content, wishOf(content));
     const { agent } = one;
     await setConfig(agent, this.seeded.pick(RACERS));
@@ -882,11 +891,6 @@ class Race {
     return one;
   }
 
-  /** Another thread decides about some of the contents. */
-  #lengthen(content: Content): void {
-    if (this.seeded.chance(0.3)) content.value += " And so on.".repeat(1_000);
-  }
-
   async label(): Promise<Racing> {
     const content = drawContent(this.seeded, { valueName: "label", hasKey: false, hasMetadata: true });
     const one = this.#note("checkpoint.create", content, keptWish(content));
@@ -896,7 +900,7 @@ class Race {
 
   async restore(): Promise<Racing> {
     const content = drawContent(this.seeded, WRITTEN);
-    this.#lengthen(content);
+    lengthen(this.seeded, content);
     const one = this.#note("checkpoint.restore", content, { ...wishOf(content), isReplaceable: false });
     const { agent } = one;
     await client.write(agent, content.key, content.value, content.metadata);
