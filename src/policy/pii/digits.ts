@@ -12,9 +12,9 @@ const JOINED_UNITS = 30;
 const SHORTEST_ALONE = 14;
 const LONGEST_ALONE = 18;
 const CARD = /\d(?:[ -]?\d){12,18}(?![ -]?\d)/y;
-/** Issuer ranges (ISO/IEC 7812): Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
+/** Issuer ranges (ISO/IEC 7812): Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay, Maestro, Bankcard. */
 const ISSUER =
-  /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|(?:5018|5020|5038|6304)\d{12})$/;
+  /^(?:4\d{15}|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6(?:011|4[4-9]\d|5\d\d)\d{12}|3(?:0[0-5]|[689]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14}|6(?:39|04|7)\d{13}|5610\d{12}|(?:5018|5020|5038|6304)\d{12})$/;
 const OTHER_NUMBER_BEFORE =
   /(?:order|invoice|tracking|barcode|isbn|issn|ean|upc|sku|ticket|reservation|item|product|article|serial|transaction|reference|ref|trace|span|request|message|post|tweet|status|snowflake|timestamp|epoch|offset|bytes?|size|length|sequence|seq|event|build|job|run|pid|app|client|user|session|chat|channel|guild|group|page|project|commit|doc|_id|\bid|#)["'\s:=#_-]{0,4}$/i;
 const CARD_WORD = /card|visa|master|amex|payment|pay|cc\b/i;

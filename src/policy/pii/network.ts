@@ -91,7 +91,8 @@ function isGlobalV6(address: string): boolean {
 
 const MAC =
   /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
-const NULL_MAC = /^[0:.-]+$/;
+/** All zeros, and what Android gives in place of the real one. */
+const NULL_MAC = /^(?:02[:-])?[0:.-]+$/;
 const BROADCAST_MAC = /^[f:.-]+$/i;
 /** For documentation (RFC 7042 section 2.1.2). */
 const DOCUMENTATION_MAC = /^(?:00[:-]00[:-]5e[:-]00[:-]53|01[:-]00[:-]5e[:-]90[:-]10|0000\.5e00\.53)/i;
