@@ -3,8 +3,9 @@
  * restores and `governd scan` share it.
  */
 import type { JsonObject } from "../json.ts";
+import { continueEffort } from "./check.ts";
 import { detectorWords } from "./detectors.ts";
-import { type Examined, examine, isKnownClean } from "./examine.ts";
+import { type Examined, examine, examineAgain, isKnownClean } from "./examine.ts";
 import type { FieldMatches, Match } from "./fields.ts";
 import type { LimitName } from "./limits.ts";
 import {
@@ -73,13 +74,8 @@ export const findingsOf = (decision: Decision): readonly Finding[] =>
 
 /** The most findings that an answer and an event name. */
 const MOST_REPORTED = 256;
-/**
- * How often a text is screened again after replacements. A large text (UTF-16 code units) is screened less often, since
- * each round takes time in proportion to its length.
- */
+/** How often content is screened again after replacements. */
 const MOST_ROUNDS = 8;
-const LARGE = 1 << 14;
-const MOST_ROUNDS_OF_LARGE = 3;
 
 /**
  * Decides about key, value and metadata of an entry at a time, ms since the Unix epoch. Without a time, exceptions with
@@ -117,8 +113,7 @@ function decided(
   const findings = reported(all);
   let clean = content;
   let left = found;
-  const mostRounds = content.value.length < LARGE ? MOST_ROUNDS : MOST_ROUNDS_OF_LARGE;
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < MOST_ROUNDS; round++) {
     const matches = matchesOf(left);
     const refusing = matches.filter(refuses);
     if (refusing.length > 0) return refuse(findings, refusing);
@@ -126,8 +121,10 @@ function decided(
       const { value, metadata } = clean;
       return { allowed: true, found: round === 0 ? { findings } : { findings, redacted: { value, metadata } } };
     }
-    clean = redacted(clean, left);
-    left = examine(rules, clean, nowMs).found;
+    const replaced = redacted(clean, left);
+    if (round === 0) continueEffort();
+    clean = replaced.content;
+    left = examineAgain(rules, clean, nowMs, replaced.changes).found;
   }
   return refuse(findings, all.filter(isToRedact));
 }
@@ -149,7 +146,7 @@ export function reportedTogether(all: readonly Reported[]): Reported {
  * redacted.
  */
 export function decideAsItIs(policies: PolicySettings, content: Content, nowMs?: number): Decision {
-  const { found, excepted, validUntilMs } = examine(rulesOf(policies), content, nowMs);
+  const { found, excepted, validUntilMs } = examine(rulesOf(policies), content, nowMs, true);
   if (found.length === 0 && excepted === null) return ALLOWED;
   const all = matchesOf(found);
   const refusing = all.filter((match) => refuses(match) || isToRedact(match));

@@ -1,10 +1,12 @@
 /** Finds what the rules of an agent match in some content, without the rules' exceptions. */
+import { beginEffort, continueEffort, isExhausted } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
 import { type Mode, strongerMode } from "./modes.ts";
+import type { Place } from "./near.ts";
 import type { OwnPattern } from "./patterns.ts";
 import type { Content } from "./policy.ts";
-import { replacedPlaces, withoutNames } from "./redact.ts";
+import { type Changes, replacedPlaces, withoutNames } from "./redact.ts";
 import type { Layer, Rules } from "./rules.ts";
 import { MOST_HITS } from "./scan.ts";
 import { screen } from "./screen.ts";
@@ -36,18 +38,49 @@ interface Judged {
 }
 
 const NO_HITS: readonly Hit[] = [];
+/** For texts that stand alone. */
+const NAMELESS = { path: { part: "", above: null }, context: "", isName: true };
 const NOTHING: Examined = { found: [], excepted: null, validUntilMs: Number.POSITIVE_INFINITY };
 
 /** Reports whether the rules are already known to find nothing in a text that stands alone, such as a key. */
 export const isKnownClean = ({ dictionary, patterns, others }: Rules, text: string): boolean =>
   patterns === null && others.length === 0 && (dictionary === null || dictionary.clean.has(text));
 
-/** Examines content at a time. Without `nowMs`, exceptions with an end are in force. */
-export function examine(rules: Rules, content: Content, nowMs: number | undefined): Examined {
-  const seen: { field: Field; hits: readonly Hit[] }[] = [];
-  for (const field of fieldsOf(content)) {
-    const hits = hitsIn(field, rules, content);
-    if (hits.length > 0) seen.push({ field, hits });
+/**
+ * Examines content at a time. Without `nowMs`, exceptions with an end are in force. With `isStored`, the content may
+ * cost as much as what is stored after redactions.
+ */
+export function examine(rules: Rules, content: Content, nowMs: number | undefined, isStored = false): Examined {
+  const fields = fieldsOf(content);
+  beginEffort(fields.reduce((sum, { text }) => sum + text.length, 0));
+  if (isStored) continueEffort();
+  return examineFields(fields, rules, content, nowMs, null);
+}
+
+/**
+ * Examines content again after some of it was replaced. Returns what is in the texts that changed, near the changes: all
+ * else was found before. Counts on with the effort of the content.
+ */
+export function examineAgain(rules: Rules, content: Content, nowMs: number | undefined, changes: Changes): Examined {
+  return examineFields(fieldsOf(content), rules, content, nowMs, changes);
+}
+
+function examineFields(
+  fields: readonly Field[],
+  rules: Rules,
+  content: Content,
+  nowMs: number | undefined,
+  changes: Changes | null,
+): Examined {
+  const seen: { field: Field; index: number; hits: readonly Hit[] }[] = [];
+  for (const [index, field] of fields.entries()) {
+    const changed = changes?.get(index) ?? null;
+    // A text that did not change may still be joined with one that did.
+    if (changes !== null && changed === null && field.joined === undefined) continue;
+    const hits = hitsIn(field, rules, content, changed);
+    if (hits.length > 0) seen.push({ field, index, hits });
+    // The content is blocked, or nothing blocks.
+    if (isExhausted()) break;
   }
   const others = rules.others.flatMap(([policy, { decide, setting }]) =>
     decide(setting, content).map((said) => ({ finding: { policy, ...said, mode: "block" as const }, isFixed: true })),
@@ -55,34 +88,43 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
   if (seen.length === 0 && others.length === 0) return NOTHING;
   const exceptions = new Exceptions(rules, content, nowMs);
   const kept = seen
-    .map(({ field, hits }) => ({ field, hits: exceptions.judge(hits, field.text) }))
+    .map(({ field, index, hits }) => ({ field, index, places: hits, hits: judged(field, hits, rules, exceptions) }))
     .filter(({ hits }) => hits.length > 0);
   const show = pathShower(
     kept.map(({ field }) => field),
-    (text) => hitsIn({ path: [], text, context: "", isName: true }, rules, content).length > 0,
+    (text) => hitsIn({ ...NAMELESS, text }, rules, content, null).length > 0,
   );
-  const found: FieldMatches[] = kept.map(({ field, hits }) => ({
+  const found: FieldMatches[] = kept.map(({ field, index, places, hits }) => ({
     field,
-    matches: hits.map((hit) => matchOf(hit, field, show(field))),
+    index,
+    places,
+    matches: matchesOf(hits, field, show(field)),
   }));
-  if (others.length > 0) found.unshift({ field: null, matches: others });
+  if (others.length > 0) found.unshift({ field: null, index: -1, matches: others, places: [] });
   return { found, excepted: exceptions.counted, validUntilMs: exceptions.validUntilMs };
 }
 
-function hitsIn(field: Field, rules: Rules, content: Content): readonly Hit[] {
-  const detected = detectedIn(field, rules);
+function hitsIn(field: Field, rules: Rules, content: Content, changed: readonly Place[] | null): readonly Hit[] {
+  const detected = detectedIn(field, rules, changed);
   const own = patternHits(field.text, rules, content);
-  const all = own.length === 0 ? detected : [...detected, ...own];
-  if (all.length === 0) return all;
-  const isReplaced = replacedPlaces(field.text, rules.names);
-  return isReplaced === null ? all : all.filter(({ start, end }) => !isReplaced(start, end));
+  return own.length === 0 ? detected : [...detected, ...own];
 }
 
-function detectedIn({ text, context, joined }: Field, { dictionary, budget, names }: Rules): readonly Hit[] {
+/** Returns the hits that no replacement covers, with their modes. */
+function judged({ text }: Field, hits: readonly Hit[], rules: Rules, exceptions: Exceptions): Judged[] {
+  const isReplaced = replacedPlaces(text, rules.names);
+  return exceptions.judge(isReplaced === null ? hits : hits.filter(({ start, end }) => !isReplaced(start, end)), text);
+}
+
+function detectedIn(
+  { text, context, joined }: Field,
+  { dictionary, budget, names }: Rules,
+  changed: readonly Place[] | null,
+): readonly Hit[] {
   // The findings in a key or a name depend on no other text.
   const isAlone = context === "" && joined === undefined;
   if (dictionary === null || (isAlone && dictionary.clean.has(text))) return NO_HITS;
-  const hits = screen(withoutNames(text, names), context, dictionary);
+  const hits = screen(withoutNames(text, names), context, dictionary, changed);
   if (hits.length === 0 && joined === undefined) {
     if (isAlone) dictionary.clean.add(text);
     return NO_HITS;
@@ -110,12 +152,14 @@ function patternHits(text: string, { patterns, budget }: Rules, content: Content
 const applies = (prefixes: readonly string[] | undefined, { key, valueName = "value" }: Content): boolean =>
   prefixes === undefined || (valueName === "value" && prefixes.some((prefix) => key.startsWith(prefix)));
 
-function matchOf({ hit, mode }: Judged, field: Field, path: string): Match {
-  const { detector, policy, start, end, isEncoded } = hit;
-  const { tier = null } = Object.hasOwn(DETECTORS, detector) ? DETECTORS[detector as DetectorName] : {};
-  const finding = tier === null ? { policy, detector } : { policy, detector, tier };
-  const isFixed = isEncoded === true || detector === BUDGET || field.isName || field.path[0] === "key";
-  return { finding: { ...finding, field: path, start, end, mode }, isFixed };
+function matchesOf(hits: readonly Judged[], { path, isName }: Field, shown: string): Match[] {
+  const isKey = path.above === null && path.part === "key";
+  return hits.map(({ hit: { detector, policy, start, end, isEncoded }, mode }) => {
+    const { tier = null } = Object.hasOwn(DETECTORS, detector) ? DETECTORS[detector as DetectorName] : {};
+    const finding = tier === null ? { policy, detector } : { policy, detector, tier };
+    const isFixed = isEncoded === true || detector === BUDGET || isName || isKey;
+    return { finding: { ...finding, field: shown, start, end, mode }, isFixed };
+  });
 }
 
 /** The exceptions of the rules for one content. */

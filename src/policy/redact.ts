@@ -1,8 +1,10 @@
 /** Replaces matches in some content by the names of their detectors. */
-import type { JsonObject, JsonValue } from "../json.ts";
-import type { FieldMatches } from "./fields.ts";
+import type { JsonObject } from "../json.ts";
+import { type FieldMatches, withTexts } from "./fields.ts";
 import { isStronger } from "./modes.ts";
+import type { Place } from "./near.ts";
 import type { Finding } from "./policy.ts";
+import { isQuotedPrintable } from "./text/decoded.ts";
 
 const OPENING = "[redacted:";
 
@@ -55,44 +57,67 @@ function firstEndingAfter(places: readonly { end: number }[], at: number): numbe
   return low;
 }
 
-/** Returns the content with every place replaced that has a finding in the mode `redact`. */
+/** Where a text was changed, and where something was found in it, by the position of its field in `fieldsOf`. */
+export type Changes = ReadonlyMap<number, readonly Place[]>;
+
+/** Returns the content with every place replaced that has a finding in the mode `redact`, and what changed. */
 export function redacted<C extends { value: string; metadata: JsonObject }>(
   content: C,
   found: readonly FieldMatches[],
-): C {
-  let { value, metadata } = content;
-  for (const { field, matches } of found) {
+): { content: C; changes: Changes } {
+  const texts = new Map<number, string>();
+  const changes = new Map<number, readonly Place[]>();
+  for (const { field, index, matches, places } of found) {
     const findings = matches.map(({ finding }) => finding);
     if (field === null || !findings.some(({ mode }) => mode === "redact")) continue;
-    const text = redactedText(field.text, findings);
-    if (field.path[0] === "metadata") metadata = withText(metadata, field.path.slice(1), text) as JsonObject;
-    else value = text;
+    const replaced = merged(findings).filter(({ finding }) => finding.mode === "redact");
+    const text = redactedText(field.text, replaced);
+    texts.set(index, text);
+    changes.set(index, changedPlaces(field.text, text, replaced, places));
   }
-  return { ...content, value, metadata };
+  return { content: withTexts(content, texts), changes };
 }
 
-function redactedText(text: string, findings: readonly Finding[]): string {
+function redactedText(text: string, replaced: readonly NamedPlace[]): string {
   let result = "";
   let at = 0;
-  for (const { start, end, finding } of merged(findings)) {
-    if (finding.mode !== "redact") continue;
+  for (const { start, end, finding } of replaced) {
     result += text.slice(at, start) + replacement(finding.detector);
     at = end;
   }
   return result + text.slice(at);
 }
 
-interface Place {
-  start: number;
-  end: number;
+/** Returns the places in the new text: of the replacements, and of everything else that was found. In order. */
+function changedPlaces(
+  before: string,
+  after: string,
+  replaced: readonly NamedPlace[],
+  places: readonly Place[],
+): readonly Place[] {
+  // The whole text reads otherwise.
+  if (isQuotedPrintable(before) !== isQuotedPrintable(after)) return [{ start: 0, end: after.length }];
+  const shifts = [0];
+  for (const { start, end, finding } of replaced)
+    shifts.push((shifts.at(-1) as number) + replacement(finding.detector).length - (end - start));
+  const moved = (at: number): number => {
+    const next = firstEndingAfter(replaced, at);
+    return Math.min(at, replaced[next]?.start ?? at) + (shifts[next] as number);
+  };
+  return [...replaced, ...places]
+    .map(({ start, end }) => ({ start: moved(start), end: moved(end) }))
+    .toSorted((a, b) => a.start - b.start);
+}
+
+interface NamedPlace extends Place {
   /** The first of the findings in the strongest mode. */
   finding: Finding;
 }
 
 /** Merges overlapping matches into one place. */
-function merged(findings: readonly Finding[]): Place[] {
+function merged(findings: readonly Finding[]): NamedPlace[] {
   const order = new Map(findings.map((finding, index) => [finding, index]));
-  const places: Place[] = [];
+  const places: NamedPlace[] = [];
   for (const finding of findings.toSorted((a, b) => a.start - b.start)) {
     const last = places.at(-1);
     if (last === undefined || finding.start >= last.end) {
@@ -105,15 +130,4 @@ function merged(findings: readonly Finding[]): Place[] {
     if (isStronger(finding.mode, last.finding.mode) || (isSame && isFirst)) last.finding = finding;
   }
   return places;
-}
-
-/** Returns a copy of a value with another text at a path. */
-function withText(value: JsonValue, [name, ...below]: readonly string[], text: string): JsonValue {
-  if (name === undefined) return text;
-  if (Array.isArray(value)) return value.with(Number(name), withText(value[Number(name)] as JsonValue, below, text));
-  const copy: JsonObject = Object.create(null);
-  for (const [key, member] of Object.entries(value as JsonObject)) {
-    copy[key] = key === name ? withText(member as JsonValue, below, text) : (member as JsonValue);
-  }
-  return copy;
 }

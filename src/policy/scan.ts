@@ -7,6 +7,7 @@ import type { Anchor } from "./anchor.ts";
 import { everyAnchor } from "./anchors.ts";
 import { type Hit, isExhausted, spend } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
+import type { IsNear } from "./near.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
@@ -21,6 +22,8 @@ export const MOST_HITS = 2048;
 const ANCHOR_UNITS = 5;
 /** The cost of a token with a digit, units. */
 const TOKEN_UNITS = 8;
+/** What a code unit costs in a scan that looks only near some places, units. In the first scan of a text it is free. */
+const CODE_UNIT_UNITS = 1;
 
 const DIGIT = 1;
 const LETTER = 2;
@@ -62,8 +65,9 @@ function isOutOfBounds(bounds: number, text: string, start: number, end: number)
 export interface Dictionary extends AnchorTable {
   /** 1 for each anchor of an active detector, 0 for the others. */
   isLooking: Uint8Array;
-  /** Whether any of the detectors recognizes tokens by their form alone. */
+  /** Whether any of the detectors recognizes tokens by their form alone, and whether all of those that do are active. */
   readsTokens: boolean;
+  readsAllTokens: boolean;
   /** The active detectors, and those of them that block. A check may find something for another detector. */
   looking: ReadonlySet<string>;
   blocking: ReadonlySet<string>;
@@ -115,6 +119,8 @@ function buildTable(named: readonly (readonly [DetectorName, Anchor])[]): Anchor
   };
 }
 
+const TOKEN_READERS = (Object.keys(DETECTORS) as DetectorName[]).filter((name) => DETECTORS[name].readsTokens);
+
 /** Returns the dictionary of these detectors. The first call takes as long as {@link anchorTable}. */
 export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: ReadonlySet<DetectorName>): Dictionary {
   const all = anchorTable();
@@ -122,6 +128,7 @@ export function dictionaryFor(looking: ReadonlySet<DetectorName>, blocking: Read
     ...all,
     isLooking: Uint8Array.from(all.detectors, (name) => (looking.has(name) ? 1 : 0)),
     readsTokens: [...looking].some((name) => DETECTORS[name].readsTokens),
+    readsAllTokens: TOKEN_READERS.every((name) => looking.has(name)),
     looking,
     blocking,
     clean: new CleanTexts(),
@@ -175,12 +182,23 @@ export class EncodedCandidates {
 
 /**
  * Returns what the detectors of a dictionary find in `text`, in the text's own offsets. Adds the tokens that may be
- * encoded text to `candidates`, if given.
+ * encoded text to `candidates`, if given. With `isNear`, only anchors that end where it holds are looked at; it is
+ * called with ascending ends.
  */
-export function scan(text: string, dictionary: Dictionary, candidates?: EncodedCandidates): Hit[] {
+export function scan(
+  text: string,
+  dictionary: Dictionary,
+  candidates?: EncodedCandidates,
+  isNear: IsNear = null,
+): Hit[] {
   const { automaton, anchors, isLooking, first, last, bounds, readsTokens, looking } = dictionary;
   const { classOf, next, classes, output, lengths, firstAccepting } = automaton;
   const hits: Hit[] = [];
+  if (isNear !== null) spend(text.length * CODE_UNIT_UNITS);
+  if (isExhausted()) return exhausted(hits, text.length);
+  // A token inside what an earlier one began is not looked at, also if that is for a detector which is off. Only when
+  // none is off, the tokens far away are known to be nothing.
+  const isTokenNear = dictionary.readsAllTokens ? isNear : null;
   let state = 0;
   let tokenStart = -1;
   let tokenKinds = 0;
@@ -196,7 +214,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       tokenKinds |= kind;
     } else if (tokenStart >= 0) {
       if (candidates && (tokenKinds !== LETTER || at - tokenStart >= LONG_TOKEN)) candidates.add(tokenStart, at);
-      if (readsTokens && tokenStart >= checkedTo) {
+      if (readsTokens && tokenStart >= checkedTo && (isTokenNear === null || isTokenNear(at))) {
         const plainWord = tokenKinds === LETTER && at - tokenStart > LONGEST_SHORT_WORD;
         spend(tokenKinds === LETTER ? 1 : TOKEN_UNITS);
         const hit = plainWord ? null : tokenHit(text, tokenStart, at, tokenKinds);
@@ -219,6 +237,7 @@ export function scan(text: string, dictionary: Dictionary, candidates?: EncodedC
       const exact = first[id] as number;
       if (exact === 0 ? !automaton.confirms(id, text, end) : code !== last[id] || text.charCodeAt(start) !== exact)
         continue;
+      if (isNear !== null && !isNear(end)) continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) return exhausted(hits, text.length);
       const hit = (anchors[id] as Anchor).check(text, start, end);

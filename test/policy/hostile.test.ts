@@ -1,5 +1,6 @@
 /** No text takes long, whatever is in it; what cannot be looked through is blocked. */
 import { expect, test } from "bun:test";
+import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { Anchor } from "../../src/policy/anchor.ts";
 import { anchorsOf } from "../../src/policy/anchors.ts";
 import { decide } from "../../src/policy/decide.ts";
@@ -17,6 +18,9 @@ const SIZE = effort({ usual: LARGEST / 2, long: LARGEST });
 /** What any text may cost, in large honest ones: several times what it takes, since the test is about growth. */
 const MOST = 20;
 const ROUNDS = 5;
+/** The same for a short text, whose usual time is hardly measurable. */
+const MANY_TIMES = 500;
+const SMALLEST_MS = 0.02;
 const processorMs = () => {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -65,6 +69,9 @@ const HOSTILE: Readonly<Record<string, () => string>> = {
   "zero-width": () => repeat("\u200b"),
   "full-width": () => repeat("ａ＠１"),
   "other scripts": () => repeat("пароль密码비밀번호"),
+  "keys without an end": () => repeat("-----BEGIN PRIVATE KEY-----\nABCDEFGHIJKLMNOP\n"),
+  "rules below a header": () => `${"password|".repeat(35)}\n${repeat("|\n")}`,
+  "a long number after its label": () => `social security number ${repeat("7")}`,
   noise: () => randomText(" abcdefghijklmnop0123456789@:/._-=+\"'{}\n", SIZE, 5),
 };
 
@@ -155,3 +162,52 @@ test("large honest texts pass", () => {
     expect(decide(BOTH, { key: "k", value, metadata: {} })).toEqual({ allowed: true });
   }
 });
+
+test("a decision about a short value takes no longer than it should, however ambiguous the value is", () => {
+  const signs = ["a", "ab", "A", "Ab", "1", "12", "a1", "é", " ", ".", "-", "_", "/", ",", ":", "=", "'", "+", "的"];
+  const endings = ["", "!", "=", " 1", "\u0001"];
+  const labels = ["password=", "api key: ", "see "];
+  const values = signs.flatMap((first) =>
+    signs.map((second, at) => {
+      const label = labels[at % labels.length] as string;
+      return label + (first + second).repeat(80).slice(0, 160) + endings[(at + first.length) % endings.length];
+    }),
+  );
+  const honest = LOG.slice(0, 200);
+  leastMs(honest);
+  const most = MANY_TIMES * Math.max(leastMs(honest), SMALLEST_MS);
+  expect(values.filter((value) => leastMs(value, most) > most)).toEqual([]);
+});
+
+test("metadata of many members have one budget, however they are nested, and a redaction of many takes linear time", () => {
+  const redact = policiesOf({ policies: { screening: { pii: { mode: "redact" }, secrets: { mode: "redact" } } } });
+  const size = 48 * 1024;
+  const shapes: Readonly<Record<string, (piece: string) => JsonObject>> = {
+    members: (piece) => Object.fromEntries(Array.from({ length: size / 40 }, (_, at) => [`m${at}`, piece])),
+    names: (piece) => Object.fromEntries(Array.from({ length: size / 40 }, (_, at) => [`${piece}${at}`, 1])),
+    items: (piece) => ({ list: Array.from({ length: size / 30 }, () => piece) }),
+    "deep names": (piece) => nested(size / 40, (below) => ({ [piece]: below })),
+    "deep arrays": (piece) => ({ list: [nested(size / 10, (below) => [below]), piece] }),
+  };
+  const ms = (policies: typeof BOTH, metadata: JsonObject) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < ROUNDS; round++) {
+      const begin = processorMs();
+      decide(policies, { key: "k", value: "", metadata });
+      least = Math.min(least, processorMs() - begin);
+    }
+    return least;
+  };
+  const most = MOST * Math.max(1, leastMs(LOG.slice(0, size)));
+  for (const [shape, make] of Object.entries(shapes)) {
+    for (const piece of ["0172 482936 mobil 1 ", "1 Main Rue Suite ", "password=password=", "ann@mailbox.org.au"]) {
+      for (const policies of [BOTH, redact]) expect(ms(policies, make(piece)), `${shape} ${piece}`).toBeLessThan(most);
+    }
+  }
+});
+
+function nested(depth: number, around: (below: JsonValue) => JsonValue): JsonObject {
+  let value: JsonValue = "x";
+  for (let level = 0; level < depth; level++) value = around(value);
+  return { value };
+}

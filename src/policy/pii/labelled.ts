@@ -231,11 +231,11 @@ const isMistypedCard = (written: string): boolean =>
 
 /** Names in programs, constants in hexadecimal, fractions, numbers of standards. */
 const NO_NUMBER =
-  /[a-z]{1,12}[A-Z][a-z]{2}|0x[0-9a-fA-F]+|\d{1,7}\.\d{1,2}(?![\w.-])|(?:rfc|RFC|iso|ISO|[Ee][Dd]|secp|sha|SHA)[ -]?\d{3,5}(?!\d)|[A-Z]{3,5} 0x|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
+  /[a-z]{1,12}[A-Z][a-z]{2}|0x[0-9a-fA-F]|\d{1,7}\.\d{1,2}(?![\w.-])|(?:rfc|RFC|iso|ISO|[Ee][Dd]|secp|sha|SHA)[ -]?\d{3,5}(?!\d)|[A-Z]{3,5} 0x|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-/y;
 
 /** Money. */
 const AMOUNT =
-  /\d{1,3}(?:[.,' ]?\d{3})*(?:[.,]\d{1,2})?\s?(?:€|\$|£|%|EUR|USD|GBP|CHF|PLN|SEK|NOK|DKK|CZK|HUF|RON|TRY|RUB|UAH|JPY|CNY|INR|BRL|руб|грн|zł|Kč|kr)(?!\p{L})/uy;
+  /\d{1,3}(?:[.,' ]?\d{3}){0,8}(?:[.,]\d{1,2})?\s?(?:€|\$|£|%|EUR|USD|GBP|CHF|PLN|SEK|NOK|DKK|CZK|HUF|RON|TRY|RUB|UAH|JPY|CNY|INR|BRL|руб|грн|zł|Kč|kr)(?!\p{L})/uy;
 
 function lastSeparator(text: string, from: number, end: number): number {
   let cut = end - 1;

@@ -2,7 +2,7 @@
 import { type Anchor, asWord } from "../anchor.ts";
 import { type Check, hitOf, spend } from "../check.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
-import { columnsOf, listsOf } from "../words/lists.ts";
+import { bounded, columnsOf, listsOf } from "../words/lists.ts";
 import placeWords from "../words/places.txt" with { type: "text" };
 
 /** The costs of checks, units. */
@@ -10,6 +10,7 @@ const CHECK_UNITS = 30;
 const PATTERN_UNITS = 120;
 const BEFORE = 40;
 const AFTER = 64;
+const LONGEST_WORD = 24;
 const HAN_NUMBER = /[一二三四五六七八九十]/;
 
 interface Place {
@@ -21,7 +22,7 @@ function patternOf(written: string | undefined, flag: "y" | ""): RegExp | null {
   if (written === "-") return null;
   const [, source = "", flags = ""] = /^\/(.+)\/(i?)$/.exec(written ?? "") ?? [];
   if (source === "") throw new Error(`not a pattern: ${written}`);
-  return new RegExp(source, `u${flags}${flag}`);
+  return new RegExp(bounded(source, LONGEST_WORD), `u${flags}${flag}`);
 }
 
 function placeAddress({ before, after }: Place): Check {

@@ -4,6 +4,8 @@ import { isAnyBase64, isDigit, matchEnd } from "../text/ascii.ts";
 
 /** The cost of a check, units. */
 const CHECK_UNITS = 30;
+/** How much text is searched in one unit, as a power of two, code units. */
+const SEARCHED_PER_UNIT = 6;
 
 const JWT = /eyJ?[A-Za-z0-9_/+-]{8,4096}\.(?:[A-Za-z0-9_/+-]{2,16384})\.(?:[A-Za-z0-9_/+-]{10,4096})?={0,2}/y;
 const LONGEST_HEADER = 4099;
@@ -46,6 +48,7 @@ export function privateKeyBlock(text: string, anchor: number): Hit | null {
   const bodyAt = matchEnd(PEM_BEGIN, text, at);
   if (bodyAt < 0 || matchEnd(PEM_BODY, text, bodyAt) < 0) return null;
   const close = text.indexOf("-----END", bodyAt);
+  spend(((close < 0 ? text.length : close) - bodyAt) >> SEARCHED_PER_UNIT);
   return hitOf("private_key", at, close < 0 ? text.length : Math.min(text.length, close + 8));
 }
 

@@ -4,7 +4,7 @@ import { asWord } from "../anchor.ts";
 import { type Check, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, matchAt } from "../text/ascii.ts";
 import commands from "../words/commands.txt" with { type: "text" };
-import { columnsOf, listsOf } from "../words/lists.ts";
+import { bounded, columnsOf, listsOf } from "../words/lists.ts";
 import { isPlaceholder, looksLikePassword } from "./plausible.ts";
 import { isShortOne, looksChosen, mayBeOne } from "./sentence.ts";
 
@@ -25,19 +25,12 @@ function isPassword(written: string): boolean {
   return !/^[\d:.,/]+$/.test(value) && (looksLikePassword(value) || value !== written);
 }
 
-/** A pattern whose repetitions end: those of the table are written without a limit. */
-const bounded = (source: string): string =>
-  source.replace(
-    /(\\[sSwd]|\[(?:\\.|[^\]\\])+\])([+*])/g,
-    (_, unit, sign) => `${unit}{${sign === "+" ? 1 : 0},${LONGEST_RUN}}`,
-  );
-
 const sections = listsOf(commands, ["behind", "behind, any word", "in front", "calls", "places in calls"]);
 const rows = (section: "behind" | "behind, any word" | "in front", flags: string): [string, RegExp][] =>
   sections[section].map((row) => {
     const [command = "", pattern = ""] = columnsOf(row);
     const [, source = "", own = ""] = /^\/(.+)\/(i?)$/.exec(pattern) ?? [];
-    return [command, new RegExp(bounded(source), flags + own)];
+    return [command, new RegExp(bounded(source, LONGEST_RUN), flags + own)];
   });
 
 /** What is no variable, and no number. */

@@ -101,7 +101,7 @@ function isKey(value: string, { link, quoted }: Assigned): boolean {
 
 /** A name of many parts: "my-plugin--access-key-2". */
 const JOINED_WORDS =
-  /^(?:[a-z]{2,}\d?|\d{1,2}|[a-z]\d?[a-z]+\d?)(?:[-_]{1,2}(?:[a-z]{2,}\d?|[a-z]\d|\d{1,2}|[a-z]\d?[a-z]+\d?)){3,}$/;
+  /^(?:[a-z]{2,}\d?|\d{1,2}|[a-z]\d[a-z]+\d?)(?:[-_]{1,2}(?:[a-z]{2,}\d?|[a-z]\d|\d{1,2}|[a-z]\d[a-z]+\d?)){3,}$/;
 
 /** A stored hash is not the password: bcrypt, crypt, argon2. */
 const PASSWORD_HASH = /^\$(?:2[abxy]|[156]|argon2\w{1,2}|scrypt|pbkdf2[\w-]*)\$/;

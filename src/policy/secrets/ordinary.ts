@@ -25,7 +25,7 @@ const END = String.raw`(?=${OTHER_QUOTE}(?:[ \t]{0,2}(?:[.,;!?)\n。，、！？
 /** The text that ties a value to a name: a colon, a word for "is". */
 const TIE = String.raw`(?:${FILLER}{0,5}?[ \t]{0,2}(?:[:：=][ \t]{0,3}|,?[ \t]{1,2}(?:${COPULA})[ \t]{1,3}|[ \t]?(?:是|为|為|は、?|는|은)[ \t]?))`;
 const WORD_SAID = new RegExp(
-  String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([\p{Script=Latin}][\p{Script=Latin}\d]*(?:[_.-][\p{Script=Latin}\d]+)*!?)${END}`,
+  String.raw`(${TIE}|[ \t]{1,2})${QUOTE}([\p{Script=Latin}][\p{Script=Latin}\d]{0,64}(?:[_.-][\p{Script=Latin}\d]{1,64}){0,8}!?)${END}`,
   "uy",
 );
 const LONGEST_WORD = 40;

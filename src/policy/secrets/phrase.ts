@@ -26,7 +26,7 @@ export const seedPhrase: Check = (text, _start, end) => {
 };
 
 /** The first of at least two codes: `8841-2039, 5520-1187`. */
-const CODE = String.raw`(?=[\w-]*\d)[A-Za-z0-9]{4,8}(?:[-\s][A-Za-z0-9]{4,8}){1,3}|\d{8}|(?=[a-z]*\d)[a-z0-9]{8,12}|(?=[A-Z]*\d)[A-Z0-9]{8,12}`;
+const CODE = String.raw`(?=[\w-]{0,40}\d)[A-Za-z0-9]{4,8}(?:[-\s][A-Za-z0-9]{4,8}){1,3}|\d{8}|(?=[a-z]{0,12}\d)[a-z0-9]{8,12}|(?=[A-Z]{0,12}\d)[A-Z0-9]{8,12}`;
 const CODES = new RegExp(
   String.raw`(?:[^\S\n]?\([^)\n]{1,24}\))?[^\S\n]?(?:is|are|sind|lauten|son|sont|sono|são|to|är|er)?[\s:"'\`[(-]{1,8}(?:\d{1,2}[.)]\s?)?((?:${CODE}))(?=["'\`]?(?:[\s,;|/]+(?:\d{1,2}[.)]\s?)?["'\`-]{0,2}\s?)(?:${CODE})(?![\w-]))`,
   "y",
@@ -34,7 +34,7 @@ const CODES = new RegExp(
 
 /** `recovery code: 88F2-9KQ1-T0LM`: one alone has three groups. */
 const ALONE =
-  /(?:[^\S\n]{1,2}\p{L}{1,12}){0,3}[^\S\n]?[:=–-]?[\s"'`(]{1,3}(?:is|est|es|é|è|ist|jest|je|är|er|on)?\s{0,2}["'`]?((?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){2,5}|\d{6}(?:-\d{6}){7})(?![\w-])/uy;
+  /(?:[^\S\n]{1,2}\p{L}{1,12}){0,3}[^\S\n]?[:=–-]?[\s"'`(]{1,3}(?:is|est|es|é|è|ist|jest|je|är|er|on)?\s{0,2}["'`]?((?=[\w-]{0,56}\d)(?=[\w-]{0,56}[A-Za-z])[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){2,5}|\d{6}(?:-\d{6}){7})(?![\w-])/uy;
 
 /** `backup codes: 8841-2039, 5520-1187`. */
 export const recoveryCodes: Check = (text, _start, end) => {

@@ -3,7 +3,7 @@
 /** A shorter text cannot hide anything worth finding, and ordinary words sometimes decode to text. */
 const SHORTEST_TEXT = 8;
 /** A shorter text must be one line of ASCII: this few bytes of an identifier can be other text by chance. */
-const SHORTEST_BEYOND_ASCII = 16;
+export const SHORTEST_BEYOND_ASCII = 16;
 const ASCII_LAST = 0x7f;
 const SPACE = 0x20;
 /** Data that is not text nearly always shows it within this many units. */

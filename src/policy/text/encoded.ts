@@ -1,6 +1,6 @@
 /** One layer of Base64 or hexadecimal: a run that decodes to text is also read as that text. */
 import { hexAt, hexValue, matchEnd } from "./ascii.ts";
-import { canBeginUtf16, isTextByte, textOf } from "./bytes.ts";
+import { canBeginUtf16, isTextByte, SHORTEST_BEYOND_ASCII, textOf } from "./bytes.ts";
 import { readDump } from "./dump.ts";
 
 const NO_DIGIT = 64;
@@ -16,7 +16,7 @@ const sextet = (text: string, at: number): number => SEXTETS[text.charCodeAt(at)
 const SHORTEST_ENCODED = 16;
 
 /** An encoded run and its text. */
-interface Decoded {
+export interface Decoded {
   start: number;
   end: number;
   text: string;
@@ -100,8 +100,26 @@ function decode(text: string, lines: readonly Run[]): Decoded | null {
   const { end } = lines.at(-1) as Run;
   const digits =
     lines.length === 1 ? text.slice(start, end) : lines.map((line) => text.slice(line.start, line.end)).join("");
-  const decoded = hexText(digits) ?? textOf(Buffer.from(digits, "base64url"));
+  const decoded = hexText(digits) ?? base64Text(digits);
   return decoded === null ? null : { start, end: matchEnd(PADDING, text, end), text: decoded };
+}
+
+/** The most digits that encode less than what may go beyond ASCII. */
+const MOST_OF_ASCII = Math.floor(((SHORTEST_BEYOND_ASCII - 1) * 4) / 3);
+
+function base64Text(digits: string): string | null {
+  // Most short runs are words, which are told apart without a buffer.
+  if (digits.length <= MOST_OF_ASCII && !isBase64OfAscii(digits)) return null;
+  return textOf(Buffer.from(digits, "base64url"));
+}
+
+function isBase64OfAscii(digits: string): boolean {
+  for (let at = 0; at + 4 <= digits.length; at += 4) {
+    const [first, second, third] = [sextet(digits, at), sextet(digits, at + 1), sextet(digits, at + 2)];
+    // The first bit of each of the three bytes.
+    if (first >= 32 || (second & 8) !== 0 || (third & 2) !== 0) return false;
+  }
+  return true;
 }
 
 function hexText(run: string): string | null {

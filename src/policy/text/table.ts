@@ -1,4 +1,5 @@
 /** Tables in text: lines whose cells are separated by the same sign (CSV, Markdown, text copied from a sheet). */
+import { spend } from "../check.ts";
 
 interface Cell {
   start: number;
@@ -11,6 +12,8 @@ const LONGEST_LINE = 480;
 const LONGEST_NAME = 40;
 /** The number of rows that are read to know what a column holds. */
 const MOST_ROWS = 3;
+/** The number of lines that are read: the rows, and a line below the header. */
+const MOST_LINES = MOST_ROWS + 1;
 /** The line below the header of a table in Markdown. */
 const RULE = /^[\s|:+=-]+$/;
 
@@ -28,7 +31,7 @@ export function cellsBelow(text: string, start: number, end: number): Cell[] {
   if (!isHeader(text, header)) return [];
   const column = header.findIndex((cell) => cell.end >= start);
   const found: Cell[] = [];
-  for (let at = headerEnd + 1; found.length < MOST_ROWS && at < text.length; ) {
+  for (let at = headerEnd + 1, line = 0; line < MOST_LINES && found.length < MOST_ROWS && at < text.length; line++) {
     const lineEnd = endOfLine(text, at, LONGEST_LINE);
     if (lineEnd <= at) break;
     if (!RULE.test(text.slice(at, lineEnd))) {
@@ -84,6 +87,7 @@ const isBoundary = (text: string, at: number): boolean => BOUNDARIES[text.charCo
 
 /** The cells of the line `[from, to)`; separators in double quotes belong to the cell. */
 function cells(text: string, from: number, to: number, separator: string): Cell[] {
+  spend((to - from) >> 1);
   const found: Cell[] = [];
   let start = from;
   let quoted = false;

@@ -78,3 +78,10 @@ export function stickyOf(written: string | undefined): RegExp {
   if (source === undefined) throw new Error(`not a pattern: ${written}`);
   return new RegExp(source, `${flags}y`);
 }
+
+/** Returns the source of a pattern whose repetitions end: those of the tables are written without a limit. */
+export const bounded = (source: string, longest: number): string =>
+  source.replace(
+    /(\\[sSwd]|\\p\{L\}|\[(?:\\.|[^\]\\])+\])(?:([+*])|\{(\d+),\})/g,
+    (_, unit, sign, fewest = sign === "+" ? 1 : 0) => `${unit}{${fewest},${longest}}`,
+  );
