@@ -131,3 +131,7 @@ test("an identifier whose bytes are a few characters of UTF-8 by chance", () => 
   // Its bytes are those of `oϪ=RY45NUK;`, in which a vehicle's registration would stand.
   expect(findings("6fcfaa3d525934354e554b3b")).toBeNull();
 });
+
+test("an identifier with the form and the check number of a Moldovan account", () => {
+  expect(findings("md13evptxysggumkowb80cly")).toBeNull();
+});

@@ -4,6 +4,7 @@ import { countrySpecs, isValidIBAN } from "ibantools";
 import { type Hit, hitOf, spend } from "../check.ts";
 import { isAlphanumeric, isBase64, isDigit, isLetter, isUpper, runAround } from "../text/ascii.ts";
 import { type LoneForm, TOKEN_FORMS } from "./formats.ts";
+import { countDigits } from "./number.ts";
 import { letteredAddress } from "./town.ts";
 import { base58Address, ethereumAddress, MONERO_LENGTH, moneroAddress } from "./wallet.ts";
 
@@ -104,10 +105,12 @@ export function ibanAt(text: string, at: number): Hit | null {
 
 /**
  * Some countries allow letters and digits in any order, so that a random identifier can have a valid check number. A
- * value with lower-case letters and several runs of digits is taken for a random identifier.
+ * value with lower-case letters and several runs of digits, or with fewer digits than letters, is taken for one: the
+ * number of every account has digits for the most part.
  */
 const isMixedIdentifier = (written: string): boolean =>
-  /[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS;
+  countDigits(written) * 2 < written.replace(/[ -]/g, "").length ||
+  (/[a-z]/.test(written) && (written.match(/\d(?![\d -])/g)?.length ?? 0) >= MANY_DIGIT_RUNS);
 
 const MANY_DIGIT_RUNS = 3;
 
