@@ -15,7 +15,7 @@ interface ReadinessParts {
   controlReplaced(): boolean;
   /** False while the disk refuses writes of workspaces. */
   takesWrites(): boolean;
-  down: WorkspacePool["down"];
+  down: Pick<WorkspacePool["down"], "size" | "values">;
   monotonicMs(): number;
 }
 

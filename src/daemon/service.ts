@@ -157,7 +157,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
     threadsRunning: () => pool.running,
     controlReplaced: () => control.isReplaced,
     down: pool.down,
-    takesWrites: () => !pool.diskFails && !pool.space.isFull,
+    takesWrites: () => !pool.down.diskFails && !pool.space.isFull,
     monotonicMs: () => performance.now(),
   });
   const requests = settings.metrics_listen === null ? null : new RequestMeter();

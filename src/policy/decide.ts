@@ -8,6 +8,7 @@ import { detectorWords } from "./detectors.ts";
 import { type Examined, examine, examineAgain, isKnownClean } from "./examine.ts";
 import type { FieldMatches, Match } from "./fields.ts";
 import type { LimitName } from "./limits.ts";
+import { TooMuchWork } from "./patterns/work.ts";
 import {
   contentPolicies,
   examplePolicies,
@@ -161,15 +162,23 @@ const until = (validUntilMs: number, decision: Allowed | Refused): Decision =>
 
 /**
  * Returns what an event records of a text that its request names, such as a key that is read: the text, or
- * `{"redacted": true}` when a policy in any mode finds something in it. `policies` are the policies in force for the
- * agent.
+ * `{"redacted": true}` when a policy in any mode finds something in it, or it would take too long to tell. `policies` are
+ * the policies in force for the agent.
  */
 export function recorded(name: string, text: string, policies: PolicySettings): JsonObject {
   const rules = rulesOf(policies);
   if (text === "" || isKnownClean(rules, text)) return { [name]: text };
-  // At this time, only exceptions without an end are in force.
-  const { found } = examine(rules, { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER);
-  return found.length > 0 ? { redacted: true } : { [name]: text };
+  return isFoundIn(rules, text) ? { redacted: true } : { [name]: text };
+}
+
+function isFoundIn(rules: Rules, text: string): boolean {
+  try {
+    // At this time, only exceptions without an end are in force.
+    return examine(rules, { key: text, value: "", metadata: {} }, Number.MAX_SAFE_INTEGER).found.length > 0;
+  } catch (error) {
+    if (error instanceof TooMuchWork) return true;
+    throw error;
+  }
 }
 
 /**

@@ -4,7 +4,8 @@ import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
 import { type Mode, strongerMode } from "./modes.ts";
 import type { Place } from "./near.ts";
-import type { OwnPattern } from "./patterns.ts";
+import type { OwnPattern } from "./patterns/pattern-set.ts";
+import { addPatternWork, beginPatternWork } from "./patterns/work.ts";
 import type { Content } from "./policy.ts";
 import { type Changes, replacedPlaces, withoutNames } from "./redact.ts";
 import type { Layer, Rules } from "./rules.ts";
@@ -54,6 +55,7 @@ export function examine(rules: Rules, content: Content, nowMs: number | undefine
   const fields = fieldsOf(content);
   beginEffort(fields.reduce((sum, { text }) => sum + text.length, 0));
   if (isStored) continueEffort();
+  beginPatternWork();
   return examineFields(fields, rules, content, nowMs, null);
 }
 
@@ -140,6 +142,7 @@ function detectedIn(
 
 function patternHits(text: string, { patterns, budget }: Rules, content: Content): readonly Hit[] {
   if (patterns === null || text === "") return NO_HITS;
+  addPatternWork(patterns.steps * text.length);
   const { matches, isComplete } = patterns.find(text, ({ prefixes }) => applies(prefixes, content), MOST_HITS);
   const hits = matches.map(
     ({ pattern, start, end }): Hit => ({ detector: pattern.name, policy: PATTERNS, start, end, pattern }),

@@ -106,6 +106,9 @@ export function refusesContent(policies: PolicySettings): boolean {
   return policies.screening !== null || contentPolicies().some(([name, { off }]) => policies[name] !== off);
 }
 
+/** Reports whether the settings have patterns of the operator. */
+export const hasPatterns = ({ screening }: PolicySettings): boolean => (screening?.patterns ?? []).length > 0;
+
 /** Returns the settings that enforce everything that either of the two enforces. */
 export function stricterPolicies(a: PolicySettings, b: PolicySettings): PolicySettings {
   return settingsBy((name, policy) => policy.stricter(a[name], b[name]));

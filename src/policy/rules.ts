@@ -1,7 +1,7 @@
 /** The settings of an agent's policies, compiled for screening: which detectors are active, and what a match means. */
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { isStronger, type Kind, type Mode, strongerMode } from "./modes.ts";
-import { type OwnPattern, PatternSet } from "./patterns.ts";
+import { type OwnPattern, PatternSet } from "./patterns/pattern-set.ts";
 import { contentPolicies, type PolicyName, type PolicySettings } from "./policies.ts";
 import type { AnySetting, ContentPolicy } from "./policy.ts";
 import { type Dictionary, dictionaryFor } from "./scan.ts";

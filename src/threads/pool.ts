@@ -19,7 +19,7 @@ import {
   type WorkspaceClient,
   type WorkspaceEvent,
 } from "../workspace/contract.ts";
-import { isOfDisk, OUTCOME_UNKNOWN, REPLACED, type StorageTrouble } from "../workspace/storage-failure.ts";
+import { OUTCOME_UNKNOWN, REPLACED } from "../workspace/storage-failure.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { type ChangeableOptions, type Found, type ThreadOptions, withItems } from "./messages.ts";
@@ -29,31 +29,15 @@ import { RunningRetries } from "./running-retries.ts";
 import { ScreeningThread } from "./screening-thread.ts";
 import type { SinkPlan } from "./sinks/messages.ts";
 import { type SinkEvents, SinkThread } from "./sinks/thread.ts";
+import { type TroubleEvents, UnavailableWorkspaces } from "./unavailable.ts";
 import { type Rejection, type ThreadEvents, WriterThread } from "./writer-thread.ts";
-
-/** A workspace whose file cannot be used. The other workspaces are not affected. */
-interface UnavailableWorkspace {
-  workspaceId: string;
-  /** The class and code of the error, without data. */
-  reason: string;
-  trouble: StorageTrouble;
-  /** When the trouble began, ms since the Unix epoch. */
-  sinceMs: number;
-}
-
-/** The most workspaces that are listed as unavailable. */
-const MAX_DOWN = 1_000;
 
 export interface PoolOptions
   extends Omit<ThreadOptions, "gauges" | "heads" | "space" | "behind">,
+    TroubleEvents,
     Pick<ThreadEvents, "onFailure" | "onRecovery" | "onWarning" | "onSealed" | "onNoSpace" | "onNoDescriptors"> {
   /** The most memory of the search indexes of all threads together, bytes. */
   searchMemoryBytes: number;
-  /** Called when a workspace's file cannot be used, and when it has recovered. */
-  onDown?(workspace: UnavailableWorkspace): void;
-  onUp?(workspaceId: string): void;
-  /** Called when a workspace cannot be written, and again whenever the reason changes. */
-  onStorage?(workspaceId: string, trouble: StorageTrouble): void;
   /** The number of workspace threads. As many reader threads are started when first needed. */
   threads: number;
 }
@@ -84,8 +68,7 @@ interface PoolLoad extends ReaderLoad {
 }
 
 export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
-  /** The workspaces whose files cannot be used, by id, the longest unavailable first. */
-  readonly down = new Map<string, UnavailableWorkspace>();
+  readonly down: UnavailableWorkspaces;
   /** The number of operations per transaction. */
   readonly groups = new Histogram(GROUP_BOUNDS);
   /** The gauges of each workspace thread and each reader thread. */
@@ -102,6 +85,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
   #ending = false;
 
   constructor(private readonly options: PoolOptions) {
+    this.down = new UnavailableWorkspaces(options, () => systemClock() + options.clockOffsetMs);
     this.#events = this.#watched(options);
     const count = Math.max(1, options.threads);
     const gauges = () => Array.from({ length: count }, () => new ThreadGauges());
@@ -129,13 +113,15 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     return this.#retries.once(principal.workspaceId, retry, () => this.#perform(request));
   }
 
-  /** Performs an operation. Most go directly to the workspace's thread, which takes only one promise. */
+  /** Performs an operation. Most go directly to the workspace's thread. */
   #perform(request: OperationRequest): Promise<Reply<Bytes>> {
     if (this.space.isFull && whatGrows(request.name) !== "nothing") return Promise.resolve(rejection("full"));
     const isScreened = ScreeningThread.isFor(request);
-    if (!isScreened && !isInquiry(request.name) && !isInspection(request.name) && !looksAhead(request.input))
-      return this.#record(request, undefined);
-    return this.#performAhead(request, isScreened);
+    if (isScreened || isInquiry(request.name) || isInspection(request.name) || looksAhead(request.input))
+      return this.#performAhead(request, isScreened);
+    // What the workspace's thread may not do itself begins elsewhere, after all.
+    const begun = (reply: Reply<Bytes>) => (reply.again ? this.#performAhead(request, true, MOST_LOOKS - 1) : reply);
+    return this.#record(request, undefined).then(begun);
   }
 
   /** Performs an operation that begins on another thread than its workspace's. */
@@ -146,7 +132,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       return problem("unavailable", REPLACED);
     // The head is read before the lookup: if other nodes write while the lookup runs, its result is out of date.
     const lookedAt = this.#heads[this.#shard(workspaceId)]?.get(workspaceId)?.seq ?? -1;
-    const result = await (isScreened ? this.#screening.screen(request) : this.#reader(workspaceId).query(request));
+    const result = await (isScreened
+      ? this.#screening.screen(request, looks < MOST_LOOKS)
+      : this.#reader(workspaceId).query(request));
     if (typeof result === "string") return rejection(result);
     if ("found" in result) {
       const reply = await this.#record(isScreened ? request : { ...request, lookedAt }, result);
@@ -161,11 +149,6 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       const complete = (reply: Reply | Rejection) => resolve(typeof reply === "string" ? null : reply);
       if (this.#writer(workspaceId).record(workspaceId, event, complete) !== null) resolve(null);
     });
-  }
-
-  /** Whether the disk refuses writes. A damaged file does not count, since it affects only its own workspace. */
-  get diskFails(): boolean {
-    return this.down.values().some(({ trouble }) => isOfDisk(trouble));
   }
 
   /** Whether every workspace thread runs. */
@@ -186,34 +169,23 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       ...options,
       onGroup: (operations) => this.groups.observe(operations),
       onUnwritable: (workspaceId) => this.#forget(workspaceId),
-      onTrouble: (workspaceId, reason, trouble) => {
-        if (trouble !== null) options.onStorage?.(workspaceId, trouble);
-        if (reason === null || trouble === null) {
-          if (this.down.delete(workspaceId)) options.onUp?.(workspaceId);
-          return;
-        }
-        const known = this.down.get(workspaceId);
-        if (known === undefined && this.down.size >= MAX_DOWN) return;
-        const sinceMs = known?.sinceMs ?? systemClock() + options.clockOffsetMs;
-        const workspace = { workspaceId, reason, trouble, sinceMs };
-        this.down.set(workspaceId, workspace);
-        if (known === undefined) options.onDown?.(workspace);
-      },
+      onTrouble: (workspaceId, reason, trouble) => this.down.note(workspaceId, reason, trouble),
     };
   }
 
   /** Has expired data of these workspaces removed soon. */
   sweep(workspaceIds: readonly string[]): void {
-    for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
-      this.#writers[index]?.tell({ kind: "sweep", workspaceIds: ids });
-    }
+    this.#tellAll("sweep", workspaceIds);
   }
 
   /** Has the write-ahead logs of these workspaces emptied soon, or as soon as their readers allow. */
   emptyLogs(workspaceIds: readonly string[]): void {
-    for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id))) {
-      this.#writers[index]?.tell({ kind: "empty_logs", workspaceIds: ids });
-    }
+    this.#tellAll("empty_logs", workspaceIds);
+  }
+
+  #tellAll(kind: "sweep" | "empty_logs", workspaceIds: readonly string[]): void {
+    for (const [index, ids] of Map.groupBy(workspaceIds, (id) => this.#shard(id)))
+      this.#writers[index]?.tell({ kind, workspaceIds: ids });
   }
 
   /** Releases a workspace's free pages in steps, or, given the `state` of a file, replaces the file by its compact copy. */

@@ -39,14 +39,15 @@ export class ScreeningThread {
 
   /**
    * Returns the decision, which the operation is performed with; for a composite operation, one decision for each part.
+   * @param isWhole whether small texts of the parts are screened, too
    */
-  async screen(request: OperationRequest): Promise<QueryResult> {
+  async screen(request: OperationRequest, isWhole: boolean): Promise<QueryResult> {
     const characters = charactersOf(request.input);
     if (this.#count >= MAX_WAITING || this.#characters + characters > MAX_WAITING_CHARACTERS) return "overloaded";
     this.#count += 1;
     this.#characters += characters;
     try {
-      if ("parts" in request.input) return await this.#screenParts(request, request.input.parts);
+      if ("parts" in request.input) return await this.#screenParts(request, request.input.parts, isWhole);
       // A restore reads its texts itself and takes turns with whatever else is asked, so it does not wait for a turn.
       return await (restoresData(request.input) ? this.#query(request) : this.#screen(request));
     } finally {
@@ -56,10 +57,15 @@ export class ScreeningThread {
   }
 
   /** Screens the parts one after another, so that other workspaces have their turns between them. */
-  async #screenParts(request: OperationRequest, parts: readonly Pick<OperationRequest, "name" | "input">[]) {
+  async #screenParts(
+    request: OperationRequest,
+    parts: readonly Pick<OperationRequest, "name" | "input">[],
+    isWhole: boolean,
+  ) {
     const found: string[] = [];
     for (const part of parts) {
-      const result = ScreeningThread.isFor(part) ? await this.#screen({ ...request, ...part }) : { found: "null" };
+      const isScreened = ScreeningThread.isFor(part) || (isWhole && "value" in part.input);
+      const result = isScreened ? await this.#screen({ ...request, ...part }) : { found: "null" };
       if (typeof result === "string" || !("found" in result)) return result;
       found.push(result.found);
     }

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../ids.ts";
 import { buildScreeningTables } from "../policy/decide.ts";
+import { limitPatternWork } from "../policy/patterns/work.ts";
 import { limitUnreleased } from "../store/closing.ts";
 import { nextTurn, systemTimer } from "../timer.ts";
 import { openWorkspaceFile } from "../workspace/file.ts";
@@ -9,7 +10,12 @@ import { collectWhenIdle } from "./idle-collection.ts";
 import { type FromWriter, failureOf, type ThreadOptions } from "./messages.ts";
 import { WorkspaceThread } from "./workspace-thread.ts";
 
+/** The most work with patterns for one decision: at most about 20 ms, and mostly far less. */
+const PATTERN_WORK = 200_000;
+
 const options = workerData as ThreadOptions;
+
+limitPatternWork(PATTERN_WORK);
 
 limitUnreleased(options.open.unreleased);
 const thread = new WorkspaceThread(options, {

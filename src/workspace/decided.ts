@@ -1,9 +1,11 @@
 /** Decisions of policies that are made before the transaction, and how events and answers report decisions. */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonObject } from "../json.ts";
-import type { Allowed, Decision, Finding } from "../policy/decide.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { type Allowed, type Content, type Decision, decideAsItIs, type Finding } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
 import { Problem } from "../problem.ts";
+import { readPolicies } from "../state/agents.ts";
+import type { Reader } from "../store/transaction.ts";
 
 /**
  * The least length of a text that is screened on another thread before the transaction, UTF-16 units or bytes. The
@@ -28,8 +30,8 @@ export interface Decided {
 }
 
 /**
- * The decision about a large text is not valid any more. The caller has the text screened again: on the workspace's
- * thread, that would keep other workspaces waiting.
+ * The decision about a large text is not valid any more. The caller has the text screened again on another thread: on
+ * the workspace's, that would keep other workspaces waiting.
  */
 export class OutOfDate extends Problem {
   constructor() {
@@ -57,6 +59,30 @@ export function stillHolds<D extends Decided>(
 export function isValid(before: Decided, policies: PolicySettings, nowMs: number): boolean {
   const { validUntilMs = Number.POSITIVE_INFINITY } = before.decision;
   return nowMs < validUntilMs && (before.policies === policies || isDeepStrictEqual(before.policies, policies));
+}
+
+/** Screens a text that is stored as it is, such as a label or a reason. */
+export class ScreensAsItIs<I extends { agentId: string }> {
+  constructor(private readonly contentOf: (input: I) => Content) {}
+
+  readonly prepare = (_agents: unknown, _input: I, found: JsonValue | undefined): Decided | undefined =>
+    found as unknown as Decided | undefined;
+
+  /** Decides on another thread, under the agent's present policies. */
+  readonly ahead = async (reader: Reader, input: I, { nowMs }: { nowMs: number }): Promise<JsonValue> => {
+    const policies = await readPolicies(reader, input.agentId);
+    const decided: Decided = {
+      policies,
+      decision: decideAsItIs(policies, this.contentOf(input), nowMs),
+      elsewhere: true,
+    };
+    return decided as unknown as JsonObject;
+  };
+
+  /** Returns the decision that was made ahead, or makes one now. @throws as {@link stillHolds} */
+  decide(input: I, policies: PolicySettings, nowMs: number, ahead: Decided | undefined): Decision {
+    return stillHolds(ahead, policies, nowMs) ? ahead.decision : decideAsItIs(policies, this.contentOf(input), nowMs);
+  }
 }
 
 /** Returns the members of an event's details that report the findings in a stored value. */

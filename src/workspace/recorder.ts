@@ -8,6 +8,7 @@ import { effectKind } from "../log/effects.ts";
 import { VIEW } from "../operations.ts";
 import { recorded } from "../policy/decide.ts";
 import { showFloorVersion } from "../policy/floor.ts";
+import { TooMuchWork } from "../policy/patterns/work.ts";
 import { Problem } from "../problem.ts";
 import type { WorkspaceSealer } from "../seals/sealer.ts";
 import type { AgentChange, AgentState } from "../state/agents.ts";
@@ -100,6 +101,7 @@ export class Recorder {
 
   /** Reports an unexpected failure of a job. Returns the reply to it. */
   failed(job: Job, error: unknown): Reply {
+    if (error instanceof TooMuchWork) return { ...refusal(new OutOfDate()), again: true };
     if (error instanceof OutOfDate) return { ...refusal(error), again: true };
     if (error instanceof Problem) return refusal(error);
     this.options.onFailure?.(job.operation, error);

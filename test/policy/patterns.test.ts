@@ -1,6 +1,10 @@
-/** What a pattern finds in a text depends on the text, not on the machine. */
-import { expect, test } from "bun:test";
-import { PatternSet } from "../../src/policy/patterns.ts";
+/** What a pattern finds in a text depends on the text, not on the machine; and no pattern takes long. */
+import { describe, expect, test } from "bun:test";
+import { MOST_STEPS, PatternSet, regexProblem } from "../../src/policy/patterns/pattern-set.ts";
+import { regexSize } from "../../src/policy/patterns/size.ts";
+import { effort } from "../effort.ts";
+import { SEED } from "../seed.ts";
+import { Seeded } from "../seeded.ts";
 
 const PATTERNS = [{ name: "code", regex: "[A-Z]{3}-[0-9]+", mode: "redact", layer: 0 }] as const;
 const TEXT = "ABC-1 ".repeat(100);
@@ -27,4 +31,69 @@ test("a thread that had to wait for the processor finds every match", () => {
 
 test("a text on which a thread works too long has more matches than those that it found", () => {
   expect(find(20)).toEqual([3, false]);
+});
+
+test("a text for which a pattern takes long is given up before all of it was read", () => {
+  const costly = [{ name: "costly", regex: "[a-z ]{1,300}X", mode: "audit", layer: 0 }] as const;
+  let [elapsed, worked] = [0, 0];
+  // Each look at the clock is one second later.
+  const clock = {
+    elapsed: () => {
+      elapsed += 1_000;
+      return elapsed;
+    },
+    worked: () => {
+      worked += 1_000;
+      return worked;
+    },
+  };
+  const found = new PatternSet(costly, clock).find("a".repeat(1 << 20), () => true, 500);
+  expect(found).toEqual({ matches: [], isComplete: false });
+  // The beginning, and no more of it.
+  expect(worked).toBe(2_000);
+});
+
+describe("the size of an expression", () => {
+  const ATOMS = "a|[a-z]|\\d|\\p{L}|[^]x]|[[:alpha:]_]|\\Qab.c\\E|.|\\x{41}|é|\\(|\\pL|[\\]a]|[a\\-z]".split("|");
+  const TIMES = ["", "", "*", "+?", "?", "{3}", "{2,}", "{1,9}", "{0,4}?", "{1}"];
+  const OPENINGS = ["(", "(?:", "(?i:", "(?P<name>", "(?<other>"];
+
+  /** Draws an expression with groups of at most this depth. */
+  const draw = (random: Seeded, depth: number): string => {
+    const part = (): string => {
+      const kind = random.below(10);
+      if (depth === 0 || kind < 7) return random.pick(ATOMS) + random.pick(TIMES);
+      if (kind === 7) return `${draw(random, depth - 1)}|${draw(random, depth - 1)}`;
+      return `${random.pick(OPENINGS)}${draw(random, depth - 1)})${random.pick(TIMES)}`;
+    };
+    return Array.from({ length: 1 + random.below(4) }, part).join("");
+  };
+
+  test("is estimated without compiling it, and never too small", () => {
+    const random = new Seeded(SEED);
+    let compiled = 0;
+    for (let i = 0; i < effort({ usual: 3_000, long: 100_000 }); i++) {
+      const regex = draw(random, 3);
+      const size = regexSize(regex);
+      if (size > MOST_STEPS || regexProblem(regex) !== null) continue;
+      compiled++;
+      const { steps } = new PatternSet([{ name: "drawn", regex, mode: "audit", layer: 0 }]);
+      if (steps > size) expect([regex, steps]).toEqual([regex, size]);
+    }
+    expect(compiled).toBeGreaterThan(1_000);
+  });
+
+  test.each([
+    ["[a-z]{1,1000}".repeat(39)],
+    [`(?:${"a".repeat(480)}){1000}`],
+    [`(?:${"\\p{L}".repeat(90)}){1,1000}`],
+    [`((((a{9}){9}){9}){9})`],
+  ])("is limited: %s", (regex) => {
+    expect(regexProblem(regex)).toContain(`may have ${MOST_STEPS}`);
+  });
+
+  test("is limited for all patterns together", () => {
+    expect(regexProblem("[a-z]{900}")).toBeNull();
+    expect(regexProblem("[a-z]{900}", 500)).toContain("500 are left");
+  });
 });

@@ -191,6 +191,48 @@ test(
   TIMEOUT_MS,
 );
 
+/** Both find what they look for at nearly every character, and look far for it. */
+const COSTLY_PATTERNS = ["[a-z ]{1,300}X", "a.{300}"].map((regex, i) => ({
+  name: `costly_${i}`,
+  regex,
+  mode: "audit",
+}));
+
+test(
+  "texts that patterns of the operator take long for",
+  async () => {
+    const policies = { screening: { patterns: COSTLY_PATTERNS } };
+    await ask(busy, "config.update", { agentId: "a", config: { policies } as never });
+    const value = `${"a".repeat(299)}X`.repeat(20);
+    const { id } = await bodyOf(ask(busy, "checkpoint.create", { agentId: "a", label: null, metadata: {} }));
+    const kept = { checkpointId: String(id), restoreConfig: false, restoreData: true };
+    const part = (i: number) => ({
+      name: "data.write" as const,
+      input: { agentId: "a", key: `part${i}`, value, metadata: {} },
+    });
+    const all = async () => {
+      await Promise.all(Array.from({ length: 8 }, (_, i) => write(busy, `costly${i}`, value)));
+      await ask(busy, "data.batch", { agentId: "a", atomic: true, parts: [part(0), part(1)] });
+      const metadata = { note: value };
+      const made = await bodyOf(ask(busy, "checkpoint.create", { agentId: "a", label: "all", metadata }));
+      await ask(busy, "checkpoint.restore", kept);
+      const restored = await ask(busy, "checkpoint.restore", { ...kept, checkpointId: String(made.id) });
+      expect(restored.result).toBe("ok");
+      const check = { agentId: "a", key: "k", value, metadata: {}, policies: null };
+      expect(await bodyOf(ask(busy, "policy.check", check))).toMatchObject({ allowed: true });
+      expect((await ask(busy, "agent.suspend", { agentId: "a", reason: value.slice(0, 500) })).result).toBe("ok");
+      expect((await ask(busy, "agent.resume", { agentId: "a", reason: null })).result).toBe("ok");
+    };
+    await expectWrites(500, all);
+    const page = { limit: 20, offset: 0 };
+    const query = { scope: { agentId: "a" }, window: {}, filters: {}, operations: ["data.write"], page };
+    const { data } = await bodyOf(ask(busy, "audit.query", query as never));
+    for (const { details } of data as { details: { findings?: unknown[] } }[])
+      expect(details.findings?.length).toBeGreaterThan(0);
+  },
+  TIMEOUT_MS,
+);
+
 test(
   "a batch of a thousand",
   async () => {

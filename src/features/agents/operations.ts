@@ -1,14 +1,14 @@
 /** Operations on agents as a whole: overviews, suspending and resuming, and the check that suspension makes. */
 import type { JsonObject } from "../../json.ts";
 import { itemCount, listBody } from "../../lists.ts";
-import type { OperationName } from "../../operations.ts";
-import { decideAsItIs, recorded } from "../../policy/decide.ts";
+import type { OperationInputs, OperationName } from "../../operations.ts";
+import { recorded } from "../../policy/decide.ts";
 import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { requireAgentAllowed } from "../../workspace/contract.ts";
-import { findingsIn, reportedOf } from "../../workspace/decided.ts";
+import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../workspace/decided.ts";
 import {
   answered,
   type Context,
@@ -17,6 +17,7 @@ import {
   type Operation,
   type OperationsOf,
   type Outcome,
+  type PreparedOperation,
   refused,
   refusedByPolicy,
   subjectOf,
@@ -69,20 +70,30 @@ const readAgentOverview = inquiry("agent.read", {
   },
 });
 
+type Suspending = OperationInputs["agent.suspend"];
+
+const reasons = new ScreensAsItIs<Suspending>(({ reason }) => ({
+  key: "",
+  value: reason ?? "",
+  metadata: {},
+  valueName: "reason",
+}));
+
 /** Suspends or resumes an agent. A request that changes nothing also succeeds and is recorded. */
 async function setSuspended(
   suspended: boolean,
   reader: Reader,
   context: Context,
-  { agentId, reason }: { agentId: string; reason: string | null },
+  input: Suspending,
+  ahead: Decided | undefined,
 ): Promise<Outcome> {
+  const { agentId, reason } = input;
   const agent = await context.agents.find(agentId);
   // The overview reads heads from the file, so the heads of earlier events in this transaction must be written first.
   await context.writeHeads();
   const found = agent === null ? null : await findOverview(reader, agentId, context.nowMs);
   if (agent === null || found === null) return noAgent(null, agentId);
-  const content = { key: "", value: reason ?? "", metadata: {}, valueName: "reason" } as const;
-  const decision = decideAsItIs(agent.policies, content, context.nowMs);
+  const decision = reasons.decide(input, agent.policies, context.nowMs, ahead);
   if (!decision.allowed) return refusedByPolicy(agent, decision);
   const suspension: Suspension | null = suspended
     ? { at: context.timestamp, by: context.principal.actor, reason }
@@ -101,9 +112,18 @@ async function setSuspended(
   });
 }
 
+function suspending(suspended: boolean): PreparedOperation<"agent.suspend" | "agent.resume", Decided> {
+  const { prepare, ahead } = reasons;
+  return {
+    prepare,
+    ahead,
+    run: (reader, context, input, decided) => setSuspended(suspended, reader, context, input, decided),
+  };
+}
+
 export const agentOperations: OperationsOf<"agent"> = {
-  "agent.suspend": (reader, context, input) => setSuspended(true, reader, context, input),
-  "agent.resume": (reader, context, input) => setSuspended(false, reader, context, input),
+  "agent.suspend": suspending(true),
+  "agent.resume": suspending(false),
   "agent.list": listAgents,
   "agent.read": readAgentOverview,
 };

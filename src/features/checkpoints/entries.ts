@@ -10,7 +10,7 @@ import {
   type Reported,
   reportedTogether,
 } from "../../policy/decide.ts";
-import { type PolicySettings, refusesContent } from "../../policy/policies.ts";
+import { hasPatterns, type PolicySettings, refusesContent } from "../../policy/policies.ts";
 import { findVersion, readVersion, textBytes, type VersionContent } from "../../state/entries.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
@@ -32,7 +32,10 @@ export interface LargeEntries {
   decisions: [id: number, decision: Decision][];
 }
 
-/** Decides about the large ones among these versions, on a thread that others use meanwhile. Ends with a refusal. */
+/**
+ * Decides about the large ones among these versions, or about all if there are patterns, whose work may be long even on
+ * small texts; on a thread that others use meanwhile. Ends with a refusal.
+ */
 export async function decideAboutLargeEntries(
   reader: Reader,
   ids: readonly number[],
@@ -41,8 +44,9 @@ export async function decideAboutLargeEntries(
 ): Promise<LargeEntries> {
   const decisions: LargeEntries["decisions"] = [];
   if (!refusesContent(policies)) return { policies, decisions };
+  const least = hasPatterns(policies) ? 0 : LARGE_TEXT;
   for (const id of ids) {
-    if ((await textBytes(reader, id)) < LARGE_TEXT) continue;
+    if ((await textBytes(reader, id)) < least) continue;
     await nextTurn();
     const content = await findVersion(reader, id);
     if (content === undefined) continue;

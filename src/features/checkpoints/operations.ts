@@ -1,27 +1,35 @@
 /** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
 import { EMPTY_PAGE, listBody } from "../../lists.ts";
 import { canonicalJson } from "../../log/jcs.ts";
-import { decideAsItIs } from "../../policy/decide.ts";
+import type { OperationInputs } from "../../operations.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { type Checkpoint, listCheckpoints, positionOf } from "../../state/checkpoints.ts";
-import { findingsIn, reportedOf } from "../../workspace/decided.ts";
+import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../workspace/decided.ts";
 import {
   answered,
   finished,
   naming,
   type Operation,
   type OperationsOf,
+  type PreparedOperation,
   refusedByPolicy,
 } from "../../workspace/operation.ts";
 import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
 import { compareCheckpoints } from "./compare.ts";
 import { restoreCheckpoint } from "./restore.ts";
 
-export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, context, input) => {
+/** The label is the value: it and the metadata are stored as they are. */
+const labels = new ScreensAsItIs<OperationInputs["checkpoint.create"]>(({ label, metadata }) => ({
+  key: "",
+  value: label ?? "",
+  metadata,
+  valueName: "label",
+}));
+
+const create: Operation<"checkpoint.create", Decided> = async (reader, context, input, ahead) => {
   const known = await context.agents.find(input.agentId);
   const agent = known ?? context.agents.fresh(input.agentId, context.seq);
-  const content = { key: "", value: input.label ?? "", metadata: input.metadata, valueName: "label" } as const;
-  const decision = decideAsItIs(agent.policies, content, context.nowMs);
+  const decision = labels.decide(input, agent.policies, context.nowMs, ahead);
   if (!decision.allowed) return refusedByPolicy(agent, decision);
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
@@ -43,6 +51,12 @@ export const createCheckpoint: Operation<"checkpoint.create"> = async (reader, c
     status: 201,
     effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },
   });
+};
+
+export const createCheckpoint: PreparedOperation<"checkpoint.create", Decided> = {
+  prepare: labels.prepare,
+  ahead: labels.ahead,
+  run: create,
 };
 
 const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {

@@ -58,7 +58,7 @@ const dueJob = (principal: Principal, agentId: string): Job => ({
   async run(reader, context) {
     const agent = await context.agents.find(agentId);
     if (agent === null || !(await isDue(reader, agent, context.nowMs))) return null;
-    return createCheckpoint(reader, context, { agentId, label: null, metadata: {} });
+    return createCheckpoint.run(reader, context, { agentId, label: null, metadata: {} });
   },
 });
 

@@ -8,7 +8,8 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { DETECTORS, type DetectorName } from "../../policy/detectors.ts";
 import { LIMIT_FORMS, LIMITS } from "../../policy/limits.ts";
 import { type Kind, MODES } from "../../policy/modes.ts";
-import { regexProblem } from "../../policy/patterns.ts";
+import { MOST_STEPS, regexProblem } from "../../policy/patterns/pattern-set.ts";
+import { regexSize } from "../../policy/patterns/size.ts";
 import { contentPolicies } from "../../policy/policies.ts";
 import {
   MAX_EXCEPTIONS,
@@ -129,18 +130,20 @@ export function requireMeaning(policies: JsonObject | undefined): void {
   const screening = policies?.screening as ScreeningSetting | null | undefined;
   if (screening == null) return;
   const names = new Set<string>(Object.keys(DETECTORS));
+  let left = MOST_STEPS;
   for (const [index, { name, regex }] of (screening.patterns ?? []).entries()) {
     const at = `policies.screening.patterns[${index}]`;
     if (names.has(name))
       throw invalid(`The name of the pattern ${index + 1} is a detector's, or taken twice.`, `${at}.name`);
     names.add(name);
-    const problem = regexProblem(regex);
+    const problem = regexProblem(regex, left);
     if (problem !== null) {
       throw invalid(
         `The regular expression of the pattern "${name}" cannot be used: ${problem}. Use RE2 syntax, which has no look-around and no back-references.`,
         `${at}.regex`,
       );
     }
+    left -= regexSize(regex);
   }
   for (const [index, exception] of (screening.exceptions ?? []).entries()) {
     const at = `policies.screening.exceptions[${index}]`;
