@@ -133,20 +133,37 @@ export class ControlDatabase implements Disposable {
 
   /**
    * Reports whether the file was removed, replaced or overwritten after it was opened, so that writes to it are lost.
+   * While another process has a transaction on it, only removal and replacement are noticed; a later call tells the rest.
    */
   get isReplaced(): boolean {
+    return this.#replacement ?? (this.connection.beginIfFree() && this.#isOverwritten());
+  }
+
+  async #isOverwrittenWhenFree(): Promise<boolean> {
+    await this.connection.beginWhenFree();
+    return this.#isOverwritten();
+  }
+
+  /** Whether the file was replaced, as far as that shows without a transaction; null when it does not. */
+  get #replacement(): boolean | null {
     const { file, own } = this.connection;
     if (file === null || own === null) return false;
     if (identityOf(file.path) !== this.identity || own.isDisowned) return true;
-    if (this.dataVersion === this.#dataVersion && own.isAsNoted()) return false;
-    // Within a transaction, no other process commits.
-    transact(this.connection, () => {
+    return this.dataVersion === this.#dataVersion && own.isAsNoted() ? false : null;
+  }
+
+  /** Ends the open transaction, in which no other process commits, with whether the file was overwritten. */
+  #isOverwritten(): boolean {
+    const own = this.connection.own as NonNullable<Connection["own"]>;
+    try {
       const version = this.dataVersion;
       if (own.foreignChange(version !== this.#dataVersion) === "replaced") own.disown();
       else own.note();
       this.#dataVersion = version;
-    });
-    return own.isDisowned;
+      return own.isDisowned;
+    } finally {
+      if (this.connection.inTransaction) this.connection.exec("ROLLBACK");
+    }
   }
 
   /** A number that changes when another process commits. */
@@ -166,7 +183,11 @@ export class ControlDatabase implements Disposable {
    * @throws {Failure} `busy` when the file was removed, replaced or overwritten; nothing is then changed
    */
   async transaction<T>(work: (connection: Connection) => T): Promise<T> {
-    if (this.isReplaced) throw new Failure("busy", REPLACED);
+    // Waits only for the transaction of another process, which may wait for a server.
+    const isReplaced =
+      this.#replacement ??
+      (this.connection.beginIfFree() ? this.#isOverwritten() : await this.#isOverwrittenWhenFree());
+    if (isReplaced) throw new Failure("busy", REPLACED);
     const counted = () => {
       this.connection.run("UPDATE commits SET number = printf('%016x', ? + 1)", [
         Number.parseInt(numberOfCommits(this.connection), 16),

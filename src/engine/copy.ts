@@ -116,7 +116,7 @@ export class WorkingCopy {
   async change<T>(work: () => T): Promise<T> {
     for (let races = 1; ; races++) {
       if (this.isStale) await this.refresh();
-      const { result, taken } = this.#tryOut(work);
+      const { result, taken } = await this.#tryOut(work);
       if (taken.changes.size === 0) return result;
       const outcome = await this.#send(taken, []);
       if (outcome === "committed") {
@@ -128,9 +128,9 @@ export class WorkingCopy {
     }
   }
 
-  #tryOut<T>(work: () => T): { result: T; taken: Taken } {
+  async #tryOut<T>(work: () => T): Promise<{ result: T; taken: Taken }> {
     this.prepare();
-    this.connection.exec("BEGIN IMMEDIATE");
+    await this.connection.beginWhenFree();
     try {
       const result = work();
       return { result, taken: this.#capture.take(this.#logEnd) };

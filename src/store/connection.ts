@@ -20,6 +20,8 @@ import { WriteAheadLog } from "./wal.ts";
 
 /** How long a statement waits for the transaction of another process, ms. */
 const BUSY_TIMEOUT_MS = 5_000;
+/** How long a begin waits that lets the event loop run, ms. The other transaction may wait for a libSQL server. */
+const BEGIN_PATIENCE_MS = 30_000;
 /** The pause between attempts to begin a transaction while another one is open, ms. */
 const BEGIN_INTERVAL_MS = 5;
 
@@ -107,17 +109,14 @@ export class Connection implements Transaction, Disposable {
     return this.#statements.prepared(sql).statement.run(bindable(parameters)).changes;
   }
 
-  /**
-   * Begins a write transaction. Unlike BEGIN IMMEDIATE, this lets the event loop run while another connection, perhaps
-   * of the same thread, has one.
-   */
+  /** Begins a write transaction. Waits for that of another connection without holding up this one's thread. */
   async beginWhenFree(): Promise<void> {
-    const until = performance.now() + BUSY_TIMEOUT_MS;
-    while (!this.#beginNow(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
+    const until = performance.now() + BEGIN_PATIENCE_MS;
+    while (!this.beginIfFree(performance.now() > until)) await Bun.sleep(BEGIN_INTERVAL_MS);
   }
 
-  /** Returns false when another connection has a write transaction; the last attempt throws instead. */
-  #beginNow(isLast: boolean): boolean {
+  /** Begins a write transaction. Returns false when another connection has one; with `isLast`, throws instead. */
+  beginIfFree(isLast = false): boolean {
     this.exec("PRAGMA busy_timeout = 0");
     try {
       this.exec("BEGIN IMMEDIATE");

@@ -15,7 +15,7 @@ import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import type { Principal, Reply } from "../../src/workspace/contract.ts";
 import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import type { Operation } from "../../src/workspace/operation.ts";
+import type { Operation, PreparedOperation } from "../../src/workspace/operation.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { filesReleased } from "../released.ts";
@@ -44,6 +44,10 @@ const OPERATIONS = {
   "data.erase": eraseData,
   "agent.suspend": agentOperations["agent.suspend"],
 };
+
+type AnyOperation = Operation<never> | PreparedOperation<never, never>;
+
+const runOf = (operation: AnyOperation): Operation<never, never> => ("run" in operation ? operation.run : operation);
 
 type Known = keyof typeof OPERATIONS & OperationName;
 
@@ -85,7 +89,7 @@ export class Driver {
       operation: name,
       principal: PRINCIPAL,
       run: (tx: Connection, context: Parameters<Operation<Known>>[1]) =>
-        (OPERATIONS[name] as Operation<never>)(tx, context, input as never),
+        runOf(OPERATIONS[name] as AnyOperation)(tx, context, input as never),
     }));
     return this.writer.perform(jobs);
   }
