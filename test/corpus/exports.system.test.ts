@@ -198,7 +198,7 @@ const tampered: Case[] = [
   {
     name: "a seal of other events",
     wanted: { events: all },
-    edit: (text) => text.replace(/(\\n60\\n)./, "$1A"),
+    edit: (text) => text.replace(/(\\n60\\n)(.)/, (_, size, digit) => size + (digit === "A" ? "B" : "A")),
     verdict: "tampered",
   },
   {
