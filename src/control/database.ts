@@ -152,7 +152,7 @@ export class ControlDatabase implements Disposable {
     return this.dataVersion === this.#dataVersion && own.isAsNoted() ? false : null;
   }
 
-  /** Ends the open transaction, in which no other process commits, with whether the file was overwritten. */
+  /** Ends the open transaction, in which no other process commits. Returns whether the file was overwritten. */
   #isOverwritten(): boolean {
     const own = this.connection.own as NonNullable<Connection["own"]>;
     try {
