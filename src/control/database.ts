@@ -133,7 +133,7 @@ export class ControlDatabase implements Disposable {
 
   /**
    * Reports whether the file was removed, replaced or overwritten after it was opened, so that writes to it are lost.
-   * While another process has a transaction on it, only removal and replacement are noticed; a later call tells the rest.
+   * While another process has a transaction on it, an overwritten file is not noticed; a later call notices it.
    */
   get isReplaced(): boolean {
     return this.#replacement ?? (this.connection.beginIfFree() && this.#isOverwritten());

@@ -35,7 +35,7 @@ const isOtherLower = unitClass(
   /(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}])[\p{Ll}\p{Lo}\p{Lm}]/u,
 );
 
-/** The anchor that runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
+/** Returns the anchor that runs `check` only where `word` stands as a word, or as a part of a name in camel case. */
 export function asWord(word: string, check: Check): Anchor {
   const isPart = (text: string, start: number, end: number) =>
     word.length <= SHORT_WORD
@@ -48,8 +48,8 @@ export function asWord(word: string, check: Check): Anchor {
 }
 
 /**
- * The anchor that runs `check` only where `word`, the name of a secret, is not the beginning of a longer word. A short word, and
- * with `whole` any word, must not be the end of a longer one either.
+ * Returns the anchor that runs `check` only where `word`, the name of a secret, is not the beginning of a longer word. A
+ * short word, and with `whole` any word, must not be the end of a longer one either.
  */
 export function asName(word: string, whole: boolean, check: Check): Anchor {
   const isShort = word.length <= SHORT_WORD;
@@ -62,8 +62,8 @@ export function asName(word: string, whole: boolean, check: Check): Anchor {
 }
 
 /**
- * The anchor that runs `check` except where the word is part of something else. Words of scripts without spaces are exempt. A word
- * inside a random identifier is ignored.
+ * Returns the anchor that runs `check` except where the word is part of something else. Words of scripts without spaces
+ * are exempt. A word inside a random identifier is ignored.
  */
 function where(
   word: string,

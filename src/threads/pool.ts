@@ -119,7 +119,7 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     const isScreened = ScreeningThread.isFor(request);
     if (isScreened || isInquiry(request.name) || isInspection(request.name) || looksAhead(request.input))
       return this.#performAhead(request, isScreened);
-    // What the workspace's thread may not do itself begins elsewhere, after all.
+    // The workspace's thread refuses work that would take it too long. The screening thread then does that work first.
     const begun = (reply: Reply<Bytes>) => (reply.again ? this.#performAhead(request, true, MOST_LOOKS - 1) : reply);
     return this.#record(request, undefined).then(begun);
   }

@@ -29,6 +29,12 @@ export interface Decided {
   elsewhere?: true;
 }
 
+/** Returns a decision as another thread sends it to the workspace's. */
+export function decidedElsewhere(policies: PolicySettings, decision: Decision): JsonValue {
+  const decided: Decided = { policies, decision, elsewhere: true };
+  return decided as unknown as JsonObject;
+}
+
 /**
  * The decision about a large text is not valid any more. The caller has the text screened again on another thread: on
  * the workspace's, that would keep other workspaces waiting.
@@ -71,12 +77,7 @@ export class ScreensAsItIs<I extends { agentId: string }> {
   /** Decides on another thread, under the agent's present policies. */
   readonly ahead = async (reader: Reader, input: I, { nowMs }: { nowMs: number }): Promise<JsonValue> => {
     const policies = await readPolicies(reader, input.agentId);
-    const decided: Decided = {
-      policies,
-      decision: decideAsItIs(policies, this.contentOf(input), nowMs),
-      elsewhere: true,
-    };
-    return decided as unknown as JsonObject;
+    return decidedElsewhere(policies, decideAsItIs(policies, this.contentOf(input), nowMs));
   };
 
   /** Returns the decision that was made ahead, or makes one now. @throws as {@link stillHolds} */

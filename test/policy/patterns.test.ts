@@ -9,19 +9,26 @@ import { Seeded } from "../seeded.ts";
 const PATTERNS = [{ name: "code", regex: "[A-Z]{3}-[0-9]+", mode: "redact", layer: 0 }] as const;
 const TEXT = "ABC-1 ".repeat(100);
 
+/** A clock that shows a second more at each look, of which the thread has worked `stepMs`. */
+class Clock {
+  #elapsedMs = 0;
+  workedMs = 0;
+
+  constructor(private readonly stepMs: number) {}
+
+  elapsed(): number {
+    this.#elapsedMs += 1_000;
+    return this.#elapsedMs;
+  }
+
+  worked(): number {
+    this.workedMs += this.stepMs;
+    return this.workedMs;
+  }
+}
+
 function find(workedMs: number) {
-  let [elapsed, worked] = [0, 0];
-  const clock = {
-    elapsed: () => {
-      elapsed += 1_000;
-      return elapsed;
-    },
-    worked: () => {
-      worked += workedMs;
-      return worked;
-    },
-  };
-  const { matches, isComplete } = new PatternSet(PATTERNS, clock).find(TEXT, () => true, 500);
+  const { matches, isComplete } = new PatternSet(PATTERNS, new Clock(workedMs)).find(TEXT, () => true, 500);
   return [matches.length, isComplete];
 }
 
@@ -35,22 +42,11 @@ test("a text on which a thread works too long has more matches than those that i
 
 test("a text for which a pattern takes long is given up before all of it was read", () => {
   const costly = [{ name: "costly", regex: "[a-z ]{1,300}X", mode: "audit", layer: 0 }] as const;
-  let [elapsed, worked] = [0, 0];
-  // Each look at the clock is one second later.
-  const clock = {
-    elapsed: () => {
-      elapsed += 1_000;
-      return elapsed;
-    },
-    worked: () => {
-      worked += 1_000;
-      return worked;
-    },
-  };
+  const clock = new Clock(1_000);
   const found = new PatternSet(costly, clock).find("a".repeat(1 << 20), () => true, 500);
   expect(found).toEqual({ matches: [], isComplete: false });
   // The beginning, and no more of it.
-  expect(worked).toBe(2_000);
+  expect(clock.workedMs).toBe(2_000);
 });
 
 describe("the size of an expression", () => {

@@ -939,7 +939,7 @@ class Race {
   }
 }
 
-/** The policies in force as a trail goes on. */
+/** Follows a trail, and knows the policies that are in force at each of its events. */
 class Followed {
   floor: Floor = {};
   version: string | null = null;

@@ -93,8 +93,8 @@ type Decide = (policies: PolicySettings, content: VersionContent, nowMs: number,
 const decideHere: Decide = (policies, content, nowMs) => decideAsItIs(policies, content, nowMs);
 
 /**
- * Returns what takes the decisions about large entries from these.
- * @throws {OutOfDate} (the result) when one of them is not valid any more, or is missing
+ * Returns a function that takes decisions about large entries from those that were made before. It throws
+ * {@link OutOfDate} when one of them is not valid any more, or is missing.
  */
 function deciderOf({ policies: before, decisions }: LargeEntries): Decide {
   const ahead = new Map(decisions);

@@ -9,7 +9,7 @@ import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import { after, type Reader } from "../../store/transaction.ts";
 import { admit, underBar } from "../../workspace/admission.ts";
-import { type Decided, reportedOf, stillHolds } from "../../workspace/decided.ts";
+import { type Decided, decidedElsewhere, reportedOf, stillHolds } from "../../workspace/decided.ts";
 import { answered, type Context, type Operation, type PreparedOperation } from "../../workspace/operation.ts";
 import { conflictOver } from "./conflict.ts";
 
@@ -39,8 +39,7 @@ function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): 
 /** Screens a write on another thread, under the agent's present policies. */
 async function screenAhead(reader: Reader, input: Write, { nowMs }: { nowMs: number }): Promise<JsonValue> {
   const policies = await readPolicies(reader, input.agentId);
-  const decided: Decided = { policies, decision: decide(policies, input, nowMs), elsewhere: true };
-  return decided as unknown as JsonObject;
+  return decidedElsewhere(policies, decide(policies, input, nowMs));
 }
 
 function serialized(input: Write, decided: Decided): ScreenedWrite {

@@ -8,7 +8,7 @@ import { type AgentDirectory, type AgentState, readPolicies } from "../../state/
 import { loadFloor } from "../../state/configs.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type Bar, barOfValue, barUnder, barWithoutConfig, underBar } from "../../workspace/admission.ts";
-import { type Decided, stillHolds } from "../../workspace/decided.ts";
+import { type Decided, decidedElsewhere, stillHolds } from "../../workspace/decided.ts";
 import {
   answered,
   type Context,
@@ -48,7 +48,7 @@ async function checkAhead(reader: Reader, input: Check, { nowMs }: { nowMs: numb
   const policies =
     sentPolicies(input) ??
     (agentId === null ? (await loadFloor(reader)).policies : await readPolicies(reader, agentId));
-  return { ...decideUnder(policies, input, nowMs), elsewhere: true } as unknown as JsonObject;
+  return decidedElsewhere(policies, decide(policies, input, nowMs));
 }
 
 const check: Operation<"policy.check", Decided> = async (reader, context, input, ahead) => {

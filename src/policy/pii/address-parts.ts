@@ -23,6 +23,9 @@ export const ADDRESS_LISTS = [
 
 export const ADDRESS_WORDS = wordsOf(addressWords, [...ADDRESS_LISTS, "house numbers", "other numbers"]);
 
+/** Words that stand beside other numbers than those of houses, the months among them. */
+export const OTHER_NUMBERS: ReadonlySet<string> = new Set(ADDRESS_WORDS["other numbers"]);
+
 export const BEFORE = 72;
 export const AFTER = 120;
 

@@ -16,6 +16,7 @@ import {
   isHouseNumber,
   MARK,
   NUMBER,
+  OTHER_NUMBERS,
   TOWN,
   townEnd,
 } from "./address-parts.ts";
@@ -122,8 +123,6 @@ function prefixedStreet(clear: boolean): Check {
     return hitOf("postal_address", start, townEnd(text, end + (numberAfter?.[0].length ?? 0), after));
   };
 }
-
-const OTHER_NUMBERS: ReadonlySet<string> = new Set(ADDRESS_WORDS["other numbers"]);
 
 const endsHere = (rest: string): boolean => NUMBER_ENDS.test(rest) || IN_TOWN.test(rest);
 const isNamed = (after: string): boolean => /^\s{0,2}(?:\p{Ll}{1,4}\s){0,3}\p{Lu}\p{L}/u.test(after);

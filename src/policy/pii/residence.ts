@@ -1,10 +1,8 @@
 /** Addresses after words for living somewhere: "lives on Hickory Lane 20". */
 import { type Hit, hitOf, spend } from "../check.ts";
-import { ADDRESS_WORDS, AFTER, hasNumber, MARK, townEnd } from "./address-parts.ts";
+import { AFTER, hasNumber, MARK, OTHER_NUMBERS, townEnd } from "./address-parts.ts";
 import { datesIn } from "./dates.ts";
 
-/** Words that stand beside other numbers, the months among them. */
-const OTHER_NUMBERS: ReadonlySet<string> = new Set(ADDRESS_WORDS["other numbers"]);
 /** Words for counted things: the number before one is not a house number. */
 const COUNTED =
   "(?:%|am|pm|a\\.m|p\\.m|o.clock|uhr|h|sharp|€|\\$|£|acres?|days?|weeks?|months?|years?|hours?|minut\\p{L}*|хвилин\\p{L}*|минут\\p{L}*|dakika\\p{L}*|perc\\p{L}*|λεπτά|miles?|meters?|metres?|km|m|floors?|euros?|dollars?|pounds?|percent|people|others|different|countries|cities|stunden|tagen?|jahren?|wochen|ans|jours|mois|años|días|anos|dias|meses|anni|giorni|mesi|jaar|dagen|lat|dni|let|dní|år|dagar|dager|dage|vuotta|yıl\\p{L}*|gün|лет|дней|года|месяц\\p{L}*|років|днів)";
