@@ -1,6 +1,7 @@
 #!/usr/bin/env bun
 /** Runs the command line and exits with its exit code. */
 import { tmpdir } from "node:os";
+import { keepFreedMemory } from "./cli/allocator.ts";
 
 /** Imports the program. This also loads libSQL's native part, which the binary unpacks first. */
 async function load(): Promise<typeof import("./cli/program.ts")> {
@@ -16,5 +17,8 @@ async function load(): Promise<typeof import("./cli/program.ts")> {
   }
 }
 
+const words = process.argv.slice(2);
+// Before the program is loaded, since this starts it once more.
+if (words[0] === "serve") keepFreedMemory();
 const { run } = await load();
-process.exit(await run(process.argv.slice(2)));
+process.exit(await run(words));

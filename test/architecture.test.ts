@@ -182,8 +182,11 @@ test("the process ends only in main.ts", () => {
   expect(paths(saying(/\bprocess\.(exit|abort|reallyExit)\s*\(/))).toEqual(["main.ts"]);
 });
 
-test("the environment is read only by the settings", () => {
-  expect(paths(saying(/\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/))).toEqual(["settings/load.ts"]);
+test("the environment is read only by the settings, and for the runtime's allocator", () => {
+  expect(paths(saying(/\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/))).toEqual([
+    "cli/allocator.ts",
+    "settings/load.ts",
+  ]);
 });
 
 test("the clock is read in one place and injected", () => {
