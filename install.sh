@@ -536,8 +536,6 @@ StateDirectoryMode=0700
 UMask=0077
 # Every open workspace and every connection is a few files.
 LimitNOFILE=524288
-# A node of a libSQL server passes requests on to other nodes, live streams among them: so many at once.
-Environment=BUN_CONFIG_MAX_HTTP_REQUESTS=16384
 # A core dump would hold keys and values.
 LimitCORE=0
 # Change both with \`systemctl edit governd\`.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /** Runs the command line and exits with its exit code. */
 import { tmpdir } from "node:os";
-import { keepFreedMemory } from "./cli/allocator.ts";
+import { useRuntimeSettings } from "./cli/runtime-settings.ts";
 
 /** Imports the program. This also loads libSQL's native part, which the binary unpacks first. */
 async function load(): Promise<typeof import("./cli/program.ts")> {
@@ -18,7 +18,7 @@ async function load(): Promise<typeof import("./cli/program.ts")> {
 }
 
 const words = process.argv.slice(2);
-// Before the program is loaded, since this starts it once more.
-if (words[0] === "serve") keepFreedMemory();
+// Before the program is loaded, since this may start it once more.
+if (words[0] === "serve") useRuntimeSettings();
 const { run } = await load();
 process.exit(await run(words));

@@ -182,9 +182,9 @@ test("the process ends only in main.ts", () => {
   expect(paths(saying(/\bprocess\.(exit|abort|reallyExit)\s*\(/))).toEqual(["main.ts"]);
 });
 
-test("the environment is read only by the settings, and for the runtime's allocator", () => {
+test("the environment is read only by the settings, and where the runtime's own are set", () => {
   expect(paths(saying(/\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/))).toEqual([
-    "cli/allocator.ts",
+    "cli/runtime-settings.ts",
     "settings/load.ts",
   ]);
 });

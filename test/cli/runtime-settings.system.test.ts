@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+import { FROM_SOURCE, GOVERND, governdProcess, type RunOptions, startGovernd } from "./governd-process.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+let temporary: ReturnType<typeof temporaryDirectory>;
+beforeEach(() => {
+  temporary = temporaryDirectory();
+});
+afterEach(() => temporary[Symbol.dispose]());
+
+/** Where the environment of a process can be read. */
+const onLinux = test.skipIf(process.platform !== "linux");
+
+/** Makes the allocator print its options, each with its value, when a process starts. */
+const VERBOSE = { MIMALLOC_VERBOSE: "1" };
+const DELAY = "purge_delay";
+const INTERVAL = "purge_holes_min_interval";
+
+/** Returns the values of an option of the allocator in each start of the program, in order, ms. */
+const valuesOf = (option: string, printed: string): number[] =>
+  Array.from(printed.matchAll(new RegExp(`option '${option}': (\\d+)`, "g")), ([, value]) => Number(value));
+
+/** Starts a daemon. Returns its environment, and what its allocator printed. */
+async function started(options: RunOptions): Promise<{ environment: string[]; printed: string }> {
+  const env = { ...VERBOSE, ...options.env };
+  await using daemon = await startGovernd(temporary.join("data"), [], { ...options, env });
+  const environment = readFileSync(`/proc/${daemon.pid}/environ`, "utf8").split("\0");
+  expect((await daemon.ask("/healthz")).status).toBe(200);
+  expect(await daemon.stop()).toMatchObject({ code: 0 });
+  return { environment, printed: daemon.said() };
+}
+
+onLinux.each([
+  ["the binary, or the source", GOVERND],
+  ["the source", FROM_SOURCE],
+])("a daemon keeps freed memory for two seconds, and sends many requests at once: %s", async (_name, program) => {
+  const { environment, printed } = await started({ program });
+  const [byDefault, kept, ...more] = valuesOf(DELAY, printed);
+  expect(byDefault).toBeLessThan(2_000);
+  expect({ kept, more }).toEqual({ kept: 2_000, more: [] });
+  expect(valuesOf(INTERVAL, printed).at(-1)).toBe(2_000);
+  expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=16384");
+});
+
+onLinux("a setting in the environment is kept", async () => {
+  const { environment, printed } = await started({
+    env: { MIMALLOC_PURGE_DELAY: "70", BUN_CONFIG_MAX_HTTP_REQUESTS: "300" },
+  });
+  expect(valuesOf(DELAY, printed)).toEqual([70, 70]);
+  expect(valuesOf(INTERVAL, printed).at(-1)).toBe(2_000);
+  expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=300");
+});
+
+onLinux("a daemon whose environment has all settings starts once, and so does any other command", async () => {
+  const env = {
+    MIMALLOC_PURGE_DELAY: "70",
+    MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "80",
+    BUN_CONFIG_MAX_HTTP_REQUESTS: "300",
+  };
+  expect(valuesOf(INTERVAL, (await started({ env })).printed)).toEqual([80]);
+  const { err } = await governdProcess(["version"], { env: VERBOSE });
+  expect(valuesOf(INTERVAL, err)).toHaveLength(1);
+});
