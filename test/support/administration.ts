@@ -10,7 +10,7 @@ import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
 import { serverOfDirectory } from "./engine.ts";
 
-/** Works beside a daemon that runs on the same directory, and before its start. */
+/** Calls `work` with the administration of a data directory, whether or not a daemon runs on it. */
 export async function administer<T>(dataDir: string, work: (administration: Administration) => Promise<T>): Promise<T> {
   const directory = ensureDataDirectory(dataDir, { server: serverOfDirectory(dataDir) });
   using control = await ControlDatabase.openShared(directory, () => {});
@@ -39,7 +39,7 @@ export function makeKey(
   );
 }
 
-/** A link that sets an account's password, as `governd account link --email` makes it: its token. */
+/** Returns the token of a link that sets an account's password, as `governd account link --email` makes one. */
 export async function passwordLink(dataDir: string, accountId: string): Promise<string> {
   const directory = dataDirectory(dataDir, null, serverOfDirectory(dataDir));
   using control = await ControlDatabase.openShared(directory, () => {});

@@ -4,18 +4,18 @@ import type { Confidences } from "./confidences.ts";
 
 /** A request of a test. */
 export interface Sent {
-  /** GET without a body, POST with one, unless named. */
+  /** By default GET without a body, and POST with one. */
   method?: string;
   path: string;
   query?: Record<string, string | number | boolean>;
   /** Sent as JSON; a string or bytes are sent unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** Another key than the client's; null sends none. */
+  /** Replaces the client's key; null sends none. */
   key?: string | null;
   /**
-   * Sends it over a connection of its own. The runtime sends requests that are no POST a second time, without a word, when
-   * a connection that was used before ends.
+   * Sends it over a connection of its own. When a reused connection ends, the runtime silently sends a request a second
+   * time, unless it is a POST.
    */
   once?: true;
 }
@@ -29,7 +29,7 @@ export interface Answered {
   json: any;
 }
 
-/** Operations of one batch. */
+/** The most operations of one batch. */
 const MOST_OPERATIONS = 1_000;
 
 export class Client {
@@ -53,7 +53,7 @@ export class Client {
     };
   }
 
-  /** The answer with its body still to be read. */
+  /** Sends a request. Returns the answer, whose body is still to be read. */
   open(sent: Sent): Promise<Response> {
     const headers: Record<string, string> = { ...sent.headers };
     const key = sent.key === undefined ? this.apiKey : sent.key;
@@ -91,7 +91,7 @@ export class Client {
     return this.post("/v1/data/write", metadata === undefined ? body : { ...body, metadata });
   }
 
-  /** Writes many entries of an agent, in batches: a request for each would cost more than what a test is about. */
+  /** Writes many entries of an agent in batches, since a request for each would take longer than what is tested. */
   async writeAll(agentId: string, entries: readonly { key: string; value: string }[]): Promise<void> {
     for (let at = 0; at < entries.length; at += MOST_OPERATIONS) {
       const operations = entries.slice(at, at + MOST_OPERATIONS).map((entry) => ({ op: "write", ...entry }));
@@ -114,7 +114,7 @@ export class Client {
   }
 }
 
-/** GET unless it is named or there is a body. */
+/** Returns the method of a request: by default GET without a body, and POST with one. */
 export const methodOf = ({ method, body }: Sent): string => method ?? (body === undefined ? "GET" : "POST");
 
 function bodyOf(body: unknown): string | Uint8Array<ArrayBuffer> | undefined {

@@ -1,17 +1,18 @@
 /**
- * What clients told a daemon that it must not repeat. A daemon that is watched is searched for it at its
- * end: its whole log at the level debug, its metrics, and the audit export of each of its workspaces.
+ * Texts that clients sent and that the daemon must not repeat. When a watched daemon ends, they are searched for in its
+ * whole log at the level debug, in its metrics, and in the audit export of each workspace that the test made with
+ * `TestDaemon.workspace`.
  */
 import { expect } from "bun:test";
 import type { Sent } from "./client.ts";
 
-/** Shorter texts could stand anywhere by accident. */
+/** Shorter texts could occur anywhere by chance. */
 const LEAST_CHARACTERS = 8;
-/** Of a long text, its begin. */
+/** Of a longer text, only the beginning is searched for. */
 const MOST_CHARACTERS = 64;
-/** Texts of each kind that are looked for. */
+/** The most values, and the most names, that are searched for. */
 const MOST_TEXTS = 1_000;
-/** Members of a body that are a value, and of which the audit trail holds a digest at most. */
+/** Members of a body that hold a value: the audit trail has at most its digest. */
 const VALUES = new Set(["value", "query", "config", "instructions", "model"]);
 /** Members that name the subject of a request: the log contains them. */
 const PUBLIC = new Set(["agent_id", "scope", "format", "version", "if_version", "start_time", "end_time", "cursor"]);
@@ -21,9 +22,9 @@ export class Confidences {
   readonly #keys = new Set<string>();
   /** Never in the log, the metrics or the trail. */
   readonly #values = new Set<string>();
-  /** Never in the log or the metrics: the details of events name them. */
+  /** Never in the log or the metrics. The details of events may contain them. */
   readonly #names = new Set<string>();
-  /** Texts that may be repeated, and may look like one of those. */
+  /** Texts that may be repeated, even where they contain one of the others. */
   readonly #said = new Set<string>();
 
   note({ path, query = {}, body, headers = {} }: Sent, apiKey: string | null): void {
@@ -79,7 +80,7 @@ function some(texts: ReadonlySet<string>): string[] {
   return all.length <= MOST_TEXTS ? all : [...all.slice(0, MOST_TEXTS / 2), ...all.slice(-MOST_TEXTS / 2)];
 }
 
-/** The text as in JSON. */
+/** Returns the text as it is written inside a JSON string. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function decodeURIComponentOr(text: string): string {

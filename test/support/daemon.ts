@@ -1,4 +1,4 @@
-/** The real daemon in this process: own authority, real files, a free port. */
+/** The real daemon in this process: real certificates, real files, a free port. */
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ import { flagsFor, noteServer, TEST_ENGINE, type TestEngine } from "./engine.ts"
 import { LibsqlServer } from "./libsql-server.ts";
 import { WorkspaceView } from "./workspace-view.ts";
 
-/** A workspace as a test uses it: with a client of full scope, and a look into its file. */
+/** A workspace for a test, with a client of full scope and a view of its file. */
 export interface TestWorkspace {
   id: string;
   client: Client;
@@ -26,11 +26,11 @@ export interface TestWorkspace {
 
 export interface TestDaemonOptions {
   flags?: Partial<Record<SettingName, string>>;
-  /** By default the one that the whole run of tests has. */
+  /** By default the engine of the whole test run. */
   engine?: TestEngine;
   /** Added to the system's clock, ms. */
   clockOffsetMs?: number;
-  /** At its end, all its output is searched for its clients' confidential texts. */
+  /** At its end, its output is searched for its clients' confidential texts: see {@link Confidences}. */
   confided?: true;
 }
 
@@ -80,7 +80,7 @@ export class TestDaemon implements AsyncDisposable {
     return new TestDaemon(directory, settings, log, launched, confidences, server);
   }
 
-  /** Starts another node on the libSQL server of this one, and with its seal key. */
+  /** Starts another node on the libSQL server of this one, with the same seal key. */
   anotherNode(flags: TestDaemonOptions["flags"] = {}): Promise<TestDaemon> {
     const seal_key = join(this.dataDir, "keys", "seal.key");
     return TestDaemon.start({
@@ -98,12 +98,12 @@ export class TestDaemon implements AsyncDisposable {
     return this.#launched.daemon.metricsUrl;
   }
 
-  /** The page and the one-time token that the start printed; null when there was an account. */
+  /** The page with the one-time token that the start printed; null if there was an account. */
   get signUpUrl(): string | null {
     return this.#launched.daemon.signUpUrl;
   }
 
-  /** A look into the file of a workspace that was made over HTTP. */
+  /** Returns a view of the file of a workspace that was made over HTTP. */
   viewOf(workspaceId: string): WorkspaceView {
     const view = new WorkspaceView(join(this.dataDir, "workspaces", `${workspaceId}.db`));
     this.#views.push(view);
@@ -134,12 +134,12 @@ export class TestDaemon implements AsyncDisposable {
     return { id: workspace.id, client: this.client(apiKey), view };
   }
 
-  /** A client with another key of the workspace. */
+  /** Returns a client with a new key of the workspace. */
   async clientWith(workspaceId: string, wish: Parameters<typeof makeKey>[2]): Promise<Client> {
     return this.client((await makeKey(this.dataDir, workspaceId, wish)).apiKey);
   }
 
-  /** Everything that the daemon wrote to its log. */
+  /** Returns everything that the daemon has written to its log. */
   async log(): Promise<string> {
     await this.#launched.logger.flush();
     return this.#log.text;
@@ -152,20 +152,20 @@ export class TestDaemon implements AsyncDisposable {
     this.#isStopped = false;
   }
 
-  /** Has the running daemon use other settings, as on SIGHUP. Settings that are not named keep what they were at the start. */
+  /** Applies other settings to the running daemon, as SIGHUP does. Settings that are not named are those of `start`. */
   reload(settings: Partial<Settings>): Promise<void> {
     return this.#launched.daemon.reload({ ...this.#settings, ...settings });
   }
 
-  /** Moves the clock of the main thread, by which sessions and keys end. Threads keep theirs until the next start. */
+  /** Sets the main thread's clock, by which sessions and keys expire. Other threads keep theirs until `restart`. */
   setClock(offsetMs: number): void {
     this.#launched.time.offsetMs = offsetMs;
   }
 
-  /** Looks for what was confided in what can only be asked of a running daemon. */
+  /** Searches the metrics and the audit exports, which only a running daemon gives. Returns the given texts. */
   async #searched(confidences: Confidences): Promise<Confidences> {
     const metrics = await fetch(this.metricsUrl as string);
-    // Names and explanations are our own words; only labels could hold anybody else's.
+    // Names and help texts are fixed; only labels could contain a client's text.
     const labels = [...(await metrics.text()).matchAll(/="([^"]*)"/g)].map(([, label]) => label).join("\n");
     confidences.assertKeptBy("the metrics", labels);
     for (const apiKey of this.#workspaceKeys) {
@@ -222,7 +222,7 @@ function settingsOf(dataDir: string, flags: Partial<Record<SettingName, string>>
     flags: { data_dir: dataDir, listen: "127.0.0.1:0", ...flags },
     environment: {},
     file: null,
-    // One workspace thread, unless a test asks for more: each costs a seventh of a second of processor time to start.
+    // One workspace thread unless a test sets more: each takes a seventh of a second of processor time to start.
     world: { cwd: dataDir, cores: 1 },
   });
   if (!resolution.ok) throw new Error(resolution.mistakes.join("\n"));

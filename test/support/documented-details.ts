@@ -1,4 +1,4 @@
-/** The members that docs/audit-format.md names of the details of each operation. */
+/** The members that docs/audit-format.md names for the details of each operation. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -12,7 +12,7 @@ function section(title: string): string {
   return PAGE.slice(begin + 1, PAGE.indexOf("\n### ", begin + 1));
 }
 
-/** The rows of the tables about details: an operation each, and what stands beside it. */
+/** Returns the rows of the tables about details: each an operation and the text beside it. */
 const rows = (): [operation: string, text: string][] =>
   ["Details", "Details of the other operations", "The log of the installation"].flatMap((title) =>
     [...section(title).matchAll(/^\| (`[a-z_]+\.[^|]*)\|(.*)$/gm)].flatMap(([, names = "", text = ""]) =>
@@ -20,13 +20,13 @@ const rows = (): [operation: string, text: string][] =>
     ),
   );
 
-/** Members of which the text says that the details of any operation may have them. */
+/** Members that the details of any operation may have, according to the text. */
 const OF_ALL: readonly string[] = [
   ...namesIn(section("Details").split("Each of these has an effect")[1] ?? ""),
   ...namesIn(section("Details of the other operations").split("| operation")[0] ?? ""),
 ];
 
-/** Those that have a table or a list of their own. */
+/** Operations whose members are in a table or a list of their own. */
 const ELSEWHERE: Record<string, string> = {
   "audit.export": PAGE.slice(
     PAGE.indexOf("The details of `audit.export` bind"),
@@ -42,9 +42,9 @@ for (const [operation, text] of [...rows(), ...Object.entries(ELSEWHERE)]) {
   for (const name of namesIn(text)) members.add(name);
 }
 
-/** The operations that the tables have. */
+/** The operations that the page documents. */
 export const documentedOperations: ReadonlySet<string> = new Set(byOperation.keys());
 
-/** The members of an event's details that the page does not name. */
+/** Returns the members of an event's details that the page does not name. */
 export const undocumented = (operation: string, details: object | null): string[] =>
   Object.keys(details ?? {}).filter((name) => !byOperation.get(operation)?.has(name));

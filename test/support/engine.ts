@@ -1,15 +1,15 @@
 /**
- * Which engine the daemons of tests have. With `TEST_ENGINE=libsql-server`, each has a libSQL server of its own, also one
- * that is a process; a test of that engine asks for it. Commands beside a daemon have its server.
+ * The engine of the daemons in tests. With `TEST_ENGINE=libsql-server`, each daemon has its own libSQL server, in this
+ * process or in another. Tests of that engine choose it themselves. Commands beside a daemon use its server.
  */
 import type { SettingName } from "../../src/settings/definitions.ts";
 import { variableOf } from "../../src/settings/definitions.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 
-/** A libSQL server, as far as a daemon must know it. */
+/** What a daemon must know of a libSQL server. */
 interface Server {
   url: string;
-  /** Empty for a server that asks for none. */
+  /** Empty for a server that requires none. */
   token: string;
   adminUrl: string;
   adminToken: string | null;
@@ -17,24 +17,24 @@ interface Server {
 
 export type TestEngine = "embedded" | "libsql-server";
 
-/** The engine of daemons that do not ask for one. */
+/** The engine of daemons whose test chooses none. */
 export const TEST_ENGINE: TestEngine = process.env.TEST_ENGINE === "libsql-server" ? "libsql-server" : "embedded";
 
-/** The server of each data directory that is known; null for the embedded engine. */
+/** The server of each known data directory; null for the embedded engine. */
 const servers = new Map<string, ServerOptions | null>();
 
-/** The server that has the workspaces of a data directory; null for the embedded engine. */
+/** Returns the server that stores the workspaces of a data directory; null for the embedded engine. */
 export const serverOfDirectory = (dataDir: string): ServerOptions | null => servers.get(dataDir) ?? null;
 
-/** Notes which server has the workspaces of a daemon. */
+/** Notes which server stores the workspaces of a data directory; null for the embedded engine. */
 export function noteServer(dataDir: string, server: ServerOptions | null): void {
   servers.set(dataDir, server);
 }
 
-/** Whether it is known where the workspaces of a data directory are. */
+/** Reports whether {@link noteServer} was called for a data directory. */
 export const isKnown = (dataDir: string): boolean => servers.has(dataDir);
 
-/** What a daemon on a libSQL server is told of it. */
+/** Returns the settings of a daemon on a libSQL server. */
 export function flagsFor({ url, token, adminUrl, adminToken }: Server): Partial<Record<SettingName, string>> {
   return settingsFor({ url, authToken: token === "" ? null : token, adminUrl, adminToken, replicaUrls: [] });
 }
@@ -48,7 +48,7 @@ function settingsFor({ url, authToken, adminUrl, adminToken }: ServerOptions): P
   };
 }
 
-/** The variables of the environment with which a process works on a data directory; `words` may name it. */
+/** Returns the environment for a process that works on a data directory: a path, or command words with `--data-dir`. */
 export function engineEnvironment(where: string | readonly string[]): Record<string, string> {
   const dataDir = typeof where === "string" ? where : where[where.indexOf("--data-dir") + 1];
   const server = dataDir === undefined ? null : serverOfDirectory(dataDir);

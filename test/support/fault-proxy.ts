@@ -1,6 +1,6 @@
 /**
  * A network that fails, between an HTTP client and its server: it loses, delays and repeats requests, loses their answers,
- * and resets connections in the middle of a body. What happens to a request follows from a seed.
+ * and resets connections in the middle of a body. With `randomFaults`, a seed decides what happens to each request.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Seeded } from "../seeded.ts";
@@ -10,13 +10,13 @@ import { type HttpMessage, HttpMessages } from "./http-messages.ts";
  * What happens to a request.
  *
  * - `pass`: nothing.
- * - `lose_request`: the server never sees it, and the client hears nothing.
- * - `delay_request`: it arrives late, also if the client has gone by then.
+ * - `lose_request`: the server never gets it, and the client gets a reset after a while.
+ * - `delay_request`: it arrives late, even if the client has gone by then.
  * - `repeat_request`: it arrives, and once more after a while.
- * - `cut_request`: the server sees half of it, and then a reset, as does the client.
+ * - `cut_request`: the server gets half of it and then a reset, and the client gets a reset.
  * - `delay_answer`: its answer arrives late.
- * - `lose_answer`: the server does it, and the client hears nothing.
- * - `cut_answer`: the client sees half of the answer, and then a reset.
+ * - `lose_answer`: the server performs it, and the client gets a reset after a while.
+ * - `cut_answer`: the client gets half of the answer and then a reset.
  */
 export const FAULTS = [
   "pass",
@@ -33,7 +33,7 @@ export type FaultKind = (typeof FAULTS)[number];
 
 export interface Fault {
   kind: FaultKind;
-  /** How late, ms; or after how long a client that would hear nothing is reset. */
+  /** The delay, ms: of the message, or of the reset when a message is lost. */
   ms: number;
 }
 
@@ -41,7 +41,7 @@ export type ChooseFault = (requestLine: string) => Fault;
 
 export const NO_FAULT: Fault = { kind: "pass", ms: 0 };
 
-/** Each request has a fault with the given probability: one of the list, and up to so many ms late. */
+/** Returns a function that gives a request one of `kinds` with `probability`, with a delay of 1 to `maxMs`. */
 export const randomFaults =
   (seeded: Seeded, probability: number, maxMs: number, kinds: readonly FaultKind[] = FAULTS.slice(1)): ChooseFault =>
   () =>
@@ -63,7 +63,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#choose = choose;
   }
 
-  /** Stands before the server at `target`, a URL. */
+  /** Starts a proxy for the server at `target`, a URL. */
   static async start(target: string, choose: ChooseFault = () => NO_FAULT): Promise<FaultProxy> {
     const { hostname, port } = new URL(target);
     const server = createServer();
@@ -79,12 +79,12 @@ export class FaultProxy implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
   }
 
-  /** What happens to requests from now on. */
+  /** Sets what happens to requests from now on. */
   set faults(choose: ChooseFault) {
     this.#choose = choose;
   }
 
-  /** Resets all connections, and every new one, until `mend`. What was delayed still arrives. */
+  /** Resets all connections, and every new one, until `mend`. Delayed requests still arrive. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#open) socket.resetAndDestroy();
@@ -115,7 +115,7 @@ export class FaultProxy implements AsyncDisposable {
     if (fault.kind === "repeat_request") this.#after(fault.ms, () => this.#forward(null, request, NO_FAULT));
   }
 
-  /** Each request has a connection of its own to the server. `client` is null for a repetition, which nobody hears. */
+  /** Sends a request over a connection of its own. `client` is null for a repetition, whose answer is dropped. */
   #forward(client: Socket | null, request: HttpMessage, fault: Fault): void {
     const server = connect(this.#target);
     this.#keep(server);
@@ -166,5 +166,5 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-/** Up to the middle of the body. */
+/** Returns a message up to the middle of its body. */
 const half = ({ bytes, bodyAt }: HttpMessage): Buffer => bytes.subarray(0, bodyAt + ((bytes.length - bodyAt) >> 1));

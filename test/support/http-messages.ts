@@ -1,7 +1,7 @@
-/** Cuts the bytes of a connection into messages of HTTP/1.1 (RFC 9112, section 6), which stay as they are. */
+/** Splits the bytes of a connection into messages of HTTP/1.1 (RFC 9112, section 6), unchanged. */
 
 export interface HttpMessage {
-  /** All of it, as it came. */
+  /** The whole message, unchanged. */
   bytes: Buffer;
   /** Its first line. */
   start: string;
@@ -11,11 +11,11 @@ export interface HttpMessage {
 
 const HEAD_END = "\r\n\r\n";
 
-/** Takes what arrives, and gives each message once all of it is there. */
+/** Collects the bytes that arrive, and returns each message once it is complete. */
 export class HttpMessages {
   #pending: Buffer[] = [];
   #bytes = 0;
-  /** How many bytes there must be before looking again can tell more. */
+  /** The number of bytes below which no message can be complete. */
   #wanted = 0;
 
   add(piece: Buffer): HttpMessage[] {
@@ -49,7 +49,7 @@ function firstOf(all: Buffer): { message: HttpMessage | null; wanted: number } {
   return { message: { bytes: all.subarray(0, end), start, bodyAt }, wanted: 0 };
 }
 
-/** Behind the last chunk of a body without trailers; null while it is not there. */
+/** Returns where a chunked body without trailers ends; null while it is incomplete. */
 function endOfChunks(all: Buffer, bodyAt: number): number | null {
   let at = bodyAt;
   for (;;) {

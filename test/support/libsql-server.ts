@@ -4,13 +4,13 @@
  *
  * What the server does, as `test/engine/libsql-server.system.test.ts` shows:
  *
- * - A request is for the namespace that the first label of `Host` names. This version knows no header `x-namespace`.
+ * - The first label of `Host` names the namespace of a request. This version has no header `x-namespace`.
  * - Without `accept-encoding: identity` it compresses every answer, which costs both sides time.
- * - A statement of a batch that fails neither ends the batch nor its transaction. Steps depend on each other by `condition`.
+ * - A statement that fails ends neither its batch nor the transaction. Steps depend on each other by `condition`.
  * - Integers are text in JSON, and blobs are base64 without padding.
- * - A string, also one that holds many rows as JSON, has at most `max_row_size` bytes (5 MB), which only the creation of
- *   a namespace sets. The rows of one statement's answer have at most 10 MB (`--max-response-size`).
- * - Whoever has a token without `id` may read and write every namespace. A token for other namespaces gets 404.
+ * - A string has at most `max_row_size` bytes (5 MB), even if it holds many rows as JSON. Only the creation of a
+ *   namespace sets that limit. The rows of one statement's answer have at most 10 MB (`--max-response-size`).
+ * - A token without `id` is for every namespace. A token for another namespace gets 404.
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ import { eventually } from "../eventually.ts";
 import { freeze } from "../frozen.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
-/** Null where there is no server for this machine: the package is for Linux on x64. */
+/** The path of the server's binary; null on machines other than Linux on x64, which have no package. */
 export const LIBSQL_SERVER: string | null = binary();
 
 function binary(): string | null {
@@ -39,12 +39,12 @@ export interface LibsqlServerOptions {
   tokens?: boolean;
   /** The primary whose replica it is. */
   primary?: Pick<LibsqlServer, "replicationUrl">;
-  /** Where its directory is; a disk for a test to which an fsync matters. */
+  /** Where its directory is made: on a disk for tests that depend on fsync. */
   parent?: string;
   flags?: readonly string[];
 }
 
-/** What a token allows: everything, if it names nothing. */
+/** What a token allows: everything that no claim restricts. */
 export interface TokenClaims {
   /** The only namespace that it is for. */
   id?: string;
@@ -73,11 +73,11 @@ export interface StatementResult {
   affected_row_count: number;
 }
 
-/** The rows of an answer without blobs, as text. */
+/** Returns the rows of an answer as text, with null for NULL and for blobs. */
 export const texts = ({ rows }: StatementResult): (string | null)[][] =>
   rows.map((row) => row.map((value) => ("value" in value ? String(value.value) : null)));
 
-/** An answer to a batch: of each step the result, or the error, or neither if its condition did not hold. */
+/** An answer to a batch: for each step its result, or its error, or neither if its condition did not hold. */
 export interface BatchResult {
   step_results: (StatementResult | null)[];
   step_errors: ({ message: string; code: string } | null)[];
@@ -89,7 +89,7 @@ export class LibsqlServer implements AsyncDisposable {
   readonly #options: LibsqlServerOptions;
   readonly #privateKey: KeyObject;
   readonly adminToken: string | null;
-  /** Allows everything; empty if the server asks for no token. */
+  /** Allows everything; empty if the server requires no token. */
   readonly token: string;
   #process: Bun.Subprocess;
 
@@ -141,7 +141,7 @@ export class LibsqlServer implements AsyncDisposable {
     return signed(this.#privateKey, claims);
   }
 
-  /** Ends it without a word, as a crash does. */
+  /** Kills it, as a crash would. */
   async kill(): Promise<void> {
     this.#process.kill("SIGKILL");
     await this.#process.exited;
@@ -156,7 +156,7 @@ export class LibsqlServer implements AsyncDisposable {
     });
   }
 
-  /** Freezes it, as a machine that swaps or a network that swallows everything; `resume` ends that. */
+  /** Stops its process until `resume`: clients see a machine that swaps, or a network that drops everything. */
   freeze(): Promise<void> {
     return freeze(this.#process.pid);
   }
@@ -165,7 +165,7 @@ export class LibsqlServer implements AsyncDisposable {
     this.#process.kill("SIGCONT");
   }
 
-  /** A request to the admin API with its key. */
+  /** Sends a request to the admin API with its key. */
   admin(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<Response> {
     const headers = {
       "content-type": "application/json",
@@ -178,13 +178,13 @@ export class LibsqlServer implements AsyncDisposable {
     });
   }
 
-  /** Makes a namespace whose commits are on the disk when they are answered. */
+  /** Makes a namespace. By default its commits are on the disk when they are answered. @throws {Error} when refused */
   async createNamespace(name: string, config: object = { durability_mode: "strong" }): Promise<void> {
     const created = await this.admin("POST", `/v1/namespaces/${name}/create`, config);
     if (!created.ok) throw new Error(`namespace ${name}: ${created.status} ${await created.text()}`);
   }
 
-  /** A request for a namespace, as its text goes over the network. */
+  /** Sends a request for a namespace. Returns the answer with the text that came over the network. */
   request(namespace: string, path: string, body?: object, token = this.token): Promise<Response> {
     return fetch(`${this.url}${path}`, {
       method: body === undefined ? "GET" : "POST",
@@ -197,7 +197,7 @@ export class LibsqlServer implements AsyncDisposable {
     });
   }
 
-  /** Runs one statement. @throws {Error} what the server says, when it refuses */
+  /** Runs one statement. @throws {Error} with the server's message, when it refuses */
   async execute(namespace: string, sql: string, args: readonly SqlValue[] = []): Promise<StatementResult> {
     return (await this.#pipeline(namespace, { type: "execute", stmt: { sql, args } })) as StatementResult;
   }
@@ -255,7 +255,7 @@ interface Made {
 const signed = (key: KeyObject, claims: TokenClaims): Promise<string> =>
   new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA" }).sign(key);
 
-/** Below those that the system gives to connections, so that nobody takes them while the server is down. */
+/** Picks ports below those that the system gives to connections, so that none is taken while the server is down. */
 function somePorts(): Ports {
   const first = 20_000 + ((crypto.getRandomValues(new Uint32Array(1))[0] as number) % 12_000);
   return { http: first, admin: first + 1, grpc: first + 2 };
@@ -284,7 +284,10 @@ function spawn({ directory, ports, options, adminToken }: Made): Bun.Subprocess 
   });
 }
 
-/** Whether it answers; false when it ended, because another program has one of its ports. That may be such a server, too. */
+/**
+ * Waits until the server answers. Returns false if it has ended, because another program has one of its ports. If that
+ * program is a libSQL server, too, it refuses the admin key.
+ */
 async function ready({ ports, adminToken }: Made, running: Bun.Subprocess): Promise<boolean> {
   const isOwn = async () => (await statusOf(ports.admin, "/v1/namespaces/none/config", adminToken)) !== 401;
   await eventually(
@@ -298,7 +301,7 @@ async function ready({ ports, adminToken }: Made, running: Bun.Subprocess): Prom
   return running.exitCode === null;
 }
 
-/** The status of an answer; null when there is none. */
+/** Returns the status of an answer; null when there is none. */
 async function statusOf(port: number, path: string, key: string | null = null): Promise<number | null> {
   try {
     const headers = key === null ? {} : { authorization: `basic ${key}` };

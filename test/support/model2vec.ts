@@ -1,8 +1,8 @@
-/** Model2Vec models of known vectors, as files. */
+/** Writes Model2Vec models with given vectors to files. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A safetensors file of these tensors. */
+/** Returns a safetensors file with these tensors. */
 export function safetensors(
   tensors: Record<string, { dtype: string; shape: number[]; bytes: Uint8Array }>,
 ): Uint8Array {
@@ -18,7 +18,7 @@ export function safetensors(
   return Buffer.concat([length, text, ...Object.values(tensors).map(({ bytes }) => bytes)]);
 }
 
-/** The `tokenizer.json` of a vocabulary in order; the first is what stands for unknown words. */
+/** Returns the `tokenizer.json` of a vocabulary, in order. The first word stands for unknown ones. */
 export function tokenizerOf(words: readonly string[]): object {
   return {
     version: "1.0",
@@ -43,7 +43,7 @@ export function tokenizerOf(words: readonly string[]): object {
   };
 }
 
-/** Writes a model that knows these words by these vectors, all of one length. */
+/** Writes a model with these words and their vectors, which are all of one length. */
 export function writeModel(directory: string, vectors: Readonly<Record<string, readonly number[]>>): void {
   const dimensions = Object.values(vectors)[0]?.length ?? 0;
   const rows = Float32Array.from([...new Array<number>(dimensions).fill(0), ...Object.values(vectors).flat()]);

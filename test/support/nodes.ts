@@ -1,4 +1,4 @@
-/** Several nodes on one libSQL server, each a process with its own data directory, with a network between that can fail. */
+/** Nodes on one libSQL server, each a process with its own data directory. The network to the server can fail. */
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type RunningDaemon, type RunOptions, startGovernd } from "../cli/governd-process.ts";
@@ -11,7 +11,7 @@ import { LibsqlServer } from "./libsql-server.ts";
 
 interface NodesOptions extends RunOptions {
   nodes?: number;
-  /** Where everything is; a disk for what should last as long as the program. */
+  /** Where everything is: on a disk for nodes that are to last as long as the program. */
   parent?: string;
   /** More flags for `serve`, by the number of the node. */
   flags?: (node: number) => readonly string[];
@@ -49,7 +49,7 @@ export class Node {
     await daemon?.stop(signal);
   }
 
-  /** Stops it in the middle of everything, as a machine that swaps; `resume` ends that. */
+  /** Stops its process until `resume`, at any point of its work, as a machine does that swaps. */
   freeze(): void {
     this.#isFrozen = true;
     this.#daemon?.signal("SIGSTOP");
@@ -99,7 +99,7 @@ export class Nodes implements AsyncDisposable {
     return { id: workspace.id, apiKey };
   }
 
-  /** A client of each node that is started. */
+  /** Returns a client for each node that is started and not frozen. */
   clients(apiKey: string): Client[] {
     return this.nodes.filter((node) => node.isRunning).map(({ daemon }) => new Client(daemon.url, this.ca, apiKey));
   }
@@ -112,7 +112,7 @@ export class Nodes implements AsyncDisposable {
   }
 }
 
-/** The settings of the server, as words. */
+/** Returns the settings of the server as words of the command line. */
 const serverWords = ({ token, adminUrl, adminToken }: LibsqlServer, url: string): string[] => [
   ...["--engine", "libsql-server", "--engine-url", url, "--engine-auth-token", token],
   ...["--engine-admin-url", adminUrl, "--engine-admin-token", adminToken as string],

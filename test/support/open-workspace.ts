@@ -1,4 +1,4 @@
-/** A workspace in this process, without threads and HTTP: its writer, under a clock of the test's own. */
+/** A workspace in this process, without threads and HTTP: its writer, with a clock that the test may choose. */
 
 import { join } from "node:path";
 import { type OpenedCopy, ServerEngine } from "../../src/engine/server-engine.ts";
@@ -19,7 +19,7 @@ import { serverOfDirectory } from "./engine.ts";
 /** Stands for a key that nobody has: what it would seal stays unsealed. */
 const NO_KEY = new Uint8Array(32);
 
-/** Makes a workspace's file in a directory, to be sealed by that key; answers its id. */
+/** Makes a workspace's file in a directory, to be sealed with the key that `publicKey` belongs to. Returns its id. */
 export async function makeWorkspace(
   directory: string,
   clock = systemClock,
@@ -31,7 +31,7 @@ export async function makeWorkspace(
   return workspaceId;
 }
 
-/** Somebody who may do everything in a workspace. */
+/** Returns a principal that may do everything in a workspace. */
 export function anybody(workspaceId: string): Principal {
   return { actor: "key_01h455vb4pex5vsknk084sn02q", workspaceId, scope: "full", agents: null };
 }
@@ -65,8 +65,8 @@ export class OpenWorkspace implements Disposable {
   }
 
   /**
-   * Opens a workspace beside the daemon that has it, as another process does: its file, or a copy in `folder` of what is on
-   * the daemon's server.
+   * Opens a workspace beside its daemon, as another process does: its file, or a copy in `folder` of what is on the
+   * daemon's server.
    */
   static async beside(dataDir: string, workspaceId: string, folder: string): Promise<OpenWorkspace> {
     const server = serverOfDirectory(dataDir);
@@ -76,12 +76,12 @@ export class OpenWorkspace implements Disposable {
     return new OpenWorkspace(path, undefined, undefined, opened);
   }
 
-  /** An operation that waits to be performed. */
+  /** Returns the job of an operation, to be performed. */
   job<N extends OperationName>(name: N, input: OperationInputs[N]) {
     return jobOf<N>({ name, input, principal: this.principal });
   }
 
-  /** A job that fails after its effect is applied. */
+  /** Returns a job that applies its effect and then fails. */
   failing(job: Job, error: Error): Job {
     const run: Job["run"] = async (...given) => {
       const outcome = await job.run(...given);
@@ -102,7 +102,7 @@ export class OpenWorkspace implements Disposable {
   }
 }
 
-/** The body of an operation that ended well. */
+/** Returns the body of a reply. @throws {Error} with the answer, when it is not JSON */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every form
 export function bodyOf({ answer }: Reply): any {
   if (answer.kind !== "json") throw new Error(`answered ${JSON.stringify(answer)}`);

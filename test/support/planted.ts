@@ -1,4 +1,4 @@
-/** Texts that policies match, each another one, and the search for them in bytes, however they were written there. */
+/** Makes distinct texts that policies match, and finds them in bytes, however they are encoded there. */
 
 export interface Kind {
   detector: string;
@@ -7,7 +7,7 @@ export interface Kind {
   text(number: number): string;
   /** Matches every text of the kind. */
   shape: string;
-  /** Whether it is recognised as a key, behind a prefix. */
+  /** Whether it is recognised in a key, after a prefix. */
   isFoundInKeys: boolean;
   /** The text as items of an array; null when it is not read in parts. */
   parts: ((text: string) => string[]) | null;
@@ -92,10 +92,10 @@ const SHAPES = new RegExp(KINDS.map(({ shape }) => shape).join("|"), "g");
 const BASE64 = /[A-Za-z0-9+/_-]{14,}/g;
 const HEXADECIMAL = /(?:[0-9A-Fa-f]{2}){10,}/g;
 
-/** Returns the planted texts in some bytes: as they are, and escaped, in UTF-16, in Base64 and in hexadecimal. */
+/** Returns the planted texts in some bytes: unchanged, escaped, in UTF-16, in Base64 and in hexadecimal. */
 export function plantedIn(bytes: Buffer): Set<string> {
   const found = new Set<string>();
-  // Such as what is reserved of a disk.
+  // As in reserved space of a file.
   if (bytes.every((byte) => byte === 0)) return found;
   const plain = bytes.toString("latin1");
   const look = (text: string) => {
@@ -113,8 +113,8 @@ export function plantedIn(bytes: Buffer): Set<string> {
 }
 
 /**
- * The runs from a position on, filled up to groups of four and separated by bytes that are no ASCII. As one text, they
- * are decoded in a fraction of the time.
+ * Returns the runs from a position on as one text, which is decoded in a fraction of the time. Each is filled up to
+ * groups of four. What separates them decodes to bytes that are not ASCII.
  */
 const wholeGroups = (runs: readonly string[], at: number): string =>
   runs.map((run) => run.slice(at) + "A".repeat((4 - ((run.length - at) % 4)) % 4)).join("////");
@@ -122,7 +122,7 @@ const wholeGroups = (runs: readonly string[], at: number): string =>
 const decoded = (text: string, encoding: "base64" | "hex"): string =>
   Buffer.from(text, encoding).toString("latin1").replaceAll("\0", "");
 
-/** As JSON and URLs write it: `\u0040`, `%40`, `+`. */
+/** Undoes the escapes of JSON and URLs: `\u0040`, `%40`, `+`. */
 const unescaped = (text: string): string =>
   text
     .replaceAll("\\\\", "\\")

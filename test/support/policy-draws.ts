@@ -9,7 +9,7 @@ export interface Content {
   value: string;
   metadata: JsonObject;
   matches: Match[];
-  /** Every planted text, also those that are encoded or in parts. */
+  /** Every planted text, including those that are encoded or in parts. */
   texts: string[];
 }
 
@@ -24,7 +24,7 @@ const PREFIXES = ["notes/", "public/", "misc/"];
 
 let planted = 0;
 
-/** A text that no other call returns. */
+/** Returns a text that no other call returns. */
 export function plant(kind: Kind, seeded: Seeded): string {
   const text = kind.text(++planted);
   return kind.policy === "patterns" && seeded.chance(0.3) ? text.toLowerCase() : text;
@@ -128,7 +128,7 @@ export function drawContent(seeded: Seeded, form: Form): Content {
   return content;
 }
 
-/** Returns the content as it is stored: with every replaced match's place named after its detector. */
+/** Returns the content as it is stored: each replaced match is written as `[redacted:<detector>]`. */
 export function storedOf({ value, metadata }: Content, replaced: readonly Match[]) {
   const names = new Map(replaced.map(({ text, detector }) => [text as string, `[redacted:${detector}]`]));
   const inText = (text: string) => [...names].reduce((left, [one, name]) => left.replaceAll(one, name), text);

@@ -1,6 +1,6 @@
 /**
- * What becomes of a text under the policies of a workspace and of a config. Written from the words of the API's pages and
- * not from the program, for a few detectors of which the caller says where they match.
+ * What happens to a text under the policies of a workspace and of a config. Written from the API's documentation, not
+ * from the program, for a few detectors. The caller states where they match.
  */
 
 /** Weakest first. */
@@ -58,7 +58,7 @@ export interface Match {
   isFixed: boolean;
 }
 
-/** The policies in force, and the moment. */
+/** The policies in force, and the time. */
 export interface Force {
   floor: Floor;
   /** Null for an agent without a config. */
@@ -69,7 +69,7 @@ export interface Force {
 const applies = (prefixes: string[] | undefined, key: string | null): boolean =>
   prefixes === undefined || prefixes.some((prefix) => key?.startsWith(prefix));
 
-/** The mode that some settings demand of a detector, before exceptions; of a pattern, for an entry with this key. */
+/** Returns the mode that some policies demand for a match, before exceptions. Only patterns depend on `key`. */
 export function demanded(policies: Policies, { policy, detector, text }: Match, key: string | null): Mode {
   const { screening = {} } = policies;
   if (policy === "patterns") {
@@ -84,7 +84,7 @@ export function demanded(policies: Policies, { policy, detector, text }: Match, 
   return kind.detectors?.[detector] ?? kind.mode ?? "off";
 }
 
-/** Whether an exception lets a match pass. A label has no key. */
+/** Reports whether an exception lets a match pass. A label has no key. */
 const excepts = (one: Exception, { detector, text }: Match, key: string | null, nowMs: number): boolean =>
   one.detector === detector &&
   text !== null &&
@@ -92,7 +92,7 @@ const excepts = (one: Exception, { detector, text }: Match, key: string | null, 
   applies(one.prefixes, key) &&
   (one.expires_at === undefined || nowMs < Date.parse(one.expires_at));
 
-/** The mode of a match under both, and whether an exception weakened it. */
+/** Returns the mode of a match under the floor and the config together, and whether an exception weakened it. */
 export function modeOf({ floor, config, nowMs }: Force, match: Match, key: string | null) {
   const ofFloor = floor.policies ?? {};
   const ofConfig = config ?? {};
@@ -135,7 +135,7 @@ export interface Verdict {
   excepted: Record<string, number>;
 }
 
-/** The smaller of both limits. */
+/** Returns the smaller of both limits; infinity if there is none. */
 export function limitOf({ floor, config }: Force, name: "writes_per_minute" | "value_bytes" | "entries"): number {
   const most = [floor.policies?.limits?.[name], config?.limits?.[name]].map((one) => one ?? Number.POSITIVE_INFINITY);
   return Math.min(...most);
@@ -146,9 +146,9 @@ export interface Wish {
   /** Null for a label or a reason. */
   key: string | null;
   matches: Match[];
-  /** Of the value; 0 where no limit of it applies. */
+  /** The size of the value; 0 where no limit of it applies. */
   bytes: number;
-  /** The entries that there would be, and the writes of the last minute, this one included; 0 where they do not count. */
+  /** The entries that there would be, and the writes of the last minute with this one; 0 where they do not count. */
   entries: number;
   writes: number;
   /** Whether it can be stored with other text. */
@@ -156,7 +156,7 @@ export interface Wish {
   needsConfig: boolean;
 }
 
-/** The verdict about a wish. */
+/** Returns what happens to a wish. */
 export function verdictOf(force: Force, wish: Wish): Verdict {
   const judged = wish.matches.map((match) => ({ match, ...modeOf(force, match, wish.key) }));
   const findings = judged.flatMap(({ match: { policy, detector, field, start, end }, mode }): Finding[] =>
@@ -184,13 +184,13 @@ export function verdictOf(force: Force, wish: Wish): Verdict {
   };
 }
 
-/** What the two sides demand together of one member, and which of them: the floor where it alone demands as much. */
+/** What floor and config together demand of one member, and which of them demands it: the floor if both do. */
 export interface Part {
   value: unknown;
   from: "floor" | "config";
 }
 
-/** The policies in force of an agent, apart from exceptions and patterns: each member by its path. */
+/** Returns the policies in force of an agent, apart from exceptions and patterns: each member by its path. */
 export function partsInForce({ floor, config }: Force): Map<string, Part> {
   const [ofFloor, ofConfig] = [floor.policies ?? {}, config ?? {}];
   const parts = new Map<string, Part>();

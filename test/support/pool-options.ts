@@ -1,4 +1,4 @@
-/** The options of a pool of workspace threads in tests, but for those that each test states. */
+/** The options of a pool of workspace threads in tests, except those that each test states. */
 import { AMPLE } from "../../src/threads/descriptors.ts";
 import type { PoolOptions } from "../../src/threads/pool.ts";
 
@@ -8,7 +8,7 @@ const FULL_TEXT_FROM = 300_000;
 /** Longer than any test. */
 const NEVER_MS = 3_600_000;
 
-/** Returns the options for workspaces, seal files and all in one directory. */
+/** Returns the options with the workspaces and the files of seals in one directory. */
 export function poolOptions(
   directory: string,
   key: PoolOptions["sealing"]["key"],

@@ -1,8 +1,8 @@
-/** A request that is whole, for whichever route of `/v1` there is. */
+/** A complete request for any route of `/v1`. */
 import type { Route } from "../../src/http/route.ts";
 import type { Client, Sent } from "./client.ts";
 
-/** What a request is about: an agent that has begun, a checkpoint of it and one of its events. The workspace has policies. */
+/** What a request is about: an agent that has begun, one of its checkpoints and events. The workspace has policies. */
 export interface Subject {
   agent: string;
   checkpoint: string;
@@ -10,7 +10,7 @@ export interface Subject {
   sink?: string;
 }
 
-/** What a member or parameter of each name is given; others are sent only when they are required. */
+/** The values of members and parameters, by name. */
 const valuesFor = ({ agent }: Subject): Record<string, string | object> => ({
   agent_id: agent,
   key: "k",
@@ -31,7 +31,10 @@ export async function idleSink(client: Client): Promise<string> {
   return json.id;
 }
 
-/** A request to a route that succeeds, for an agent with a config and an entry `k`: what its schemas require. */
+/**
+ * Returns a request that succeeds, for an agent with a config and an entry `k`. It has what the route's schemas
+ * require, and `agent_id` where they allow it.
+ */
 export function requestOf(
   route: Pick<Route, "method" | "path" | "query" | "body">,
   subject: Subject,

@@ -1,6 +1,6 @@
 /**
- * Scenarios: one request each, what it answers, exactly which events it appends, and exactly which
- * tables of the workspace it changes.
+ * Scenarios: one request each, its answer, exactly which events it appends, and exactly which tables of the workspace
+ * it changes.
  */
 import { expect, test } from "bun:test";
 import { eventFacts } from "../../src/operations.ts";
@@ -12,18 +12,18 @@ import { changedTables, type SeenEvent } from "./workspace-view.ts";
 
 /** What a scenario works with. */
 export interface Scene {
-  /** An agent of this scenario alone; it begins with the first thing that is done to it. */
+  /** An agent of this scenario alone, which begins with the first operation on it. */
   agent: string;
   client: Client;
   workspace: TestWorkspace;
-  /** What `given` left for the request and its checks. */
+  /** What `given` returned, for the request and its checks. */
   // biome-ignore lint/suspicious/noExplicitAny: each scenario knows what it left
   made: any;
 }
 
 export interface Scenario {
   name: string;
-  /** What happened before; its events and changes do not count. */
+  /** Runs before the request; its events and changes do not count. */
   given?: (scene: Scene) => Promise<unknown>;
   request: (scene: Scene) => Sent;
   status: number;
@@ -39,7 +39,7 @@ export interface Scenario {
   changes?: readonly ("agents" | "configs" | "entries" | "checkpoints")[];
   /** Members that the answer's body must have. */
   body?: object | ((scene: Scene) => object);
-  /** Members that the details of the last event appended must be, exactly. */
+  /** The exact details of the last event appended. */
   details?: object | ((scene: Scene, answered: Answered) => object);
   check?: (scene: Scene, answered: Answered) => unknown;
 }
@@ -92,7 +92,7 @@ async function play(workspace: TestWorkspace, scenario: Scenario): Promise<void>
   await scenario.check?.(scene, answered);
 }
 
-/** A conflict says whether the thing is there, when that is what the condition is about. */
+/** Checks that a conflict says whether the thing exists, when that is what the condition is about. */
 function expectFittingWords({ json }: Answered, { query, body, headers }: Sent): void {
   const { if_version: version } = { ...query, ...(body as object | undefined) } as Record<string, unknown>;
   const isAgainstAny = version === null || version === "null" || headers?.["if-none-match"] === "*";
@@ -100,7 +100,7 @@ function expectFittingWords({ json }: Answered, { query, body, headers }: Sent):
   expect(json.detail).toMatch(json.current_version === null ? /there (is|are) none|has none/ : words);
 }
 
-/** A key that stands in the details of an event stands where an erasure looks for it. */
+/** Checks that a key or prefix in the details of an event is in a member where an erasure looks for it. */
 function expectErasable({ operation, agentId, details }: SeenEvent, { query, body }: Sent): void {
   const sent = { ...query, ...(body as object | undefined) } as Record<string, unknown>;
   const isOfAgent = agentId !== null || details?.agent_id !== undefined;

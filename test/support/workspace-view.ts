@@ -1,11 +1,11 @@
-/** A look into a workspace's file beside the daemon: its trail, and everything that it stores. */
+/** A view of a workspace's file beside the daemon: its trail, and everything that it stores. */
 
 import { readEvent } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 
-/** An event in short, and the event itself. */
+/** The parts of an event that tests look at. */
 export interface SeenEvent {
   seq: number;
   id: string;
@@ -17,7 +17,7 @@ export interface SeenEvent {
   details: Record<string, unknown> | null;
 }
 
-/** The rows of every table, apart from the trail itself: what an operation may change. */
+/** The rows of each table that an operation may change, apart from the trail itself, by table. */
 export type Dump = Record<string, string[]>;
 
 const TABLES: Record<string, string> = {
@@ -40,12 +40,12 @@ export class WorkspaceView implements Disposable {
     return this.#connection;
   }
 
-  /** Position of the newest event. */
+  /** The position of the newest event. */
   get head(): number {
     return this.connection.get<[number]>("SELECT seq FROM head")?.[0] ?? -1;
   }
 
-  /** The events behind a position, oldest first. */
+  /** Returns the events after a position, oldest first. */
   eventsAfter(seq: number): SeenEvent[] {
     return this.connection
       .all<[number, string, string | null, string, string, string | null]>(
@@ -71,13 +71,13 @@ export class WorkspaceView implements Disposable {
     return Object.fromEntries(rows);
   }
 
-  /** One event as the API shows it. */
+  /** Returns an event as the API shows it. */
   async event(id: string): Promise<unknown> {
     const found = await readEvent(this.connection, id);
     return found === undefined ? undefined : JSON.parse(found.json);
   }
 
-  /** Verifies the whole log, and everything that is stored against it. */
+  /** Verifies the whole log, and compares everything that is stored with it. */
   verify(): Promise<VerificationReport> {
     return verifyWorkspace(this.connection, { scope: "workspace" });
   }
@@ -88,7 +88,7 @@ export class WorkspaceView implements Disposable {
   }
 }
 
-/** The tables whose rows are not the same in both dumps. */
+/** Returns the tables whose rows differ between the dumps. */
 export function changedTables(before: Dump, after: Dump): string[] {
   return Object.keys(before)
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
