@@ -13,7 +13,7 @@ const blocks = exampleBlocks();
 const rowOf = (list: string) =>
   blocks.find(({ place }) => place?.kind === "row" && place.list === list) as ExampleBlock;
 const operation = rowOf("OPERATIONS");
-/** The facts of the example's operation, each on a line of its own. */
+/** The properties of the example's operation, each on a line of its own. */
 const FACTS = Array.from(operation.code.matchAll(/^ {4}(\w+):.*\n/gm), ([line, name]) => [name as string, line]);
 /** Lists that do not compile without their row, and what the compiler calls the row. */
 const COMPLETE_LISTS = [
@@ -23,7 +23,7 @@ const COMPLETE_LISTS = [
 
 const besides = (path: string, name: string) => join(dirname(path), `without-${name}.ts`);
 
-/** The source at `path` with the changes of some blocks, and the imports that they need of the examples' own files. */
+/** Returns the source at `path` with the changes of some blocks, and their imports from the examples' own files. */
 function applied(path: string, changes: readonly ExampleBlock[]): string {
   return changes.reduce(
     (text, { place, code }) => {

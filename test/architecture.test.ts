@@ -1,4 +1,4 @@
-/** The rules of the house: what each folder may know, and what only one place may do. */
+/** The rules of ARCHITECTURE.md: what each folder may import, and what only one place may do. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -7,7 +7,7 @@ const SOURCE = join(import.meta.dir, "../src");
 const MAX_LINES = 330;
 /** Files side by side in one folder. */
 const MAX_FILES = 24;
-/** Tables. */
+/** Files that are tables. */
 const MAY_BE_LONG = ["policy/pii/formats.ts", "operations.ts"];
 
 const PAGE = readFileSync(join(import.meta.dir, "../ARCHITECTURE.md"), "utf8");
@@ -26,7 +26,7 @@ const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map(
 /** The rooms by path below src, the longest first. `*` matches one folder. */
 const ROOMS = [...MAY_IMPORT.keys()].sort((a, b) => b.length - a.length);
 
-/** Of a feature, what faces HTTP is one room and what runs on the workspace's thread another. */
+/** In a feature, the files for HTTP are one room, and those for the workspace's thread another. */
 const FACES_HTTP = /^features\/[^/]+\/(routes|schema|[a-z]+-schema)\.ts$/;
 
 interface Source {
@@ -44,7 +44,7 @@ const SOURCES: Source[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8
     return { path, text, room: roomOf(path), imports: importsOf(path, text) };
   });
 
-/** The room of a path below src; undefined when the table has none for it. */
+/** Returns the room of a path below src; undefined when the table has none for it. */
 function roomOf(path: string): string | undefined {
   if (FACES_HTTP.test(path)) return "features/*/routes";
   if (path.startsWith("features/")) return "features/*";
@@ -60,7 +60,7 @@ function importsOf(path: string, text: string): string[] {
   });
 }
 
-/** What a file says besides its comments. */
+/** Returns the code of a file without its comments. */
 const codeOf = ({ text }: Source) => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "");
 
 const paths = (sources: readonly Source[]) => sources.map(({ path }) => path).sort();
@@ -131,7 +131,7 @@ test("threads start without the verifier and the schema compiler, which few of t
     loaded.set(path, by);
     const source = SOURCES.find((one) => one.path === path);
     if (source === undefined) return;
-    // What is imported as a type, or by a call, is not loaded at the start.
+    // Imports of types, and imports by a call, load nothing at the start.
     const atStart = source.text.replace(/^(import|export) type\b[^;]*;|\bimport\(/gm, "");
     for (const target of importsOf(path, atStart)) load(target, path);
   };
@@ -153,7 +153,7 @@ test("features do not know each other", () => {
     return (
       imports
         .filter((target) => target.startsWith("features/") && !target.startsWith(`${own}/`))
-        // The shapes of an entry and of a finding are words that features share.
+        // Features share the schemas of an entry and of a finding.
         .filter((target) => !/[/-]schema\.ts$/.test(target))
         .map((target) => `${path} -> ${target}`)
     );
@@ -167,7 +167,7 @@ test("only the store knows the database driver", () => {
 
 test("every checkpoint of a write-ahead log goes the one proved way", () => {
   expect(paths(saying(/wal_checkpoint/i))).toEqual(["store/checkpoint.ts", "store/connection.ts"]);
-  // A commit must never copy the log by itself.
+  // No commit may run a checkpoint by itself.
   expect(paths(saying(/wal_autocheckpoint = 0/))).toEqual(["store/connection.ts"]);
 });
 
@@ -190,16 +190,16 @@ test("the environment is read only by the settings, and where the runtime's own 
 });
 
 test("the clock is read in one place and injected", () => {
-  // The browser has its own.
+  // Code for the browser reads the browser's clock.
   const inDaemon = paths(saying(/\bDate\.now\(|\bnew Date\(\s*\)/)).filter((path) => !path.startsWith("web/"));
   expect(inDaemon).toEqual(["ids.ts"]);
 });
 
-/** Randomness that shows in nothing that is stored, or that a standard wants to be fresh each time. */
+/** Files whose randomness appears in nothing that is stored, or must be fresh each time by a standard. */
 const OWN_RANDOMNESS = [
-  // The name of a draft beside the file that it becomes.
+  // The name of a temporary file, which is renamed into place.
   "datadir/private-files.ts",
-  // Secrets of a running verification, so that nobody can write collisions for them.
+  // Secret keys of a verification, so that nobody can prepare collisions.
   "verify/rows/expected/key-table.ts",
   "verify/rows/expected/versions.ts",
   "verify/rows/expected/replay.ts",
@@ -226,7 +226,7 @@ test("the verifier derives from effects what changes rows, and knows no operatio
   expect(paths(naming.filter(({ room }) => room === "verify"))).toEqual([]);
 });
 
-test("nothing is written past the logger and the terminal, but that the runtime is too old for them", () => {
+test("nothing bypasses the logger and the terminal, except the message that the runtime is too old", () => {
   expect(paths(saying(/\bconsole\.\w+\(/)).filter((path) => path !== "main.ts")).toEqual([]);
 });
 
@@ -253,7 +253,7 @@ const PASSED_ON = /^export\s+(?:type\s+)?\{([^}]*)\}/gm;
 const STATIC = /^(?:import|export)\s+(?:type\s+)?([^;"']*?)\s*from\s*"(\.[^"]+)"/gm;
 const DYNAMIC = /\bimport\(\s*"(\.[^"]+)"\s*\)/g;
 
-/** The names between the braces of an import or an export: as they are called there, and here. */
+/** Returns the names between the braces of an import or an export, each as the other file and as this one calls it. */
 const namesIn = (list: string): [there: string, here: string][] =>
   list
     .split(",")
@@ -262,7 +262,7 @@ const namesIn = (list: string): [there: string, here: string][] =>
     .map((one) => one.split(/\s+as\s+/))
     .map(([there, here = there]) => [there as string, here as string]);
 
-/** What a file takes of others, as `path name`. Of a whole module it takes every name that it mentions. */
+/** Yields what a file imports, as `path name`. From a module that it imports whole, it may take every word in it. */
 function* takenBy(path: string, text: string): Generator<string> {
   const pathOf = (specifier: string) => join(dirname(path), specifier);
   const words = new Set(text.match(/[\w$]+/g));
@@ -276,12 +276,12 @@ function* takenBy(path: string, text: string): Generator<string> {
     for (const word of words) yield `${pathOf(specifier as string)} ${word}`;
 }
 
-test("what is exported is imported somewhere: what only its own file uses is not", () => {
+test("what is exported is imported by another file", () => {
   const taken = new Set([...TEXTS].flatMap(([path, text]) => [...takenBy(path, text)]));
   const unused = SOURCES.filter(({ path }) => path !== REQUIRED).flatMap(({ path, text }) => {
     const declared = Array.from(text.matchAll(DECLARED), ([, name]) => name as string);
     const passedOn = Array.from(text.matchAll(PASSED_ON), ([, list]) => namesIn(list as string)).flat();
-    // A name that is a text is looked up in the whole module.
+    // A name in quotes is looked up in the whole module.
     const exported = [...declared, ...passedOn.map(([, here]) => here).filter((here) => !here.startsWith('"'))];
     return exported.filter((name) => !taken.has(`${join(SOURCE, path)} ${name}`)).map((name) => `${path}: ${name}`);
   });

@@ -1,6 +1,6 @@
 /**
- * How much a test does that repeats itself with other data: little in every run of `npm test`, much in
- * `GOVERND_TEST_LONG=1 npm test`.
+ * Returns how much a test does that repeats itself with other data: `usual` in every run of `npm test`, `long` with
+ * `GOVERND_TEST_LONG=1`.
  */
 export const effort = ({ usual, long }: { usual: number; long: number }): number =>
   process.env.TEST_LONG === "1" ? long : usual;

@@ -6,7 +6,7 @@ export interface Ended {
   err: string;
 }
 
-/** Reads both ends while it runs, so that it never waits to be read. */
+/** Reads both outputs while the process runs, so that a full pipe never blocks it. */
 export async function ended(child: Bun.Subprocess<"ignore", "pipe", "pipe">): Promise<Ended> {
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),

@@ -1,11 +1,11 @@
 /** Waits for a condition instead of a time, so that tests also pass on a slow machine. */
 
-/** Longer than anything takes that happens at all, on a machine ten times slower than usual. */
+/** Longer than anything takes, even on a machine ten times slower than usual. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
-/** The most time that counts between two looks, ms: while a virtual machine stands still, nothing can happen. */
+/** The most time that counts between two tries, ms: while a virtual machine is paused, nothing can happen. */
 const LONGEST_COUNTED_MS = 1_000;
-/** An assertion waits this share of the time waited so far: a look into a page costs what it waits for, processor time. */
+/** An assertion pauses for this share of the time waited so far: each try takes processor time from the page. */
 const PAUSE_SHARE = 1 / 10;
 const LONGEST_PAUSE_MS = 200;
 
@@ -14,7 +14,7 @@ class Waited {
   ms = 0;
   #lookedMs = performance.now();
 
-  /** Counts the time since the last look. Returns whether it has waited too long. */
+  /** Counts the time since the last try. Returns whether the test has waited too long. */
   isTooLong(): boolean {
     const nowMs = performance.now();
     this.ms += Math.min(nowMs - this.#lookedMs, LONGEST_COUNTED_MS);
@@ -25,7 +25,7 @@ class Waited {
 
 /**
  * Resolves when the condition holds.
- * @throws {Error} naming `what` when the condition stays false
+ * @throws {Error} naming `what`, when the condition stays false for about a minute
  */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const waited = new Waited();
@@ -38,7 +38,7 @@ export async function eventually(what: string, condition: () => boolean | Promis
 /**
  * Repeats an assertion until it holds, for what a page shows shortly after an act: `await soon(async () =>
  * expect(await rows.count()).toBe(1))`.
- * @throws {Error} the assertion's own, when it does not come to hold
+ * @throws {Error} the assertion's last one, when it does not hold within about a minute
  */
 export async function soon(assertion: () => Promise<unknown>): Promise<void> {
   const waited = new Waited();

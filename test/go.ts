@@ -7,7 +7,7 @@ const PACKAGES = "/usr/share/gocode";
 /** Whether Go programs can be built here. */
 export const HAS_GO = Bun.which("go") !== null && existsSync(join(PACKAGES, "src/golang.org/x/mod/sumdb"));
 
-/** Builds a program of some files. What is compiled is kept for the next run. @throws what the compiler prints */
+/** Builds a program from some files. Keeps the compiler's cache. @throws {Error} with what the compiler prints */
 export function buildGo(files: readonly string[], program: string): void {
   const cache = join(import.meta.dir, "../.cache/go");
   const env = { ...process.env, GO111MODULE: "off", GOPATH: PACKAGES, GOFLAGS: "", GOCACHE: cache };

@@ -1,18 +1,18 @@
 /**
- * What a file of tests is called says whether its tests are quick: `npm run test:unit` chooses by name. And what would make
- * a test fail now and then, or keep its failure from being repeated, is in none.
+ * The name of a test file says whether its tests are quick: `npm run test:unit` chooses by name. No test file has what
+ * makes a test fail now and then, or keeps its failure from being repeated.
  */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
 const SYSTEM = /\.system\.test\.tsx?$/;
-/** What starts a process, a browser, a daemon or its threads. */
+/** Code that starts a process, a browser, a daemon or its threads. */
 const STARTS =
   /\bBun\.spawn(Sync)?\(|"node:child_process"|"playwright-core"|\bstartDaemon\(|\bnew (WorkspacePool|PartThreads)\(/;
 const IMPORT = /(?:\bfrom\s*|^import\s*|\bimport\()"(\.[^"]+)"/gm;
 
-/** Of each file below test: its code, without comments. */
+/** The code of each file below test, without comments, by path. */
 const CODE = new Map(
   readdirSync(import.meta.dir, { recursive: true, encoding: "utf8" })
     .filter((path) => /\.tsx?$/.test(path) && path !== "kinds.test.ts")
@@ -22,7 +22,7 @@ const CODE = new Map(
     ]),
 );
 
-/** The first file that starts something among those that a file of tests imports, and itself; null when none does. */
+/** Returns the first file that starts something: a test file or one that it imports; null when none does. */
 function whatStarts(path: string, seen = new Set<string>()): string | null {
   const code = CODE.get(path);
   if (code === undefined || seen.has(path)) return null;
@@ -46,25 +46,25 @@ test("a file whose tests start a process, a browser, a daemon or threads is call
   expect(misnamed).toEqual([]);
 });
 
-test("no other file is called so", () => {
+test("no other file is called *.system.test.ts", () => {
   expect(TESTS.filter((path) => SYSTEM.test(path) && whatStarts(path) === null)).toEqual([]);
 });
 
-/** Reads a page as it is at this moment, without waiting for anything. */
+/** Calls that read a page as it is now, without waiting. */
 const READS =
   /\.(allInnerTexts|allTextContents|boundingBox|content|count|evaluate|getAttribute|innerText|inputValue|isChecked|isDisabled|isEnabled|isVisible|textContent|title|url)\(/;
 
-/** Asserts what must hold at every moment, not only shortly after. */
+/** A file whose assertions must hold at every moment, not only after a while. */
 const AT_EVERY_MOMENT = "web/kept.system.test.ts";
 
-/** Each assertion of a file, with what stands right before it. */
+/** Returns each assertion of a file, and the code right before it. */
 const assertions = (text: string) =>
   Array.from(text.matchAll(/([^;{}]*)\bexpect\(([^;]*?)\)\s*\.(?:not\.)?to[A-Z]/g), ([, before, asserted]) => ({
     before: before as string,
     asserted: asserted as string,
   }));
 
-test("what a page shows is asserted by soon(), since it shows it shortly after an act", () => {
+test("what a page shows is asserted with soon(), since a page shows a change a moment later", () => {
   const files = [...CODE].filter(([path]) => /^web\/.*\.system\.test\.ts$/.test(path) && path !== AT_EVERY_MOMENT);
   const early = files.flatMap(([path, text]) =>
     assertions(text)
@@ -82,14 +82,14 @@ test("a process of governd gets no variable of the tests, which is no setting", 
   expect(started.filter(({ code }) => !/\benv\b/.test(code))).toEqual([]);
 });
 
-test("what is another choice in each run follows from the seed of the run", () => {
-  // On demand, where the seed is a word of the command, and printed.
+test("random choices follow from the seed of the run", () => {
+  // Programs that are run on demand: the command takes the seed, and it is printed.
   const onDemand = ["cluster/main.ts", "fuzz/main.ts", "seeded.ts", "simulation/main.ts"];
   const drawing = [...CODE].filter(([, text]) => /\bMath\.random\(|\banySeed\b|new Seeded\(Date\b/.test(text));
   expect(drawing.map(([path]) => path).filter((path) => !onDemand.includes(path))).toEqual([]);
 });
 
-/** What `npm test` gives a test that says nothing of its time, ms. */
+/** The time that `npm test` gives a test that sets none, ms. */
 const USUAL_MS = 120_000;
 const TIMEOUT = /\bsetDefaultTimeout\(([\d_]+)\)|^\}, ([\d_]+)\);$|^ {2}effort\(\{ usual: ([\d_]+)/gm;
 

@@ -7,10 +7,10 @@ import { eventually } from "./eventually.ts";
 const OPEN_FILES = "/proc/self/fd";
 
 /**
- * Has this process let go of the files of the databases that it closed, which the driver leaves to the garbage
- * collector, and with `below` resolves when it has none open below that directory. Until then this process may be
- * the last that has a database open: it would bring the write-ahead log into the database, and remove it, at any
- * moment, even after the daemon that wrote it was killed.
+ * Closes the files of databases that this process has closed, which the driver leaves to the garbage collector. With
+ * `below`, resolves when this process has no file open below that directory. Until then it may be the last process that
+ * has a database open. At any moment it would copy the write-ahead log into the database and remove it, even after the
+ * daemon that wrote it was killed.
  */
 export async function filesReleased(below?: string): Promise<void> {
   releaseKept();

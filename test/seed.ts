@@ -1,6 +1,6 @@
 /**
- * What every choice of a test follows from that is another one in each run. `GOVERND_TEST_SEED` repeats the choices of an
- * earlier run; a run that is given none draws it, and prints it.
+ * The seed of all random choices of the tests. `GOVERND_TEST_SEED` repeats the choices of an earlier run; a run without
+ * it draws a seed and prints it.
  */
 export const SEED = seedOfRun();
 

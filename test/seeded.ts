@@ -38,7 +38,7 @@ export class Seeded {
     return list[this.below(list.length)] as T;
   }
 
-  /** The list in another order (Fisher-Yates). */
+  /** Returns the list in a random order (Fisher-Yates). */
   shuffled<T>(list: readonly T[]): T[] {
     const found = [...list];
     for (let end = found.length - 1; end > 0; end--) {
@@ -48,7 +48,7 @@ export class Seeded {
     return found;
   }
 
-  /** One of the values, each as often as its weight says. */
+  /** Returns one of the values, each with a probability in proportion to its weight. */
   weighted<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
     let rest = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, value] of choices) {

@@ -8,13 +8,13 @@ export interface TemporaryDirectory extends Disposable {
   join(...names: string[]): string;
 }
 
-/** Where Linux has files in memory: each fsync of a test, which needs none, costs nothing there. */
+/** Where Linux has files in memory. Tests need no fsync, which costs nothing there. */
 const MEMORY = "/dev/shm";
 const MOUNTS = "/proc/self/mounts";
-/** More than all tests together fill. */
+/** More than all tests together use. */
 const ROOM_BYTES = 4 * 1024 ** 3;
 
-/** Where temporary directories of tests are: in memory, if the system has room there and runs programs from there. */
+/** Returns the parent of temporary directories: in memory, if there is room and programs can run from there. */
 export const inMemory = (): string => PARENT;
 const PARENT = hasMemory() ? MEMORY : tmpdir();
 
@@ -25,7 +25,7 @@ function hasMemory(): boolean {
   return options !== undefined && !options.split(",").includes("noexec") && bavail * bsize > ROOM_BYTES;
 }
 
-/** `parent`: `tmpdir()` for a test to which it matters that it is a disk. */
+/** Makes a temporary directory. `parent` is `tmpdir()` for tests that need a disk. */
 export function temporaryDirectory(parent = PARENT): TemporaryDirectory {
   const path = mkdtempSync(join(parent, "governd-test-"));
   return {
@@ -35,5 +35,5 @@ export function temporaryDirectory(parent = PARENT): TemporaryDirectory {
   };
 }
 
-/** For tests that start processes, which takes its time on a busy machine: `setDefaultTimeout(PROCESS_TEST_MS)`. */
+/** The timeout of tests that start processes, which is slow on a busy machine: `setDefaultTimeout(PROCESS_TEST_MS)`. */
 export const PROCESS_TEST_MS = 120_000;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { nextTurn, ownTurn } from "../src/timer.ts";
 
-test("whoever waits for a turn of its own has it alone, in the order of asking", async () => {
+test("ownTurn() gives each caller a turn of its own, in the order of the calls", async () => {
   let turn = 0;
   const had: [name: string, turn: number][] = [];
   const wait = async (name: string) => {
@@ -21,7 +21,7 @@ test("whoever waits for a turn of its own has it alone, in the order of asking",
   expect(new Set(had.map(([, at]) => at)).size).toBe(had.length);
 });
 
-test("the next one waits although the queue was empty in between", async () => {
+test("ownTurn() still resolves after the queue was empty", async () => {
   await ownTurn();
   await ownTurn();
   await Promise.all([ownTurn(), ownTurn()]);

@@ -1,6 +1,6 @@
 /**
- * The disk under a simulated thread: real files, opened by the real code, behind connections on which a statement
- * fails, or the machine stops, at a moment that was chosen before.
+ * The disk of a simulated thread: real files, opened by the real code. On its connections a statement fails, or the
+ * machine stops, at a moment that was chosen before.
  */
 import {
   copyFileSync,
@@ -21,13 +21,13 @@ import type { Seeded } from "../seeded.ts";
 
 const SECTOR_BYTES = 512;
 
-/** Thrown by everything that a stopped process still tries. */
+/** Thrown by every call of a process that has stopped. */
 class Stopped extends Error {
   override readonly name = "Stopped";
   readonly code = "SQLITE_IOERR_STOPPED";
 }
 
-/** As the driver throws it. */
+/** An error like the driver's. */
 class SqliteError extends Error {
   override readonly name = "SqliteError";
 
@@ -55,15 +55,15 @@ interface Opened {
 export class SimulatedDisk {
   readonly #random: Seeded;
   readonly #root: string;
-  /** Told when the plan stops the machine. */
+  /** Called when the machine stops. */
   readonly onStop: () => void;
-  /** What threads know of the heads of logs: it outlives them, and is lost when the machine stops. */
+  /** The memory that threads share of the heads of logs. It outlives them, and is lost when the machine stops. */
   heads = new KnownHeads().memory;
-  /** One directory for each life of the process: a connection that is collected late cannot touch the next one's. */
+  /** Each life of the process has its own directory: a connection collected late cannot touch the next one's. */
   #life = 0;
   readonly #opened = new Set<Opened>();
   #plan: Plan | null = null;
-  /** Every write fails with this. */
+  /** The code with which every write fails; null for none. */
   #lasting: string | null = null;
   /** Synced content of write-ahead logs, by path; kept only when a stop may come soon. */
   readonly #synced = new Map<string, Buffer>();
@@ -111,7 +111,7 @@ export class SimulatedDisk {
     if (this.#lasting !== null && this.#random.chance(0.5)) throw new SqliteError("SQLITE_CANTOPEN");
     const opened: Opened = { real: openWorkspaceFile(path, key), path };
     this.#opened.add(opened);
-    // What is done beside the thread is done at once, so that a run repeats itself.
+    // Work beside the thread is done at once, so that a run can be repeated.
     opened.real.execBeside = (sql) => Promise.try(() => opened.real.exec(sql));
     return new Proxy(opened.real, {
       get: (real, name) => {
@@ -135,7 +135,7 @@ export class SimulatedDisk {
 
   #statement(opened: Opened, sql: string, call: () => unknown): unknown {
     if (sql === "ROLLBACK") this.#synced.delete(opened.path);
-    // What goes wrong while something is undone changes nothing: it is undone already.
+    // Rollbacks and pragmas do not fail here. A transaction whose rollback fails is rolled back all the same.
     if (sql === "ROLLBACK" || sql.startsWith("PRAGMA")) return call();
     const isWrite = !sql.trimStart().startsWith("SELECT") && !sql.startsWith("WITH");
     if (this.#lasting !== null && isWrite) throw this.#failure(opened, this.#lasting);
@@ -159,7 +159,7 @@ export class SimulatedDisk {
 
   #failOnce(opened: Opened, sql: string, call: () => unknown): never {
     const code = this.#random.pick(CODES);
-    // What the disk did not confirm may be there all the same.
+    // A commit that the disk did not confirm may still be on it.
     if (sql === "COMMIT" && code === "SQLITE_IOERR_FSYNC" && this.#random.chance(0.5)) {
       call();
       throw new SqliteError(code);
@@ -167,7 +167,7 @@ export class SimulatedDisk {
     throw this.#failure(opened, code);
   }
 
-  /** SQLite itself undoes the transaction after some failures. */
+  /** Returns the error of a failed statement. SQLite rolls the transaction back by itself after some failures. */
   #failure({ real }: Opened, code: string): SqliteError {
     if (code !== "SQLITE_BUSY" && real.inTransaction && this.#random.chance(0.5)) real.exec("ROLLBACK");
     return new SqliteError(code);
@@ -178,7 +178,7 @@ export class SimulatedDisk {
     this.#synced.set(path, existsSync(log) ? readFileSync(log) : Buffer.alloc(0));
   }
 
-  /** The process ends now, wherever it is; what it wrote since the last commit may be on disk or not. */
+  /** Stops the machine now. What was written since the last commit may or may not be on the disk. */
   stop(): void {
     const before = this.directory;
     this.#life++;
@@ -199,7 +199,7 @@ export class SimulatedDisk {
     this.onStop();
   }
 
-  /** Of what was written behind the last sync, each sector may be there, or not, or hold something else. */
+  /** Damages what was written after the last sync: each sector may be there, be missing, or hold something else. */
   #tear(path: string, synced: Buffer): void {
     const log = `${path}-wal`;
     const written = existsSync(log) ? readFileSync(log) : Buffer.alloc(0);
@@ -211,23 +211,23 @@ export class SimulatedDisk {
       if (at < synced.length) synced.copy(old, 0, at, Math.min(end, synced.length));
       if (old.equals(written.subarray(at, end)) || this.#random.chance(kept)) continue;
       const lost = written.subarray(at, end);
-      // SQLite takes it for granted that bytes beside those that are written stay (powersafe overwrite).
+      // SQLite relies on a write leaving the neighbouring bytes unchanged (powersafe overwrite).
       const isGarbled = this.#random.chance(0.1);
       for (let i = 0; i < lost.length; i++)
         if (lost[i] !== old[i]) lost[i] = isGarbled ? this.#random.below(256) : (old[i] as number);
     }
-    // The length of the file may be behind, too.
+    // The file may also be shorter.
     const length = this.#random.chance(0.5) ? written.length : this.#random.between(synced.length, written.length);
     writeFileSync(log, written.subarray(0, length));
   }
 
-  /** What the files of seals hold now is not lost any more. */
+  /** Marks what the files of seals hold now as synced: a stop cannot lose it. */
   syncSeals(): void {
     for (const name of readdirSync(this.directory))
       if (name.endsWith(".log")) this.#syncedSeals.set(name, statSync(join(this.directory, name)).size);
   }
 
-  /** Of the files of seals, what was added since the last look may be missing. */
+  /** May cut off some of what was added to each file of seals since the last sync. */
   #tearSeals(): void {
     for (const name of readdirSync(this.directory)) {
       if (!name.endsWith(".log")) continue;

@@ -1,6 +1,6 @@
 /**
- * What a workspace is meant to be, in the simplest form. It follows the log: each event says which operation of the
- * simulation it records (its actor), and the model says what that operation must have come to at this place.
+ * The simplest model of a workspace. It follows the log: the actor of each event names the operation of the simulation
+ * that the event records, and the model says what the result of that operation must be at this place in the log.
  */
 import type { VersionCondition } from "../../src/condition.ts";
 import { sha256Hex } from "../../src/log/hash.ts";
@@ -11,7 +11,7 @@ import { ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
 import { isPii, isSecret, type Policies } from "./operations.ts";
 
-/** What was asked for, by the actor of its event. */
+/** An operation that a client requests, or an event to be recorded. */
 export type Asked = { request: OperationRequest } | { event: WorkspaceEvent };
 
 interface Config {
@@ -37,11 +37,11 @@ interface Expected {
   body?: Record<string, unknown>;
 }
 
-/** What an operation must have come to. */
+/** What the result of an operation must be. */
 interface Taken {
   /** Its events, in order. */
   events: Expected[];
-  /** What the reply says came of it. */
+  /** The result in the reply. */
   replied: string;
   /** Members of the body that the client gets, and of the results in it. */
   body?: Record<string, unknown> | undefined;
@@ -53,7 +53,7 @@ const only = (event: Expected): Taken => ({ events: [event], replied: event.resu
 export class ModelWorkspace {
   readonly agents = new Map<string, Agent>();
 
-  /** The agent of a checkpoint that exists. */
+  /** Returns the agent of a checkpoint; undefined if there is no such checkpoint. */
   #ownerOf(checkpointId: string): [string, Agent] | undefined {
     return [...this.agents].find(([, { checkpoints }]) => checkpoints.has(checkpointId));
   }
@@ -62,12 +62,12 @@ export class ModelWorkspace {
     return [...this.agents.values()].flatMap(({ checkpoints }) => [...checkpoints.keys()]);
   }
 
-  /** Applies the sweep of an agent that an event records. */
+  /** Applies the sweep of an agent, which an event records. */
   expire(agentId: string, nowMs: number): void {
     this.#known(agentId).data.sweep(nowMs);
   }
 
-  /** Takes an operation at its place in the log. */
+  /** Applies an operation at its place in the log. Returns what its result must be. */
   take(asked: Asked, event: SeenEvent, nowMs: number): Taken {
     if ("event" in asked) return only({ agentId: null, result: "ok", details: asked.event.details });
     const { name, input } = asked.request;
@@ -79,7 +79,7 @@ export class ModelWorkspace {
     return only(rule.call(this, input as never, { event, nowMs, scope: asked.request.principal.scope }));
   }
 
-  /** Tries all parts on a copy of the agent, which takes its place unless the batch is refused. */
+  /** Applies all parts to a copy of the agent, which replaces the agent unless the batch is refused. */
   #batch({ agentId, atomic, parts }: OperationInputs["data.batch"], nowMs: number): Taken {
     const trial = new ModelWorkspace();
     const before = this.agents.get(agentId);
@@ -90,7 +90,7 @@ export class ModelWorkspace {
     const events = applied ? done : refused;
     const after = trial.agents.get(agentId);
     if (applied && after !== undefined) this.agents.set(agentId, after);
-    // A refusal of something that another part of the batch began.
+    // A refused part names an agent that another part of the batch began.
     else if (events.some((event) => event.agentId !== null)) this.#known(agentId);
     const results = done.map((one) => (events.includes(one) ? one.body : { skipped: true }));
     const replied = applied ? "ok" : (refused[0] as Expected).result;
@@ -167,7 +167,7 @@ export class ModelWorkspace {
     const agent = this.agents.get(agentId);
     const held = agent?.data.holds(isWanted) ?? false;
     const entries = agent?.data.erase(isWanted) ?? 0;
-    // Details of the log alone may have been about the key.
+    // The key may be in details of the log alone; only the event says whether it was.
     if ("key" in input && !held && event.result === "not_found")
       return { agentId: this.#orNull(agentId), result: "not_found" };
     return { agentId: this.#orNull(agentId), result: "ok", details: { entries }, body: { deleted: entries } };
@@ -250,7 +250,7 @@ export class ModelWorkspace {
     };
   }
 
-  /** Stands for the version of an entry; null when there is none. */
+  /** Returns a stand-in for the version of an entry; null when there is no entry. */
   #presentUnder(agentId: string, key: string, nowMs: number): string | null {
     return this.agents.get(agentId)?.data.read(key, nowMs) === undefined ? null : "";
   }
@@ -303,7 +303,7 @@ function meets(condition: VersionCondition | undefined, current: string | null):
   return condition.exists ? current !== null : current === null;
 }
 
-/** Before another configuration takes effect, expired entries are removed. */
+/** Checks that expired entries were removed before another configuration takes effect. */
 function requireSwept({ data }: Agent, nowMs: number): void {
   if (data.hasExpired(nowMs)) throw new Error("expired entries were not removed before the configuration changed");
 }

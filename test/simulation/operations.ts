@@ -1,4 +1,4 @@
-/** Random operations, few keys and agents so that they meet. */
+/** Random operations, on few keys and agents so that they collide. */
 import type { VersionCondition } from "../../src/condition.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
@@ -68,7 +68,7 @@ function randomBatch(random: Seeded): Named {
 const condition = (random: Seeded, versions: string[]): VersionCondition =>
   random.chance(0.5) ? { exists: random.chance(0.5) } : { versions };
 
-/** Sometimes a condition on an entry. */
+/** Returns, now and then, a condition on an entry. */
 const maybe = (random: Seeded) => (random.chance(0.8) ? {} : { condition: condition(random, []) });
 
 const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
@@ -110,7 +110,7 @@ const OPERATIONS: readonly (readonly [weight: number, Make])[] = [
   [1, () => ["audit.export", { scope: { scope: "workspace" }, format: "ndjson", window: {} }]],
 ];
 
-/** Something that a workspace is asked for, under an actor that nothing else has. */
+/** Returns a random operation, or an event to record. The caller gives each its own actor. */
 export function randomOperation(random: Seeded, model: ModelWorkspace, workspaceId: string, actor: string): Asked {
   if (random.chance(0.02)) {
     const details = { key_id: actor, n: random.below(9) };

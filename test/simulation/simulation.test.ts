@@ -1,6 +1,6 @@
 /**
- * A few runs of the simulator, with a fixed number of steps, and with seeds that nobody chose. A failure names the
- * command that repeats it; `npm run simulate` runs it for as long as wanted.
+ * A few runs of the simulator with a fixed number of steps: of one seed twice, and of others that differ in each run of
+ * the tests. A failure names the command that repeats it; `npm run simulate` does any number of runs.
  */
 import { expect, test } from "bun:test";
 import { effort } from "../effort.ts";
@@ -11,7 +11,7 @@ const STEPS = 150;
 const TIMEOUT_MS = 120_000;
 
 test(
-  "the same seed is the same run",
+  "the same seed gives the same run",
   async () => {
     const [one, two] = [await simulate({ seed: 133, steps: STEPS }), await simulate({ seed: 133, steps: STEPS })];
     expect(two).toEqual(one);

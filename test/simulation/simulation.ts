@@ -1,6 +1,6 @@
 /**
- * One run of the simulator: workspaces, the real code of both ends of a workspace thread, and everything around it
- * decided by a seed. Whatever happens, what was acknowledged is in the log and in effect, and nothing else is.
+ * One run of the simulator: workspaces and the real code of both ends of a workspace thread. A seed decides everything
+ * around them. Whatever happens, what was acknowledged is in the log and in effect, and nothing else is.
  */
 
 import { createHash } from "node:crypto";
@@ -39,22 +39,22 @@ import { SimulatedTime } from "./time.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** How long the answer to a request is stored, for when it is repeated. */
+/** How long the answer to a request is stored, in case the request is repeated. */
 const ANSWERS_KEPT_MS = 24 * HOUR_MS;
 const MAX_TRACE = Number(process.env.TRACE ?? 60);
 
-/** The client's responses, by the actor of its operation. */
+/** What the client of an operation gets: a reply, or why there is none. */
 type Told = Reply | Rejection;
 
 class SimulatedWorkspace {
   readonly model = new ModelWorkspace();
   readonly asked = new Map<string, Asked>();
   readonly told = new Map<string, Told>();
-  /** The events of requests with an Idempotency-Key that are in the log, while their clients have no answer. */
+  /** Events of requests with an Idempotency-Key whose clients have no answer yet: the event's id by the actor. */
   readonly unanswered = new Map<string, string>();
-  /** Hashes of the checked events, by position; they never change. */
+  /** Hashes of the checked events, by position, which must never change. */
   readonly hashes: string[] = [];
-  /** Announced seals; the log stays consistent with them. */
+  /** Announced seals, with which the log must stay consistent. */
   readonly seals: Seal[] = [];
 
   constructor(readonly id: string) {}
@@ -75,7 +75,7 @@ export interface SimulationOptions {
   steps: number;
 }
 
-/** @throws an error that names the seed, the step and the command that repeats the run */
+/** Does one run. @throws {Error} with the seed, the last steps and the command that repeats the run, when it fails */
 export async function simulate(options: SimulationOptions): Promise<Counts> {
   using directory = temporaryDirectory();
   const simulation = new Simulation(options, directory.path);
@@ -89,9 +89,9 @@ export async function simulate(options: SimulationOptions): Promise<Counts> {
   }
 }
 
-/** Turns of the event loop without a message, after which nothing is on its way if everything was told. */
+/** After this many turns of the event loop without a message, nothing is in flight if every client has its reply. */
 const IDLE_TICKS = 8;
-/** The most turns that the thread works without a message; what was not told by then was lost. */
+/** The most turns that the thread works without a message: replies that are missing by then were lost. */
 const MAX_WORK_TICKS = 200;
 
 /** A client that repeats its request with its Idempotency-Key until it gets an answer. */
@@ -99,13 +99,13 @@ interface Retrying {
   workspace: SimulatedWorkspace;
   actor: string;
   request: OperationRequest;
-  /** Answers are stored for 24 hours. Later it would be done again. */
+  /** Answers are stored for 24 hours. Later the request would be carried out again. */
   giveUpMs: number;
 }
 
-/** A client with an Idempotency-Key gives up after this time, less than what may pass while a request is on its way. */
+/** How long a client repeats a request: less than answers are stored, since a request is in flight for some time. */
 const PATIENCE_MS = 8 * HOUR_MS;
-/** What cannot be repeated safely: reads are safe without a key, and no export is stored. */
+/** Requests without an Idempotency-Key: reads need none to be repeated, and the answer to an export is not stored. */
 const WITHOUT_KEY: ReadonlySet<OperationName> = new Set(["data.read", "audit.export"]);
 
 /** How often another process tries to write beside a transaction of the thread. */
@@ -122,7 +122,7 @@ class Simulation {
   readonly #publicKey: Uint8Array;
   readonly #workspaces: SimulatedWorkspace[] = [];
   readonly #space = DiskSpace.ample();
-  /** Clients whose answers were lost, or did not say whether it was done. */
+  /** Clients whose answers were lost, or did not say whether the request was carried out. */
   readonly #retrying: Retrying[] = [];
   /** Whether clients repeat requests. Time passes slowly then, since answers are stored for 24 hours only. */
   readonly #repeats: boolean;
@@ -138,7 +138,7 @@ class Simulation {
     this.#random = new Seeded(seed);
     this.#disk = new SimulatedDisk(directory, this.#random, () => this.#stopped("the machine stops"));
     this.#repeats = this.#random.chance(0.5);
-    // Some runs have a channel as it should be.
+    // Some runs have a channel without faults.
     const channel = { overtaken: this.#random.pick([0, 0.1]), lost: this.#random.pick([0, 0, 0.01]) };
     this.#threads = new SimulatedThreads(this.#time, this.#disk, this.#random, channel);
     this.#sealKey = { kind: "pem", pem: keyOf(this.#random.bytes(32)) };
@@ -153,7 +153,7 @@ class Simulation {
       for (let ticks = this.#random.below(4); ticks > 0; ticks--) await this.#tick();
       if (this.#random.chance(0.02)) await this.#settleAndCheck(this.#random.chance(0.3));
     }
-    // What was lost on its way is told to have crashed.
+    // Clients whose messages were lost are told that the thread crashed.
     this.#kill();
     await this.#settleAndCheck(true);
     await this.#requireUsable();
@@ -285,7 +285,7 @@ class Simulation {
     if (refused !== null && refused !== undefined) this.#tell(workspace, actor, refused);
   }
 
-  /** Sends a request with an Idempotency-Key. */
+  /** Sends a request with an Idempotency-Key, which its client repeats later if there is no certain answer. */
   #try(client: Retrying): void {
     const settle = (told: Told) => {
       const isLost = this.#random.chance(0.4);
@@ -294,14 +294,14 @@ class Simulation {
         this.#note(`repeats ${client.actor.slice(-5)} after ${what}`);
         this.#retrying.push(client);
       } else if (typeof told === "object" && told.auditId !== null) this.#tell(client.workspace, client.actor, told);
-      // An erasure took the stored answer: whether an earlier try was carried out is not known.
+      // An erasure removed the stored answer, so it is unknown whether an earlier try was carried out.
       else this.#note(`${client.actor.slice(-5)} ends with ${what}`);
     };
     const refused = this.#main?.submit(client.request, undefined, settle);
     if (refused !== null && refused !== undefined) settle(refused);
   }
 
-  /** A client repeats its request. */
+  /** Repeats the request of the client that has waited longest. */
   #repeat(): void {
     const client = this.#retrying.shift();
     if (client === undefined) return;
@@ -331,7 +331,7 @@ class Simulation {
     this.#time.jump(ms);
   }
 
-  /** The thread dies between two statements. */
+  /** Stops the machine between two statements of the thread. */
   #kill(): void {
     if (this.#threads.running) this.#disk.stop();
   }
@@ -349,7 +349,7 @@ class Simulation {
     const event = { operation: "member.join", actor, details: { beside: true } } as const;
     workspace.asked.set(actor, { event });
     this.#note(`another process writes as ${this.#operations}`);
-    // A transaction of the thread gives way in its middle, and can end only while nobody waits for it.
+    // A transaction of the thread may have yielded, and can end only if waiting for it does not block this process.
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       await new Promise((resolve) => setImmediate(resolve));
       using connection = openWorkspaceFile(join(this.#disk.directory, `${workspace.id}.db`));
@@ -362,13 +362,13 @@ class Simulation {
     throw new Error("the other process could not write");
   }
 
-  /** Lets messages arrive, and the thread go on to where it waits for the event loop. */
+  /** Delivers some messages, and lets the thread work until it waits for the event loop. */
   async #tick(): Promise<void> {
     for (let count = this.#random.below(3); count > 0; count--) this.#threads.deliver();
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Waits until nothing is on its way any more; a thread that died is started again. */
+  /** Waits until nothing is in flight. Lets time pass so that a thread that died is started again. */
   async #settle(): Promise<void> {
     for (let idle = 0; idle < IDLE_TICKS || (idle < MAX_WORK_TICKS && this.#main?.depth !== 0); ) {
       if (!this.#threads.running) this.#time.pass(100);
@@ -428,12 +428,12 @@ class Simulation {
       }
       const answer = told.get(actor);
       const isRepeated = "request" in one && one.request.retry !== undefined;
-      // What is denied is not stored, since it may be accepted later.
+      // The answer `denied` is not stored, since the request may be accepted later.
       if (isRepeated && expected.replied === "denied") {
         recorded.delete(actor);
         continue;
       }
-      // Its answer was not stored any more when it was repeated, so it was carried out once more.
+      // Its answer was no longer stored when it was repeated, so it was carried out once more.
       const again = appended.slice(at + 1).find(({ id }) => typeof answer === "object" && id === answer.auditId);
       if (isRepeated && again !== undefined && timeOf(rows[again.seq]) - nowMs >= ANSWERS_KEPT_MS) {
         recorded.delete(actor);
@@ -462,7 +462,7 @@ class Simulation {
       }
       if (typeof answer === "object" && answer.auditId !== null)
         throw new Error(`${actor} was acknowledged, and is not in the log`);
-      // What was surely not done must not appear later; nor can what was never told.
+      // What was certainly not carried out must not be in the log later.
       if (isCertain(answer)) {
         asked.delete(actor);
         told.delete(actor);
@@ -520,7 +520,7 @@ class Simulation {
       throw new Error(`the workspace does not verify: ${JSON.stringify(report.problems)}`);
   }
 
-  /** When nothing fails any more, every workspace takes writes again within seconds. */
+  /** Checks that every workspace accepts writes again within seconds once nothing fails, and seals all its events. */
   async #requireUsable(): Promise<void> {
     if (this.#random.chance(0.5)) await this.#failAndSetBack();
     this.#disk.heal();
@@ -542,7 +542,7 @@ class Simulation {
       this.#repeat();
       await this.#settle();
     }
-    // Longer than a seal may be put off.
+    // Longer than a seal may be delayed.
     await this.#passSeconds(90);
     await this.#settleAndCheck(true);
     for (const { id, hashes } of this.#workspaces) {
@@ -552,7 +552,7 @@ class Simulation {
     }
   }
 
-  /** The clock is set back while one workspace is avoided after a failure and another waits for a seal. */
+  /** Sets the clock back while a workspace pauses after a failure, and others may wait for a seal. */
   async #failAndSetBack(): Promise<void> {
     this.#ask(4);
     await this.#settle();
@@ -584,7 +584,7 @@ class Simulation {
   }
 }
 
-/** PKCS #8 of an Ed25519 key (RFC 8410, section 7) in PEM. */
+/** Returns the PKCS #8 of an Ed25519 key (RFC 8410, section 7) in PEM. */
 function keyOf(seed: Uint8Array): string {
   const der = Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]);
   return `-----BEGIN PRIVATE KEY-----\n${der.toString("base64")}\n-----END PRIVATE KEY-----\n`;
@@ -595,22 +595,22 @@ const describe = (asked: Asked): string =>
     ? asked.event.operation
     : `${asked.request.name} ${JSON.stringify(asked.request.input).slice(0, 120)}`;
 
-/** Failures that the simulation itself causes. */
+/** Reports whether the simulation itself caused a failure. */
 const isExpected = ({ name }: FailureReport): boolean =>
   /^(SqliteError|CannotOpen|WorkspacePaused|Stopped|died)/.test(name);
 
-/** Whether the same request may come to something else the next time. */
+/** Reports whether the same request may have another result the next time. */
 const mayHelpAgain = (told: Told): boolean =>
   typeof told === "string" ||
   (told.answer.kind === "problem" && ["unavailable", "outcome_unknown"].includes(told.answer.code));
 
-/** Whether a response states that nothing happened. */
+/** Reports whether a response says for certain what happened. */
 const isCertain = (told: Told): boolean =>
   typeof told === "string"
     ? told !== "crashed"
     : told.answer.kind !== "problem" || told.answer.code !== "outcome_unknown";
 
-/** An operation in the log: its client got a success or an uncertain response. */
+/** Checks that the client of an operation in the log got its result, or an uncertain response. */
 function requireRecorded(told: Told | undefined, auditId: string | undefined, result: string): void {
   if (told === undefined) return;
   if (typeof told === "object" && told.auditId !== null) {
@@ -620,15 +620,15 @@ function requireRecorded(told: Told | undefined, auditId: string | undefined, re
     throw new Error(`an operation is in the log, and its client was told ${JSON.stringify(told)}`);
 }
 
-/** The actor of a row of the log. */
+/** Returns the actor of a row of the log. */
 const actorOf = (row: readonly [number, string, string] | undefined): string | undefined =>
   row === undefined ? undefined : (JSON.parse(row[2]) as { actor: string }).actor;
 
-/** The time of a row of the log, ms since the Unix epoch. */
+/** Returns the time of a row of the log, ms since the Unix epoch. */
 const timeOf = (row: readonly [number, string, string] | undefined): number =>
   row === undefined ? Number.NaN : Date.parse((JSON.parse(row[2]) as { timestamp: string }).timestamp);
 
-/** Every expected member has its expected value. */
+/** Checks that every expected member has its expected value. */
 function requireSame(where: string, expected: object, found: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const [wanted, got] = [JSON.stringify(value), JSON.stringify((found as Record<string, unknown>)[name])];

@@ -1,4 +1,4 @@
-/** A workspace thread in this process: both ends of its channel are the real code, and the simulation is the channel. */
+/** A workspace thread in this process. Both ends of its channel are the real code; the channel itself is simulated. */
 import { RandomPool } from "../../src/ids.ts";
 import type { ThreadOptions } from "../../src/threads/messages.ts";
 import { isOfReplies } from "../../src/threads/reply-text.ts";
@@ -9,7 +9,7 @@ import type { SimulatedDisk } from "./disk.ts";
 import type { SimulatedTime } from "./time.ts";
 
 export interface Channel {
-  /** Chances of a message to be overtaken by a later one, or to be lost. */
+  /** The probabilities that a message is overtaken by a later one, and that it is lost. */
   overtaken: number;
   lost: number;
 }
@@ -43,7 +43,7 @@ export class SimulatedThreads implements Spawning {
     return this.#thread !== null;
   }
 
-  /** Messages on their way. */
+  /** The number of messages that are sent and not yet delivered. */
   get inFlight(): number {
     return this.#toThread.length + this.#toMain.length;
   }
@@ -61,7 +61,7 @@ export class SimulatedThreads implements Spawning {
     const isCurrent = () => this.#thread === thread;
     const thread: WorkspaceThread = new WorkspaceThread(own, {
       clock: this.#time.clock,
-      // Work takes time now and then, so that others have their turn in its middle.
+      // Work takes time now and then, so that it yields to others in its middle.
       monotonicMs: () => {
         if (this.#random.chance(0.1)) this.#workedMs += 6;
         return this.#workedMs;
@@ -92,7 +92,7 @@ export class SimulatedThreads implements Spawning {
     };
   };
 
-  /** The thread crashed and lost its running operations. */
+  /** Ends the thread, which loses its running operations and all messages. `error` is why; null for a regular end. */
   end(error: unknown): void {
     if (this.#thread === null) return;
     this.#thread = null;
@@ -101,7 +101,7 @@ export class SimulatedThreads implements Spawning {
     this.#onEnd(error);
   }
 
-  /** From here on no message is lost. */
+  /** Loses no more messages. */
   repair(): void {
     this.#channel.lost = 0;
   }

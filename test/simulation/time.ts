@@ -9,9 +9,9 @@ interface Waiting {
 }
 
 export class SimulatedTime {
-  /** Never steps back; timers count on it. */
+  /** The monotonic time, by which timers run. */
   #elapsedMs = 0;
-  /** What the wall clock was set by. */
+  /** The sum of all changes of the wall clock. */
   #skewMs = 0;
   #waiting: Waiting[] = [];
 
@@ -25,7 +25,7 @@ export class SimulatedTime {
     };
   };
 
-  /** Lets time pass, and calls the timers that are due, in their order. */
+  /** Lets time pass, and calls each timer when it is due. */
   pass(ms: number): void {
     const untilMs = this.#elapsedMs + ms;
     for (;;) {
@@ -40,13 +40,13 @@ export class SimulatedTime {
     this.#elapsedMs = untilMs;
   }
 
-  /** The machine sleeps: what falls due meanwhile is called once, afterwards. */
+  /** Lets the machine sleep: a timer that falls due meanwhile is called once, afterwards. */
   sleep(ms: number): void {
     this.#elapsedMs += ms;
     this.pass(0);
   }
 
-  /** Sets the wall clock, forwards or backwards. */
+  /** Moves the wall clock forwards or backwards. */
   jump(ms: number): void {
     this.#skewMs += ms;
   }

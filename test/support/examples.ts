@@ -11,7 +11,7 @@ export interface ExampleBlock {
   code: string;
 }
 
-/** Every block that begins "// path.ts", "// path.ts, a row of LIST" or "// path.ts, before LIST". */
+/** Returns every block that begins "// path.ts", "// path.ts, a row of LIST" or "// path.ts, before LIST". */
 export function exampleBlocks(): ExampleBlock[] {
   const found = readFileSync(PAGE, "utf8").matchAll(
     /^```ts\n\/\/ (\S+\.ts)(?:, (a row of|before) (\w+))?\n(.*?)^```$/gms,
