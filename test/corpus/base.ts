@@ -89,7 +89,7 @@ class Life {
 
 type Write = OperationInputs["data.write"];
 
-/** Of entries that end by themselves, long after the test. */
+/** For entries that expire long after the test. */
 const ENDING = { expiry: { atMs: Date.UTC(2100, 0) } };
 
 async function openLife(database: string, sealFile: string, keyFile: string, id: string): Promise<Life> {
@@ -106,7 +106,7 @@ async function openLife(database: string, sealFile: string, keyFile: string, id:
 
 /**
  * Makes the evidence. Two agents, overwritten and deleted entries, configs, checkpoints, a suspension, three seals.
- * @param passed has the databases in a folder be what came back from somewhere else
+ * @param passed sends the databases in a folder through another store, and puts what comes back in their place
  */
 export async function makeBase(
   root: string,
@@ -162,13 +162,13 @@ function closeLife({ connection, writer }: Life): void {
   writer.close();
 }
 
-/** A separate directory for one corruption. */
+/** Copies the evidence into a directory for one corruption. */
 export function copyBase(base: Places, root: string): Places {
   cpSync(base.root, root, { recursive: true });
   return placesIn(root);
 }
 
-/** Changes a database as with a SQL tool. */
+/** Changes a database as a SQL tool would. */
 export function tamper(database: string, change: (connection: Connection) => void): void {
   const connection = openConnection(database);
   change(connection);

@@ -1,6 +1,6 @@
 /**
- * Exports as the product makes them, and what somebody without the key can make of them: every count, proof and
- * neighbour is corrected. Both programs must say the same of each.
+ * Exports as governd makes them, and forgeries by somebody without the key, who corrects counts, proofs and neighbours.
+ * Both programs must say the same of each.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -143,7 +143,7 @@ async function refit(given: Parts): Promise<Parts> {
   return { ...given, header: { ...header, before, after, proof } };
 }
 
-/** Another event of the export, with a hash that fits; only the key could put it under the seal. */
+/** Returns the event of the export with other details and a hash that fits. Putting it under a seal takes the key. */
 function forged(binding: JsonObject, change: JsonObject): JsonObject {
   const { details, details_salt: salt, hash, ...body } = structuredClone(binding);
   const said = { ...(details as JsonObject), ...change };
@@ -169,7 +169,7 @@ const cuts: [string, (events: PresentedEvent[]) => PresentedEvent[]][] = [
   ["several events in the middle cut out", (events) => events.toSpliced(3, 3)],
 ];
 
-/** Cuts, with everything corrected that can be; in the second half the window as well. */
+/** Cuts: with everything else corrected or not, with the window narrowed, and with the event of the export forged. */
 const cutting: Attack[] = cuts.flatMap(([name, cut]): Attack[] => [
   [name, (given) => refit({ ...given, events: cut(given.events) })],
   [`${name}, and nothing else corrected`, (given) => ({ ...given, events: cut(given.events) })],
@@ -255,7 +255,7 @@ const empty: [string, Scope, { startMs?: number; endMs?: number }][] = [
   ["a window of an agent that did nothing in it", { agentId: "gamma" }, { startMs: at(30), endMs: at(44) }],
 ];
 
-/** Text that is cut off, altered before the cut, or has a member twice. */
+/** Text that is cut off, altered before the cut, or has a member twice or a lone surrogate. */
 function damaged(name: string, form: Form, honest: string): Case[] {
   const end = form === "json" ? "]," : '{"type":"trailer"';
   const at = [honest.length - 3, honest.lastIndexOf(end), Math.floor(honest.length * 0.9)];
@@ -268,7 +268,7 @@ function damaged(name: string, form: Form, honest: string): Case[] {
       return `"${member}":${/^["\dn]/.test(value) ? value : "null"},${found}`;
     });
     expect(text).not.toBe(honest);
-    // A first line that cannot be read does not say what it is the beginning of.
+    // A first line that cannot be read does not say that an export follows.
     return { name: `${name}: ${member} twice`, text, verdict: form === "json" ? "tampered" : "undetermined" };
   });
   return [
@@ -285,7 +285,7 @@ function damaged(name: string, form: Form, honest: string): Case[] {
   ];
 }
 
-/** A window rewritten in the older format, with a proof that fits. */
+/** Returns a window rewritten in the older format, with a proof that fits. */
 async function asOlder({ form, header, events }: Parts): Promise<Parts> {
   const { before, after, binding, proof, erasures, ...rest } = header;
   const [first, last] = [events[0] as PresentedEvent, events.at(-1) as PresentedEvent];
@@ -306,7 +306,7 @@ interface Case {
   completeness?: string;
 }
 const cases: Case[] = [];
-/** One in so many of the attacks is made: on each export others than on the next. */
+/** One in this many of the attacks is made, others on each export. */
 const EVERY = effort({ usual: 5, long: 1 });
 let turns = 0;
 const isTurn = (): boolean => turns++ % EVERY === 0;
@@ -408,7 +408,7 @@ beforeAll(async () => {
       cases.push({ name: `${form}: ${name}, blanked`, text: text({ ...taken, events: blanked }), verdict: "tampered" });
       cases.push(...damaged(`${form}: ${name}`, form, honest).filter(isTurn));
       if (!whole) {
-        // Somebody can drop the binding. Then nothing says that this is all of the window.
+        // An attacker can drop the binding. Then nothing says that the export has all events of the window.
         const older = await asOlder({ ...taken, events: taken.events.slice(1, -1) });
         // In the older format, an erasure after the window is not in the export.
         const open = window.endMs !== undefined && older.events.some(({ details }) => details === null);

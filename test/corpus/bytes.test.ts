@@ -1,6 +1,6 @@
 /**
- * Every byte of the events of a small workspace, changed in turn: every change is found. In `npm test` one byte in so
- * many is changed.
+ * Every byte of the events of a small workspace is changed in turn, and every change is found. `npm test` changes a
+ * part of the bytes.
  */
 import { expect, test } from "bun:test";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
@@ -9,9 +9,9 @@ import { temporaryDirectory } from "../temporary.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 
 const COLUMNS = ["body", "hash", "details", "details_salt"] as const;
-/** The lowest bit that leaves text text: letters become letters, digits digits. */
+/** The lowest bit: digits stay digits, and almost all letters stay letters. */
 const FLIP = 1;
-/** No length of what stands in every event. */
+/** One byte in this many is changed, others in each event. It is not the length of a part that all events share. */
 const EVERY = effort({ usual: 5, long: 1 });
 
 test("every byte of the events table", async () => {
@@ -30,7 +30,7 @@ test("every byte of the events table", async () => {
         const flipped = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ FLIP) + text.slice(at + 1);
         connection.exec("BEGIN");
         const change = `UPDATE events SET ${column} = ? WHERE seq = ?`;
-        // A change that SQLite itself refuses (an id that is there twice, a body that is no JSON) needs no verifier.
+        // A change that SQLite itself refuses (an id that exists already, a body that is not JSON) needs no verifier.
         const written = tryRun(() => connection.run(change, [flipped, seq]));
         const found = written && (await verifyWorkspace(connection, { scope: "workspace" }));
         connection.exec("ROLLBACK");

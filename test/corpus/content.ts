@@ -1,11 +1,11 @@
-/** What a database holds, however its pages are arranged: two files of the same content say the same. */
+/** Compares what databases hold, however their pages are arranged. */
 
 import { openConnection } from "../../src/store/connection.ts";
 import { columnsOf } from "./databases.ts";
 
 /**
- * Returns a digest of the schema and of every row of a workspace's file; null when it cannot be read to its end. Bytes
- * of a page that no row uses, and what SQLite notes of its own work, are not in it.
+ * Returns a digest of the schema and the rows of a workspace's file; null when it cannot be read to its end. Seals,
+ * stored answers, search indexes, SQLite's own tables and bytes that no row uses are not in it.
  */
 export function contentOf(path: string): string | null {
   try {
@@ -13,7 +13,7 @@ export function contentOf(path: string): string | null {
     const schema = connection.all("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2");
     const version = connection.get("PRAGMA user_version");
     const encoding = connection.get("PRAGMA encoding");
-    // A seal less is none the less for the log.
+    // Without one of its seals, a log says the same.
     const tables = [...columnsOf(connection)].filter(([table]) => table !== "seals");
     const rows = tables.map(([table, columns]) => {
       const all = columns.map((name) => `typeof(${name}), hex(CAST(${name} AS BLOB))`);

@@ -45,7 +45,7 @@ export interface ControlBase {
   pending: { root: string; before: string; after: string };
 }
 
-/** Does acts in a directory, beside a daemon or without one. */
+/** Calls `work` with what acts in a directory need, whether or not a daemon runs on it. */
 export async function withParts<T>(
   directory: DataDirectory,
   work: (parts: AccountParts) => Promise<T>,
@@ -79,7 +79,7 @@ export async function makeControlBase(root: string): Promise<ControlBase> {
   return base;
 }
 
-/** Acts that leave a row of every kind. */
+/** Performs acts that leave a row of every kind. */
 export async function fillControl(parts: AccountParts, directory: DataDirectory) {
   const { control, ids } = parts;
   const account = (name: string, totpSince: number | null = null): string => {
@@ -140,21 +140,21 @@ export async function fillControl(parts: AccountParts, directory: DataDirectory)
   };
 }
 
-/** What acts on sinks need. */
+/** Returns what acts on sinks need. */
 export const sinkParts = (parts: AccountParts, directory: DataDirectory): SinkActParts => ({
   ...parts,
   key: new SinkKey(directory),
   places: { allow: ["siem.example.org"], directory: null },
 });
 
-/** A webhook as somebody wants it. */
+/** The settings of a new webhook. */
 export const SINK_WISH = {
   ...({ type: "webhook", url: "https://siem.example.org/t0ken", format: "ocsf", start: "now" } as const),
   ...{ filter: { results: ["blocked"], agents: ["a"] }, includeDetails: false, enabled: true },
   ...{ ca: null, clientCertificate: null, clientKey: null, token: null },
 };
 
-/** Two sinks, one of which was changed, and one that was removed. */
+/** Makes two sinks, which are changed, and one that is removed. */
 async function makeSinks(
   parts: AccountParts,
   directory: DataDirectory,
@@ -179,7 +179,7 @@ async function makeSinks(
   });
 }
 
-/** A passkey of two people each, one that was removed, and one that ended with a new password. */
+/** Makes a passkey for each of two people, one that is removed, and one that a new password ends. */
 async function makePasskeys(parts: AccountParts, people: ControlBase["people"]): Promise<void> {
   const challenges = new Waiting<PasskeyChallenge>(parts.random, systemClock);
   const base = "https://governd.example.org";
@@ -203,13 +203,13 @@ async function makePasskeys(parts: AccountParts, people: ControlBase["people"]):
   }));
 }
 
-/** What an account has that the issuer let in. */
+/** Adds the rows of an account that signed in with the issuer. */
 function byIssuer(connection: Connection, account: string, workspaceId: string): void {
   connection.run("INSERT INTO identities VALUES ('https://id.example.org', 's-' || ?, ?, 1, 0)", [account, account]);
   connection.run("INSERT INTO issued_roles VALUES (?, ?)", [workspaceId, account]);
 }
 
-/** What an account has that signed in with a second factor. */
+/** Adds the rows of an account that signed in with a second factor. */
 function signedIn(connection: Connection, account: string): void {
   connection.run("INSERT INTO recovery_codes VALUES (?, randomblob(32))", [account]);
   connection.run("INSERT INTO devices VALUES (randomblob(32), ?, 1)", [account]);
@@ -219,7 +219,7 @@ function signedIn(connection: Connection, account: string): void {
   ]);
 }
 
-/** Revokes a key in a copy of the directory, and keeps the control database before and after its event. */
+/** Revokes a key in a copy of the directory, and copies the control database before and after its event. */
 async function cutOff({ pending, keys }: ControlBase): Promise<void> {
   const directory = dataDirectory(pending.root);
   const wrap = (journal: WorkspaceJournal): WorkspaceJournal => ({

@@ -1,13 +1,13 @@
 /**
  * Tamperings of a control database: of every column of every row of every table, and of every object of its schema, as
- * the file itself names them. What they must be found by follows from docs/audit-format.md alone.
+ * the file itself names them. Which of them must be found follows from docs/audit-format.md alone.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Connection } from "../../src/store/connection.ts";
 import { type Change, columnsOf, IS_REFUSED, IS_TIME, OTHER } from "./databases.ts";
 
-/** The columns of which docs/audit-format.md says that nobody can prove that they were not changed, as `table.column`. */
+/** The columns whose changes nobody can prove, according to docs/audit-format.md, as `table.column`. */
 export const WITHOUT_EVENT: readonly string[] = listed(join(import.meta.dir, "../../docs/audit-format.md"));
 
 function listed(page: string): string[] {
@@ -33,7 +33,7 @@ type Values = Record<string, string>;
 interface Row {
   table: string;
   number: number;
-  /** The columns as SQL. */
+  /** The value of each column, as SQL. */
   values: Values;
   keys: readonly string[];
 }
@@ -54,7 +54,7 @@ function rowsOf(connection: Connection): Row[] {
   });
 }
 
-/** What events state of the rows, as a text: two databases of which they state the same have the same. */
+/** Returns what events state of the rows, as a text. It is the same for databases of which events state the same. */
 export function statedOf(connection: Connection, founder: string): string {
   const rows = rowsOf(connection).filter(({ table, values }) => {
     if (table !== "links") return true;
@@ -75,7 +75,7 @@ const where = ({ keys, values }: Row): string => `WHERE ${keys.map((key) => `${k
 const added = ({ table }: Row, values: Values): string =>
   `INSERT INTO ${table} (${Object.keys(values).join()}) VALUES (${Object.values(values).join()})`;
 
-/** Another value of a column that accepts only some. */
+/** Other values for columns that accept only some. */
 const CHOICES: Record<string, (value: string) => string> = {
   scope: (value) => (value === "'full'" ? "'agent'" : "'full'"),
   role: (value) => (value === "'owner'" ? "'member'" : "'owner'"),
@@ -88,10 +88,10 @@ const typeOf = (value: string): keyof typeof OTHER => {
   return value.startsWith("'") ? "text" : value.startsWith("X'") ? "blob" : "integer";
 };
 
-/** What the row of a duplicate has of its own. */
+/** The columns in which a duplicate differs from its original. */
 const OWN = /^(id|digest|email|account_id)$/;
 
-/** What can be done to the rows. What both programs must say of it, {@link Oracle} knows. */
+/** Returns tamperings of the rows. {@link Oracle} decides what both programs must say of each. */
 export function controlChanges(connection: Connection): Change[] {
   const rows = rowsOf(connection);
   return rows.flatMap((row) =>
@@ -102,7 +102,7 @@ export function controlChanges(connection: Connection): Change[] {
   );
 }
 
-/** Says of changes whether events state what they change. */
+/** Decides whether events state what a change changes. */
 export class Oracle {
   readonly #before: string;
 
@@ -113,7 +113,7 @@ export class Oracle {
     this.#before = statedOf(connection, founder);
   }
 
-  /** Makes the change, looks whether what events state is another, and undoes it. */
+  /** Returns the change, as harmless unless it changes what events state. Makes it to find that out, and undoes it. */
   judged(change: Change): Change {
     this.connection.exec("PRAGMA foreign_keys = OFF; SAVEPOINT judged");
     try {
@@ -148,7 +148,7 @@ function changesOf(row: Row, others: readonly Row[]): Change[] {
   ];
   for (const [column, value] of Object.entries(values)) {
     const isName = row.keys.includes(column);
-    // An invitation of the operator is one that no event covers.
+    // No event covers an invitation of the operator.
     const isOperators = column === "created_by" && value === "'cli'" && table === "links";
     const codes = isName
       ? ["missing", ...noFile]
@@ -181,13 +181,13 @@ const otherValue = (column: string, value: string): string => {
   return OTHER[type](column);
 };
 
-/** A name of the same form that no row has. */
+/** Returns a name of the same form that no row has. */
 function renamed(value: string): string {
   if (typeOf(value) === "blob") return "randomblob(32)";
   return value.replace(/.{4}'$/, (end) => (end === "0000'" ? "1111'" : "0000'"));
 }
 
-/** What can be done to the schema. */
+/** Returns tamperings of the schema. */
 export function schemaChanges(connection: Connection): Change[] {
   const one = (kind: string, to: string, ...sql: string[]): Change => ({
     ...{ kind, to: `schema ${to}`, exit: 1 },

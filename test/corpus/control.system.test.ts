@@ -1,6 +1,6 @@
 /**
  * The control database against the logs: every column that events cover changed, every row removed, added and swapped.
- * Both programs must find each. What an honest directory can be is accused by neither.
+ * Both programs must find each. Neither accuses an honest directory.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout } from "bun:test";
 import {
@@ -62,7 +62,7 @@ function copyOf(original: string): string {
   return root;
 }
 
-/** A copy of the directory with changes of its control database. */
+/** Copies the directory, and changes the copy's control database. Returns the copy's path. */
 function changed(change: (connection: Connection) => void): string {
   const root = copyOf(base.root);
   using connection = openConnection(dataDirectory(root).control);
@@ -72,7 +72,7 @@ function changed(change: (connection: Connection) => void): string {
   return root;
 }
 
-/** The exit codes of both programs, and the codes that the first one reports. */
+/** Verifies a directory with both programs, which must report the same codes. */
 async function verified(root: string) {
   const ours = await governd(["verify", root, "--json"], { released: false });
   const theirs = await second.run(root);
@@ -84,13 +84,13 @@ async function verified(root: string) {
 }
 
 const CONTROL_FILE = "control.db";
-/** Of each column and each table, so many of the changes that differ in row and kind. */
+/** The number of changes that are made to each column and to each table: they differ in row and kind. */
 const CHANGES_ALIKE = effort({ usual: 1, long: 1_000 });
-/** One in so many of the changes of the schema. */
+/** One in this many of the changes of the schema is made. */
 const SCHEMA_CHANGES = effort({ usual: 8, long: 1 });
 const FLIPS = effort({ usual: 8, long: 2_000 });
 const SEAL_FLIPS = effort({ usual: 4, long: 1_000 });
-/** Bytes between two places where a record is cut off: not a length of its lines. */
+/** The bytes between two places where a record is cut off. No line has that length. */
 const CUTS = effort({ usual: 23, long: 1 });
 const SEED = 20_261_123;
 
@@ -140,7 +140,7 @@ describe("generated", () => {
   });
 
   compared("flips of single bits are found if events state what they change", async () => {
-    // Without a log, whose pages would overrule those of the file.
+    // Without a write-ahead log, whose pages would replace those of the file.
     const root = changed(() => {});
     const path = join(root, CONTROL_FILE);
     const good = stated(path);
@@ -174,7 +174,7 @@ compared("flips of single bits in a file of seals are found, in that of the inst
       const to = `${path.slice(root.length)} byte ${at} bit ${bit}`;
       const found = await judge.flipped("seals", to, root, words);
       wrong.push(found.wrong);
-      // A seal with another signature is the stored one, which has its own.
+      // A seal with another signature counts as the stored one, which has its own signature.
       const isSignature = original.lastIndexOf("\n\u2014 ", at) > original.lastIndexOf("\n", at - 1) - 1;
       if (found.passes && !isSignature) wrong.push([to, "passes"]);
     }
@@ -190,7 +190,7 @@ compared("a file of seals is nothing but records, of which a crash may have cut 
     if (!name.startsWith(base.otherId)) rmSync(join(root, "workspaces", name));
   }
   rmSync(join(root, CONTROL_FILE));
-  // The newest record alone: others are like it.
+  // The newest record alone, since the others are like it.
   const [last = ""] = /(?:[^\n]+\n){3}\n(?:— [^\n]+\n)+\n$/.exec(readFileSync(path, "utf8")) ?? [];
   const original = Buffer.from(last);
   expect(original.length).toBeGreaterThan(100);
@@ -240,7 +240,7 @@ compared("a control database that is another file, or a part of one, is refused"
     make(join(root, CONTROL_FILE));
     wrong.push(await judge.wrong({ form: "control", kind, to: "the file", exit }, root, { keys: [] }, true));
   }
-  // The log of a workspace is looked at all the same.
+  // The log of a workspace is verified all the same.
   const root = copyOf(base.root);
   truncateSync(join(root, CONTROL_FILE), 3 * 4096);
   using connection = openConnection(workspaceFile(dataDirectory(root), base.workspaceId));
@@ -250,7 +250,7 @@ compared("a control database that is another file, or a part of one, is refused"
   expectRight([...wrong, await judge.wrong(both, root, { keys: [] }, true)]);
 });
 
-/** Flips a bit of a control database whose first page is in its log. */
+/** Flips a bit of a control database whose first page is also in its write-ahead log. */
 function damaged(path: string, at: number): void {
   const connection = openConnection(path);
   connection.exec("CREATE TABLE one (a); DROP TABLE one");
@@ -260,7 +260,7 @@ function damaged(path: string, at: number): void {
   writeFileSync(`${path}-wal`, log);
 }
 
-/** Where the last row begins of a table that is in the order of its primary key. */
+/** Returns where the last row of `members` begins, a table that is stored in the order of its primary key. */
 function placeOfMember(path: string): number {
   using connection = openConnection(path, { readOnly: true });
   const [page = 0] = connection.get<[number]>("SELECT rootpage FROM sqlite_schema WHERE name = 'members'") ?? [];
@@ -268,7 +268,7 @@ function placeOfMember(path: string): number {
   return readFileSync(path).indexOf(key, (page - 1) * 4096);
 }
 
-/** What events state of a file; null when it cannot be read. */
+/** Returns the schema of a file and what events state of its rows; null when it cannot be read. */
 function stated(path: string): string | null {
   try {
     using connection = openConnection(path, { readOnly: true });
@@ -475,7 +475,7 @@ type StatedChange =
   | `${"replace" | "limit" | "revoke"}Key`
   | `${"setRole" | "removeMember" | "takeLink" | "revokeInvitation" | "requireSecondFactor"}`;
 
-/** What an act can change beside them. */
+/** What else an act can change. */
 const OTHER_CHANGES: Record<Exclude<Change[0], StatedChange>, true> = {
   ...({ addAccount: true, renameAccount: true, setPassword: true, beginTotp: true, confirmTotp: true } as const),
   ...({ dropTotp: true, setRecoveryCodes: true, endSession: true, endOtherSessions: true } as const),
@@ -514,7 +514,7 @@ describe("honest", () => {
       onProgress: () => (acted ??= acts()),
     });
     const said = await verified(path);
-    // They look the same as a control database that somebody put back.
+    // Such a backup looks like a control database that somebody replaced with an older one.
     expect([said.exits, said.codes], said.said).toEqual([[2, 2], ["copied_while_written"]]);
     const window = /may be as before them: rows of \d+ acts? recorded since 20\S+Z \(created_at of manifest\.json, not/;
     expect((await governd(["verify", path])).out).toMatch(window);
@@ -523,7 +523,7 @@ describe("honest", () => {
     await restoreBackup({ backup: path, dataDir, sealKey: null, partial: false, clock: systemClock });
     const restored = await verified(dataDir);
     expect([restored.exits, restored.codes], restored.said).toEqual([[0, 0], []]);
-    // This version reapplied the logs.
+    // A restore by this version reapplies the logs.
     expect((await governd(["verify", dataDir])).out).not.toContain("may be as before");
     expect(restored.said).not.toContain("may be missing");
     const missing = await verified(source.root);
@@ -542,7 +542,7 @@ describe("honest", () => {
       const { exits, codes, problems, said } = await verified(root);
       expect([exits, codes], said).toEqual([[2, 2], ["workspace_left_out"]]);
       expect(problems[0]?.message).toContain("its file is missing: the backup");
-      // Another one that is gone was not left out.
+      // The backup did not leave out another workspace whose file is gone.
       rmSync(workspaceFile(dataDirectory(root), base.workspaceId));
       expect((await verified(root)).exits).toEqual([1, 1]);
     }

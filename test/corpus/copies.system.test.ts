@@ -1,6 +1,6 @@
 /**
- * Copies of a directory that is written to, made file by file without a look at what the daemon does: neither program
- * accuses them. And what somebody did to a log that is being written stays tampering.
+ * Copies of a directory that is written to, made file by file, whatever the daemon does meanwhile: neither program
+ * accuses them. Tampering with a log that is being written is still found.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
@@ -57,7 +57,7 @@ async function copyInPieces(from: string, to: string, at: number, between: () =>
   writeFileSync(to, Buffer.concat([first, rest]));
 }
 
-/** Copies everything but the database, then the database and its log, each in pieces and in any order, and perhaps the seals again. */
+/** Copies all else, then the database and its log, each in two pieces and in any order, and perhaps the seals again. */
 async function naiveCopy(data: DataDirectory, copy: string, seeded: Seeded, next: () => Promise<void>): Promise<void> {
   rmSync(copy, { recursive: true, force: true });
   cpSync(data.root, copy, { recursive: true, filter: (path) => !path.includes(`${made.main}.db`) });

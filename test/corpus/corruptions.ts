@@ -1,7 +1,7 @@
 /**
  * The tampered corpus: one directory for each corruption of the same evidence, with what `governd
- * verify` must say of it. To add one, name what is done to the files, what is verified, and what must
- * come of it.
+ * verify` must say of it. To add one, name what is done to the files, what is verified, and the
+ * expected result.
  */
 import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
@@ -129,7 +129,7 @@ const ROWS: Corruption[] = [
     codes: ["schema_mismatch"],
   },
 ];
-/** For changes that take several steps in order. */
+/** A corruption of the database in several steps. */
 function change(
   name: string,
   work: (connection: Connection) => Promise<void>,
@@ -258,7 +258,7 @@ const SEALS: Corruption[] = [
   },
 ];
 
-/** Where the other workspace's file of seals is, seen from a connection. */
+/** Returns the path of the other workspace's file of seals. */
 function connectionSibling(connection: Connection): string {
   const row = connection.get<[number, string, string]>("PRAGMA database_list");
   const file = row?.[2] ?? "";
@@ -351,7 +351,7 @@ const FILES: Corruption[] = [
       appendFileSync(`${file}-wal`, Buffer.alloc(24 + 4096, 7));
     },
     verify: database,
-    // Frames without valid checksums are no part of the database: what counts is as it was.
+    // Frames without valid checksums are not part of the database, so nothing has changed.
     exit: 0,
     codes: [],
   },

@@ -10,14 +10,14 @@ import type { Tampering } from "./judge.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 export interface Change extends Omit<Tampering, "form"> {
-  /** Null when it is done by `also` alone. */
+  /** Empty when `also` makes the whole change. */
   sql: readonly (readonly [string, (readonly SqlValue[])?])[];
   also?: (connection: Connection) => Promise<void>;
 }
 
 type EventRow = [seq: number, operation: string, agent: string | null, erased: number, result: string];
 
-/** One event of each kind, preferably one whose details are there. */
+/** Returns one event of each operation and result, with its details unless all of these were removed. */
 export function eventKinds(connection: Connection): EventRow[] {
   const rows = connection.all<EventRow>(
     "SELECT seq, operation, agent_id, details IS NULL, result FROM events ORDER BY details IS NULL, seq",
@@ -28,7 +28,7 @@ export function eventKinds(connection: Connection): EventRow[] {
 
 const DAY = 86_400_000;
 
-/** What can be done to an event. All of it changes what the log says. @param whole whether nothing was pruned */
+/** Returns tamperings of one event of each kind: all change what the log says. @param whole whether nothing was pruned */
 export function eventChanges(connection: Connection, whole: boolean): Change[] {
   const all = connection.all<EventRow>("SELECT seq, operation, agent_id, 0, result FROM events ORDER BY seq");
   const end = (all.at(-1)?.[0] ?? 0) + 1;
@@ -101,7 +101,7 @@ const swapDetails = (one: number, other: number): Change["sql"] => [
   ),
 ];
 
-/** The tables of a file and their stored columns; with `alsoNoRecord` also those that are no part of the record. */
+/** Returns the tables of a file and their stored columns; those that are no part of the record with `alsoNoRecord`. */
 export function columnsOf(connection: Connection, { alsoNoRecord = false } = {}): Map<string, string[]> {
   const tables = connection.all<[string]>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'search_%'",
@@ -119,7 +119,7 @@ export function columnsOf(connection: Connection, { alsoNoRecord = false } = {})
 /** Columns that say when or where in the log something happened. */
 export const IS_TIME = /(^|_)(seq|size|from|to|at)$/;
 
-/** What another row of the same kind is called, so that SQLite accepts both. */
+/** The values by which a duplicate differs from its row, so that SQLite accepts both. */
 const RENAMED: Record<string, string> = {
   "agents.first_seq": "first_seq + 1000",
   "agents.agent_id": "agent_id || 'x'",
@@ -132,10 +132,10 @@ const RENAMED: Record<string, string> = {
   "tiles.tile": "tile + 1",
 };
 
-/** Numbers that no double holds exactly: a reader may leave out the rows that have them. */
+/** Numbers beyond those that a double holds exactly: a reader may miss the rows that have them. */
 const OUTSIDE = ["9007199254740993", "9223372036854775807", "-9007199254740993", "-9223372036854775808"];
 
-/** Rows added where no row of a log can be. */
+/** Adds rows where no row of a log can be. */
 const added = (): Change[] =>
   OUTSIDE.flatMap((number): Change[] => {
     const event = `SELECT ${number}, replace(body, '"id":"aud_0', '"id":"aud_1'), hash, details, details_salt`;
@@ -154,7 +154,7 @@ const added = (): Change[] =>
     ];
   });
 
-/** What can be done to the rows beside the events. */
+/** Returns tamperings of the rows of all tables but the events. */
 export function rowChanges(connection: Connection): Change[] {
   const tables = [...columnsOf(connection)].filter(([table]) => table !== "events");
   const changed = tables.flatMap(([table, columns]) => {
@@ -223,20 +223,20 @@ export const OTHER = {
   blob: (column: string) => `randomblob(length(${column}))`,
 };
 
-/** Numbers of rows that say nothing, and one that can be no other. */
+/** Row numbers without a meaning, and one that can have no other value. */
 export const MEANS_NOTHING: ReadonlySet<string> = new Set(["entries.id", "seals.id", "head.one"]);
 
-/** Tables that are no part of the record: the report says so. */
+/** Tables that are not part of the record, which the report states. */
 const NO_RECORD: ReadonlySet<string> = new Set(["answers"]);
 
-/** A seal less is none the less for the log: what it covered, the others cover. The newest one twice says no more. */
+/** No tampering: other seals cover what a removed one covered, and the newest one twice says no more than once. */
 const isHarmless = (kind: string, table: string, last: boolean): boolean =>
   table === "seals" && (kind === "removed" || (kind === "duplicated" && last));
 
-/** How SQLite refuses a change. */
+/** The messages with which SQLite refuses a change. */
 export const IS_REFUSED = /constraint|cannot store|datatype mismatch/;
 
-/** A file that changes are made to, one at a time. */
+/** Makes changes in copies of a file, one at a time. */
 export class Copies {
   #count = 0;
 

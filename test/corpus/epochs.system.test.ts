@@ -1,6 +1,6 @@
 /**
- * Logs that were restored, as the product makes them, as somebody without the key can change them, and as somebody with
- * the key could make them. Both programs must say the same of each, with the seals that an auditor may have kept.
+ * Logs that were restored: as governd makes them, as somebody without the key can change them, and as somebody with the
+ * key could make them. Both programs must say the same of each, with the seals that an auditor may have kept.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -62,7 +62,7 @@ class Log {
     return new Log(path);
   }
 
-  /** A copy of the file, as a backup makes it. Close the log first. */
+  /** Copies the file, as a backup does. Close the log first. */
   copy(): Log {
     const path = join(root, `${files++}.db`);
     copyFileSync(this.path, path);
@@ -98,7 +98,7 @@ class Log {
     return this;
   }
 
-  /** A seal over the first events, by anybody and under any origin. */
+  /** Returns a seal over the first `size` events, with any key and under any origin. */
   async note(size: number, origin: string, by = key): Promise<string> {
     const tree = { origin, size, root: await treeRoot(this.connection, size) };
     return makeSeal(tree, [ed25519Signer(origin, by.privateKey)]);
@@ -125,7 +125,7 @@ const verifierText = (origin: string): string => {
   return `${name}+${keyId.toString(16).padStart(8, "0")}+${Buffer.from([type, ...bytes]).toString("base64")}`;
 };
 
-/** The members of an epoch that names lost seals. */
+/** Returns the members of an epoch that names lost seals. */
 function epochOf(number: number, previous = BASE, notes: readonly string[] = []): JsonObject {
   const lost = notes.map((note) => {
     const { origin, size, root: hash } = parseSeal(note);
@@ -149,9 +149,9 @@ interface Case {
   code?: string;
   /** Seals that the auditor kept. */
   kept?: string[];
-  /** Given seals that are explained. */
+  /** The number of given seals that are explained. */
   explained?: number;
-  /** The verdict without the key, when it is another one. */
+  /** The verdict without the key, where it differs. */
   keyless?: Verdict;
 }
 const cases: Case[] = [];
@@ -509,7 +509,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rmSync(root, { recursive: true }));
 
-/** Puts a seal at its place among the stored ones, in the place of one of the same size. */
+/** Stores a seal in the order of sizes. It replaces one of the same size. */
 function insertSeal(connection: Connection, note: string): void {
   const rows = connection.all<[number, string]>("SELECT size, note FROM seals");
   const { size } = parseSeal(note);
@@ -521,7 +521,7 @@ function insertSeal(connection: Connection, note: string): void {
   }
 }
 
-/** Changes the details of the restore and makes everything after it fit, but the seals. */
+/** Changes the details of the restore and makes everything after it fit, except the seals. */
 function rewrite(connection: Connection, change: (said: JsonObject) => JsonObject): void {
   const heads = new Map<string | null, string>();
   const rows = connection.all<[number, string, string, string]>("SELECT seq, body, details, details_salt FROM events");
@@ -546,7 +546,7 @@ const keptFile = (kept: readonly string[]): string => {
   return path;
 };
 
-/** What governd says of a case, which both programs' tests ask for. */
+/** What governd says of each case, which the tests of both programs use. */
 const reports = new Map<string, Promise<SourceResult>>();
 
 function verified(one: Case, keys: string[]): Promise<SourceResult> {

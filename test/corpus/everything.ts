@@ -1,8 +1,8 @@
 /**
- * A data directory that holds everything the product can make, and the exports, receipts and seals that an auditor
- * took at each age of it. It is made by the product's own functions and commands: four agents, every operation, what
- * is expired, erased and versioned, policies of the workspace, a rotation of the sealing key, a pruning, cosignatures
- * of a witness, and a restore from a backup.
+ * A data directory that holds everything that governd can make, and the exports, receipts and seals that an auditor
+ * took at each age of it. It is made by governd's own functions and commands: four agents, every operation, entries
+ * that are expired, erased and versioned, policies of the workspace, a rotation of the sealing key, a pruning,
+ * cosignatures of a witness, and a restore from a backup.
  */
 
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -325,7 +325,7 @@ class Making implements Everything {
   }
 }
 
-/** Requests of which one makes several events, one is answered again, and one says who asked. */
+/** Makes a batch, which records several events, and writes with an Idempotency-Key, the client and its trace. */
 async function newerRequests(life: Life): Promise<void> {
   const agentId = "alpha";
   const write = (key: string) => ({ name: "data.write", input: { agentId, key, value: "v", metadata: {} } }) as const;
@@ -344,7 +344,7 @@ async function newerRequests(life: Life): Promise<void> {
   }
 }
 
-/** An agent without a config, while the workspace's policies have a retention. */
+/** Makes an agent without a config, while the workspace's policies have a retention. */
 async function underFloor(life: Life): Promise<void> {
   const page = { limit: 10, offset: 0 };
   const floor = (policies: JsonObject) => life.perform("policies.update", { floor: { policies } });
@@ -364,7 +364,7 @@ async function underFloor(life: Life): Promise<void> {
   await life.perform("policies.list_versions", { page });
 }
 
-/** Every operation and result, and entries that were overwritten, deleted, restored, erased, and are past their retention. */
+/** Makes every operation and result, and entries that are overwritten, deleted, restored, erased, or expired. */
 async function firstLife(life: Life): Promise<void> {
   await underFloor(life);
   const page = { limit: 10, offset: 0 };
@@ -445,7 +445,7 @@ async function firstLife(life: Life): Promise<void> {
   await life.writer.seal();
 }
 
-/** What happens under the second sealing key. */
+/** Makes what happens under the second sealing key. */
 async function secondLife(life: Life): Promise<void> {
   await life.write("alpha", "greeting", "Hello, once more");
   await life.checkpoint("alpha", "second key");
@@ -456,8 +456,9 @@ async function secondLife(life: Life): Promise<void> {
 }
 
 /**
- * Opens a workspace as a daemon does, and calls `work` with a function that does some operations in it and seals them.
- * Each call does others. With `erasing`, every third one erases, which brings the log into the database and empties it.
+ * Opens a workspace as a daemon does, and calls `work` with a function that performs some operations and seals them,
+ * others in each call. With `erasing`, every third call erases, which runs a checkpoint of the write-ahead log and
+ * empties it.
  */
 export async function writing(
   data: DataDirectory,
@@ -478,7 +479,7 @@ export async function writing(
   });
 }
 
-/** The file of a workspace, and its file of seals. */
+/** Returns the file of a workspace, and its file of seals. */
 export const filesOf = (data: DataDirectory, id: string): { database: string; seals: string } => ({
   database: workspaceFile(data, id),
   seals: sealFile(data, id),

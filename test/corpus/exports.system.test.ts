@@ -25,7 +25,7 @@ type Wanted = { events: readonly SampleEvent[]; seal?: string | null } & Partial
   Omit<OlderExportHeader, "seal" | "proof">
 >;
 
-/** An export with counts, proof and head that fit its events, as an attacker without the key would make it. */
+/** Writes an export with counts, proof and head that fit its events, as an attacker without the key would. */
 async function write(form: Form, { events, seal: by = seal, ...header }: Wanted): Promise<string> {
   const [first, last] = [events[0], events.at(-1)];
   const agent = header.agent_id ?? null;
@@ -43,7 +43,7 @@ async function write(form: Form, { events, seal: by = seal, ...header }: Wanted)
   return writer.begin() + events.map((event) => writer.event(event)).join("") + writer.end();
 }
 
-/** The event before one of beta's, as a header names it. */
+/** Returns the event before one of beta's, as a header names it. */
 function before(index: number): { agent_seq: number; hash: string } {
   const event = parseEvent((beta[index] as SampleEvent).canonical);
   return { agent_seq: event.agent_seq - 1, hash: event.previous_hash };
@@ -311,7 +311,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** What tools/verify.py says. */
+/** Returns what tools/verify.py says. */
 async function second(path: string, { keyed = true, seals = [] }: Case, ...more: string[]): Promise<Said> {
   const kept = join(directory, "kept.txt");
   writeFileSync(kept, seals.map((size) => `${log.seal(size)}\n`).join(""));

@@ -1,4 +1,4 @@
-/** Whole files of a data directory exchanged: older ones, others', cut ones, and logs that were continued twice. */
+/** Attacks on whole files of a data directory: older, foreign and cut ones, and logs that were continued twice. */
 
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type Everything, filesOf } from "./everything.ts";
 import type { Tampering, Words } from "./judge.ts";
 
 export interface Attack extends Tampering {
-  /** Changes a copy of a directory. Returns what is {@link Given} when it is more than the directory. */
+  /** Changes a copy of a directory. Returns what is {@link Given} to verify, unless it is the directory alone. */
   make: (directory: DataDirectory) => unknown;
   /** The directory that is copied; by default the last age. */
   from?: string;
@@ -21,7 +21,7 @@ interface Given {
   seals?: readonly string[];
 }
 
-/** Every attack on whole files. */
+/** Returns every attack on whole files. */
 export function attacksOn(made: Everything): Attack[] {
   const { main, pruned, installation, kept, live, forks } = made;
   const age = (index: number): DataDirectory => dataDirectory(made.ages[index]?.data ?? "");
@@ -185,7 +185,7 @@ export function attacksOn(made: Everything): Attack[] {
   }
 }
 
-/** Changes rows of the control database as with a SQL tool. */
+/** Changes rows of the control database as a SQL tool would. */
 function inControl(directory: DataDirectory, ...statements: string[]): void {
   using connection = openConnection(directory.control);
   connection.exec("PRAGMA foreign_keys = OFF");
@@ -207,7 +207,7 @@ const cutLog = (id: string, part: number) => (directory: DataDirectory) => {
   truncateSync(log, Math.floor(readFileSync(log).length * part));
 };
 
-/** Exports whose seal is another's, and exports with kept seals that they do not continue. */
+/** Returns exports with the seal of another, and exports given with kept seals that they do not continue. */
 function exportsWithOtherSeals({ exports, kept }: Everything): Attack[] {
   const whole = exports.filter(({ name }) => name.startsWith("ndjson of a workspace"));
   const others = exports.filter(({ name }) => name.startsWith("the pruned workspace"));

@@ -10,13 +10,13 @@ const FIRST_PAGE_HEADER_BYTES = 112;
 /** The header of a page, and where the first of its rows are; or entries of the map of pages. */
 const PAGE_HEADER_BYTES = 20;
 
-/** Any bit. */
+/** Returns any bit. */
 export const anywhere = (seeded: Seeded, bytes: Buffer): Place => [seeded.below(bytes.length), seeded.below(8)];
 
 /**
- * A bit of what orders a database: the header of the file or of a page, the map of pages
- * (https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages). It is seldom among a few of all bits, and what
- * SQLite makes of it differs from version to version.
+ * Returns a bit of the structure of a database: the header of the file or of a page, or the map of pages
+ * (https://www.sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages). A few random bits seldom hit it, and versions
+ * of SQLite treat its damage differently.
  */
 export function inStructure(seeded: Seeded, bytes: Buffer): Place {
   const page = seeded.below(Math.floor(bytes.length / PAGE_BYTES));
@@ -24,7 +24,7 @@ export function inStructure(seeded: Seeded, bytes: Buffer): Place {
   return [page * PAGE_BYTES + within, seeded.below(8)];
 }
 
-/** A bit of the pages that hold the text of the schema. */
+/** Returns a bit of the pages that hold the text of the schema. */
 export function inSchema(seeded: Seeded, bytes: Buffer): Place {
   const pages = Array.from({ length: Math.ceil(bytes.length / PAGE_BYTES) }, (_, page) => page * PAGE_BYTES);
   const ofSchema = pages.filter((at) =>
@@ -33,14 +33,14 @@ export function inSchema(seeded: Seeded, bytes: Buffer): Place {
   return [(ofSchema[seeded.below(ofSchema.length)] as number) + seeded.below(PAGE_BYTES), seeded.below(8)];
 }
 
-/** A bit of the number of an event in a text: what follows must not be measured by it. */
+/** Returns a bit of an event's number in a text: a verifier must not judge what follows by a wrong number. */
 export function inNumber(seeded: Seeded, bytes: Buffer): Place {
   const numbers = [...bytes.toString("latin1").matchAll(/(?<="(?:agent_)?seq":)\d+/g)];
   const { 0: digits, index } = numbers[seeded.below(numbers.length)] as RegExpExecArray;
   return [index + seeded.below(digits.length), seeded.below(8)];
 }
 
-/** A copy with the bit flipped. */
+/** Returns a copy with the bit flipped. */
 export function withFlipped(bytes: Buffer, [at, bit]: Place): Buffer {
   const flipped = Buffer.from(bytes);
   flipped[at] = (flipped[at] as number) ^ (1 << bit);

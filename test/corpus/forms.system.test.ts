@@ -1,6 +1,6 @@
 /**
- * Evidence that says the same in another form, or in a form that it must not have: numbers, nesting, white space, lines,
- * ends and names of texts, and values of another type in a database. All programs say the same of each.
+ * Evidence that says the same in another form, or in a form that it must not have: numbers, nesting, white space,
+ * lines, ends and names of texts, and values of another type in a database. All programs say the same of each.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -32,14 +32,14 @@ afterAll(async () => {
   directory[Symbol.dispose]();
 });
 
-/** One in so many of the forms: of each text others. */
+/** One in this many of the forms is tried, others of each text. */
 const FORMS = effort({ usual: 3, long: 1 });
 let judgedTexts = 0;
 
 type Exit = Tampering["exit"];
 type Written = readonly [to: string, exit: Exit, edit: (text: string) => string | Buffer];
 
-/** Judges each text in its other form. One that the edit leaves as it was is a mistake of the test. */
+/** Judges a text in other forms. An edit that changes nothing is a mistake of the test. */
 async function judged(form: Form, original: string, all: readonly Written[]): Promise<void> {
   const wrong: unknown[] = [];
   for (const [to, exit, edit] of all.filter((_, index) => index % FORMS === judgedTexts % FORMS)) {
@@ -163,14 +163,14 @@ compared("keys and seals that an auditor brings", async () => {
   }
 });
 
-/** Values of another type than a column of a strict table holds. */
+/** Values of types that a column of a strict table does not hold. */
 const TYPES: Readonly<Record<string, (column: string) => string>> = {
   blob: (column) => `CAST(${column} AS BLOB)`,
   fraction: () => "0.5",
   null: () => "NULL",
   "no text": (column) => `CAST(CAST(${column} AS BLOB) || x'ff' AS TEXT)`,
 };
-/** One in so many of the changes. */
+/** One in this many of the changes is made. */
 const EVERY = effort({ usual: 11, long: 1 });
 
 /** Changes the text of a table in the schema, which the next connection reads. */
@@ -183,7 +183,7 @@ function rewriteTable(path: string, table: string, text: (sql: string) => string
   connection.truncateLog();
 }
 
-/** The statement of a table without what its columns must be. */
+/** Returns the statement of a table without the types and constraints of its columns. */
 const loose = (sql: string): string =>
   sql
     .replaceAll(/--[^\n]*/g, "")
@@ -214,7 +214,7 @@ compared("values of another type in a database", async () => {
     if (!isChanged) continue;
     const tampering = { form: "database", kind: "of another type", to: `${table}.${column} ${type}`, exit: 1 } as const;
     const said = await judge.wrong(tampering, path, { keys: [base.publicKey] }, true);
-    // NULL where it may be, and a blob where there is one, are other values at most.
+    // Where a column may be NULL or holds blobs, these are only other values.
     if (said !== null && !/^(answers|tiles)\./.test(tampering.to)) wrong.push(said);
   }
   expectRight(wrong);
@@ -227,7 +227,7 @@ const HIDDEN_ROWS = [
   "UPDATE sqlite_schema SET sql = replace(sql, ' WHERE agent < 0', '') WHERE name = 'search_rows_by_key'",
 ];
 
-/** Nothing depends on a full-text index, whose check differs between versions of SQLite, and it must hide no other. */
+/** Nothing depends on a full-text index, which versions of SQLite check differently. It must hide no other index. */
 compared("a full-text index, which is not covered", async () => {
   const cases: [to: string, exit: Exit, sql: readonly string[]][] = [
     ["as it is", 0, []],
@@ -262,7 +262,7 @@ function withBase<T>(look: (connection: Connection) => T): T {
   return look(connection);
 }
 
-/** Whether a statement changes a row: an integer key takes no value of another type. */
+/** Runs a statement. Reports whether it changed a row: an integer key refuses values of another type. */
 function changed(path: string, sql: string): boolean {
   using connection = openConnection(path);
   try {

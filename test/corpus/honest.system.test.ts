@@ -1,4 +1,4 @@
-/** What is honest is accused by no program: of every age, with every key, and while it is written to and copied. */
+/** No program accuses honest evidence: of every age, with every key, and while it is written to and copied. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { expectRight, Judge } from "./judge.ts";
 setDefaultTimeout(effort({ usual: 2 * PROCESS_TEST_MS, long: 3_600_000 }));
 
 const COPIES = effort({ usual: 4, long: 200 });
-/** The second program looks at one in so many papers with each key, at others in each run. */
+/** The second program verifies one in this many papers with each key, others in each run. */
 const SECOND_LOOKS_AT = effort({ usual: 3, long: 1 });
 
 const directory = temporaryDirectory();
@@ -31,8 +31,8 @@ afterAll(async () => {
 let looks = SEED;
 
 /**
- * What the programs say of evidence with each key; a key leads to those after it, and not to those before it. The third
- * program reads exports and receipts.
+ * Returns wrong verdicts of the programs about evidence, with each key. A key verifies what it or a later key sealed,
+ * and nothing from before. The third program reads exports and receipts.
  */
 async function withEveryKey(path: string, name: string, age: number, isPaper = false): Promise<unknown[]> {
   const wrong: unknown[] = [];

@@ -1,6 +1,6 @@
 /**
- * Both programs judge tamperings, and what they said is compared with what they must say. A third one, which was written
- * from the page of the formats, judges exports and receipts.
+ * Both programs judge tamperings, and their verdicts are compared with the expected ones. A third program, which was
+ * written from the documentation of the formats, judges exports and receipts.
  */
 import { expect } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { HAS_GO } from "../go.ts";
 import { ThirdVerifier } from "../third-verifier/third-verifier.ts";
 import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.ts";
 
-/** What evidence is in: the rows of the table that the counting test prints. */
+/** What evidence is in: the columns of the table that the counting tests print. */
 export type Form =
   | "control"
   | "database"
@@ -31,27 +31,27 @@ type Exit = 0 | 1 | 2;
 
 export interface Tampering {
   form: Form;
-  /** What was done: the columns of the table. */
+  /** What was done: the rows of the table. */
   kind: string;
   /** What it was done to. The three together name the tampering. */
   to: string;
-  /** What both programs must say. Of `refused`, that it does not hold: either exit code but 0. */
+  /** The exit code of both programs; `refused` stands for either code but 0. */
   exit: Exit | "refused";
   /** The codes of the problems that both must report, in any order. */
   codes?: readonly string[];
 }
 
-/** The second program looks at one in so many tamperings; with GOVERND_TEST_LONG=1 at each. */
+/** The second program judges one in this many tamperings; with GOVERND_TEST_LONG=1 each. */
 const SECOND_LOOKS_AT = effort({ usual: 8, long: 1 });
 const ALL_SAID = effort({ usual: 0, long: 1 }) === 1;
 const SECOND_LOOKS_AT_FLIPS = effort({ usual: 2, long: 1 });
-/** The driver closes files when garbage is collected, which takes longer than to judge a small one. */
+/** The driver closes files only when garbage is collected, which takes longer than judging a small file. */
 const FILES_BETWEEN_COLLECTIONS = 200;
 
-/** What the second program says when it crashes. */
+/** Stands for the exit code of the second program when it crashes. */
 export const CRASHED = -1;
 
-/** Words of the command line that both programs understand. */
+/** What both programs are given beside the evidence: public keys and kept seals. */
 export interface Words {
   keys: readonly string[];
   seals?: readonly string[];
@@ -75,7 +75,7 @@ export class Judge implements AsyncDisposable {
     return [...this.#seen.values()];
   }
 
-  /** Writes evidence into a file that the next call overwrites. */
+  /** Writes evidence into a file, which the next call overwrites. Returns its path. */
   paper(content: string | Uint8Array): string {
     writeFileSync(this.#paper, content);
     return this.#paper;
@@ -98,9 +98,9 @@ export class Judge implements AsyncDisposable {
   }
 
   /**
-   * Judges evidence with a bit flipped. What it must say depends on what the bit means, so that is for the caller to
-   * look at when it passes. Returns what else is wrong: that the exit codes differ, and in a long run also that the codes
-   * of the problems do. The evidence has other ids and times in each run.
+   * Judges evidence with a bit flipped. Returns whether a program accepts it: what that bit means decides whether this
+   * is right, so the caller must check. Also returns what else is wrong: that the exit codes differ, or in a long run
+   * the codes of the problems. The evidence has other ids and times in each run.
    */
   async flipped(form: Form, to: string, path: string, words: Words) {
     this.#seen.set(`${form} flipped ${to}`, { form, kind: "flipped", to, exit: "refused" });
@@ -112,25 +112,25 @@ export class Judge implements AsyncDisposable {
     return { passes, wrong: agree ? null : [form, to, said(ours), said(theirs), ours.out, theirs.out] };
   }
 
-  /** What both programs say; null for the second when it was not asked, or there is no Python. */
+  /** Returns what both programs say; null for the second when `both` is false, or there is no Python. */
   async exits(path: string, words: Words, both = true) {
     const ours = await this.#ours(path, words);
     if (!both || !HAS_PYTHON) return [ours, null] as const;
     return [ours, await this.#theirs([...optionsOf(words), path])] as const;
   }
 
-  /** What the third program says of an export or a receipt; null when there is no Go. */
+  /** Returns what the third program says of an export or a receipt; null when there is no Go. */
   async third(path: string, words: Words): Promise<{ code: number; why: string } | null> {
     return HAS_GO ? await this.#third.run(path, words) : null;
   }
 
-  /** The exit code of the third program for what was tampered with; null when it was not asked. */
+  /** Returns the third program's exit code for what {@link paper} wrote; null for other evidence, or without Go. */
   async #thirdCode(path: string, words: Words): Promise<number | null> {
     const said = path === this.#paper ? await this.third(path, words) : null;
     return said?.code ?? null;
   }
 
-  /** A crash of the second program has a code that no program returns. */
+  /** Returns what the second program says. A crash has a code that no program returns. */
   async #theirs(words: string[]) {
     try {
       return await this.#second.run(...words);
@@ -140,7 +140,7 @@ export class Judge implements AsyncDisposable {
     }
   }
 
-  /** Without kept seals, the command does nothing more than this. */
+  /** Returns what governd says. Without kept seals, the command does nothing more than what is called here. */
   async #ours(path: string, words: Words) {
     this.#looked += 1;
     if (words.seals !== undefined) {
@@ -161,7 +161,7 @@ export class Judge implements AsyncDisposable {
 
   #isTurn = (): boolean => this.#looked % SECOND_LOOKS_AT === 0;
 
-  /** How many tamperings there are of each form and kind. */
+  /** Returns the number of judged tamperings by kind and form. */
   table(): Record<string, Record<string, number>> {
     const table: Record<string, Record<string, number>> = {};
     for (const { form, kind } of this.seen) {
@@ -193,7 +193,7 @@ const optionsOf = ({ keys, seals = [] }: Words): string[] => [
   ...seals.flatMap((seal) => ["--seal", seal]),
 ];
 
-/** Expects that nothing is wrong. A list that is too long to be read is cut. */
+/** Expects that nothing is wrong. Shows ten of a longer list. */
 export function expectRight(found: readonly unknown[]): void {
   const wrong = found.filter((one) => one !== null);
   expect([wrong.length, wrong.slice(0, 10)]).toEqual([0, []]);

@@ -1,7 +1,7 @@
-/** Tamperings of the texts that leave a directory: each member of an export and a receipt, each line of a seal. */
+/** Tamperings of texts that an auditor takes: each member of an export and a receipt, each line of a seal. */
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 
-/** A text with one thing done to it, which now and then leaves it as it was. It is made when it is asked for. */
+/** A text with one edit, which may leave it unchanged. `text` makes it. */
 export interface Edited {
   kind: string;
   to: string;
@@ -15,7 +15,7 @@ const TWICE = "twice:";
 
 const written = (value: JsonValue): string => JSON.stringify(value).replaceAll(`"${TWICE}`, '"');
 
-/** Every path below a value, the value's own left out. Of a long list, its ends and its middle. */
+/** Returns every path below a value, without the value's own. Of a long list, it takes both ends and the middle. */
 function pathsOf(value: JsonValue, path: Path = []): Path[] {
   if (value === null || typeof value !== "object") return [];
   const names = Array.isArray(value) ? endsAndMiddle(value.length) : Object.keys(value);
@@ -32,7 +32,7 @@ const endsAndMiddle = (length: number): number[] => [
 const at = (value: JsonValue | undefined, path: Path): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((found, name) => (found as JsonObject | undefined)?.[name], value);
 
-/** A copy in which the parent of a path was changed. */
+/** Returns a copy in which the parent of a path is changed. */
 function edited(value: JsonValue, path: Path, change: (parent: JsonObject & JsonValue[], name: never) => void) {
   const copy = structuredClone(value);
   change(at(copy, path.slice(0, -1)) as never, path.at(-1) as never);
@@ -49,7 +49,7 @@ function otherValue(value: JsonValue): JsonValue {
   return value.slice(0, -1) + (end === "0" ? "1" : "0");
 }
 
-/** Everything that is done to each member of a value. @param donor of the same kind, from elsewhere */
+/** Yields the edits of each member of a value. @param donor a value of the same kind, from elsewhere */
 export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Edited> {
   for (const path of pathsOf(value)) {
     const own = at(value, path) as JsonValue;
@@ -94,7 +94,7 @@ export function* membersEdited(value: JsonValue, donor: JsonValue): Generator<Ed
   }
 }
 
-/** An export in lines, with each line's members edited: the header, some events and the trailer. */
+/** Yields the edits of an export: of its members; in lines, of each line and of the members of some. */
 export function* exportEdited(text: string, donor: string): Generator<Edited> {
   if (!text.startsWith('{"type"')) {
     const end = text.slice(text.trimEnd().length);
@@ -117,7 +117,7 @@ export function* exportEdited(text: string, donor: string): Generator<Edited> {
   }
 }
 
-/** A receipt with its JSON, its lines and its seal edited. */
+/** Yields the edits of a receipt: of its JSON, and of its lines with those of the seal. */
 export function* receiptEdited(text: string, donor: string): Generator<Edited> {
   const extraOf = (receipt: string): JsonValue =>
     JSON.parse(Buffer.from(/^extra (.*)$/m.exec(receipt)?.[1] ?? "", "base64").toString());
@@ -128,7 +128,7 @@ export function* receiptEdited(text: string, donor: string): Generator<Edited> {
   yield* linesEdited(text, donor);
 }
 
-/** A text with each of its lines edited. */
+/** Yields the edits of each line of a text. */
 export function* linesEdited(text: string, donor: string): Generator<Edited> {
   const [lines, others] = [text.split("\n"), donor.split("\n")];
   for (const [index, line] of lines.entries()) {
@@ -147,5 +147,5 @@ export function* linesEdited(text: string, donor: string): Generator<Edited> {
   }
 }
 
-/** Another end of a base64 text that is canonical, however long it is. */
+/** Returns another end of a base64 text, which is canonical for a text of any length. */
 const otherEnd = (end: string): string => (end.startsWith("A") ? "Q" : "A") + end.slice(1);

@@ -1,6 +1,7 @@
 /**
- * What a pruning kept: the rows that were written before it and were not touched since, and the events under them, cannot
- * be taken away or exchanged for what was pruned. Whoever tampers has a copy of the file from before the pruning.
+ * Nobody can remove what a pruning kept, or exchange it for what was pruned: the rows that were written before it and
+ * have not changed since, and the events that they are from. The attacker has a copy of the file from before the
+ * pruning.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -17,7 +18,7 @@ import { codesOf, HAS_PYTHON, SecondVerifier } from "../verify/second-verifier.t
 const AGENT = "a";
 const directory = mkdtempSync(join(inMemory(), "governd-pruned-"));
 const second = new SecondVerifier();
-/** Files: before the pruning, after it and what followed, and the same with a pruning that states nothing. */
+/** Three files: before the pruning, after it and later events, and after one that does not state what it kept. */
 const [whole, stated, older] = ["whole", "stated", "older"].map((name) => join(directory, `${name}.db`)) as [
   string,
   string,
@@ -80,7 +81,7 @@ const remove = (table: string, where: string) => (db: Connection) => {
   expect(db.run(`DELETE FROM ${table} WHERE ${where}`)).toBe(1);
   count(db);
 };
-/** Puts the body of a pruned event back in place of one that was kept. */
+/** Replaces an event that was kept by a pruned one. */
 const exchange = (db: Connection, gone: string, back: string) => {
   expect(db.run(`DELETE FROM events WHERE ${gone}`)).toBe(1);
   putBack(db, back);

@@ -1,6 +1,7 @@
 /**
- * Receipts with a line, a member or a character that is another: each line of each form of receipt, and each member of what
- * it shows, of the keys, too. All three programs give each the same exit code, and none of them 0 unless it says the same.
+ * Receipts with one line, member or character changed: each line of each form of receipt, and each member of what it
+ * shows, including the keys. All three programs give each the same exit code, which is 0 only if it still says the
+ * same.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { expectRight, Judge } from "./judge.ts";
 setDefaultTimeout(effort({ usual: 2 * PROCESS_TEST_MS, long: 600_000 }));
 
 const SEED = 20_261_125;
-/** Of each receipt, so many edits. */
+/** The number of edits of each receipt. */
 const EDITS = effort({ usual: 12, long: 10_000 });
 
 const directory = temporaryDirectory();
@@ -32,7 +33,7 @@ afterAll(async () => {
 
 type Edit = readonly [to: string, content: string | Buffer];
 
-/** Edits of one line, each in its place. */
+/** Edits that leave a line in its place. */
 const OF_LINE: Readonly<Record<string, (line: string) => string>> = {
   "with a space at its end": (line) => `${line} `,
   "with a space before it": (line) => ` ${line}`,
@@ -40,13 +41,13 @@ const OF_LINE: Readonly<Record<string, (line: string) => string>> = {
   "in capitals": (line) => line.toUpperCase(),
   "with another end": (line) => `${line}\r`,
   "with a zero byte": (line) => `${line}\0`,
-  // A signature that is there twice is one.
+  // The same signature twice counts once.
   twice: (line) => (line.startsWith("— ") ? line : `${line}\n${line}`),
   "after an empty line": (line) => `\n${line}`,
   "without padding": (line) => line.replace(/=+$/, ""),
   "with more padding": (line) => `${line}=`,
   "in the alphabet for addresses": (line) => line.replaceAll("+", "-").replaceAll("/", "_"),
-  // The bits that base64 leaves over are zero in its canonical form.
+  // The unused last bits of base64 are zero in its canonical form.
   "with other last bits": (line) =>
     line.replace(/([^=])(=+)$/, (_, last, padding) => String.fromCharCode(last.charCodeAt(0) + 1) + padding),
 };
@@ -73,7 +74,7 @@ function linesEdited(text: string): Edit[] {
   return edits;
 }
 
-/** Edits of what the line `extra` holds. */
+/** Returns edits of what the line `extra` holds. */
 function extraEdited(text: string): Edit[] {
   const lines = text.split("\n");
   const extra = Buffer.from((lines[1] ?? "").slice("extra ".length), "base64");
@@ -151,5 +152,5 @@ test.skipIf(!HAS_PYTHON)(
   },
 );
 
-/** Edits after which a receipt may say what it said: JSON in another form, and details that need not be there. */
+/** Edits after which a receipt may still say the same: JSON in another form, and members that are optional. */
 const SAYS_THE_SAME = /^extra (with blanks|indented|in another order)|^(keys|details|details_salt) /;

@@ -1,4 +1,4 @@
-/** Rewrites a log as somebody without the key could: every hash, link and head is consistent afterwards. */
+/** Rewrites a log as somebody without the key could: afterwards every hash, link and head is consistent. */
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
 import { storeTiles } from "../../src/state/tree.ts";
@@ -23,7 +23,7 @@ export async function rewriteLog(connection: Connection, from: number, changed: 
   await refit(connection);
 }
 
-/** Cuts the end of the log off, with everything that would show it: heads, entries, tiles. */
+/** Cuts off the log after `size` events, with everything that would show it: heads, entries, tiles. */
 export async function cutTail(connection: Connection, size: number): Promise<void> {
   connection.run("DELETE FROM events WHERE seq >= ?", [size]);
   connection.run("DELETE FROM entries WHERE written_seq >= ?", [size]);

@@ -1,5 +1,5 @@
 /**
- * Exports and receipts of a log whose sealing key was rotated, as the product makes them and as somebody without the keys
+ * Exports and receipts of a log whose sealing key was rotated: as governd makes them, and as somebody without the keys
  * can change them. Both programs must say the same of each, for every key that an auditor may have.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -113,7 +113,7 @@ class Log {
   }
 }
 
-/** Evidence whose header or extra data can be changed. */
+/** An export or a receipt. */
 interface Evidence {
   name: string;
   text: string;
@@ -123,7 +123,7 @@ interface Evidence {
 
 type Head = JsonObject & { keys?: JsonValue; public_key?: JsonValue; seal?: JsonValue };
 
-/** Changes the members of a header, or of the extra data of a receipt. */
+/** Returns the text with the members of its header changed, or those of the extra data of a receipt. */
 function changed({ text }: Evidence, change: (head: Head) => Head): string {
   if (!text.startsWith("c2sp")) {
     const end = text.indexOf("\n");
@@ -152,7 +152,7 @@ const withChain = (evidence: Evidence, change: (chain: KeyChain) => JsonValue): 
 const edited = (at: number, change: (one: KeyChain[number]) => JsonObject) => (chain: KeyChain) =>
   chain.with(at, change(chain.at(at) as KeyChain[number]) as never) as JsonValue;
 
-/** An event that names another key, with a commitment and a hash that fit. */
+/** Returns an event with another key, and a commitment and a hash that fit. */
 function renamed(shown: JsonObject, publicKey: Uint8Array): JsonObject {
   const { details, details_salt: salt, hash, ...body } = shown;
   const said = { ...(details as JsonObject), signing_key: sha256Hex(publicKey) };
@@ -160,7 +160,7 @@ function renamed(shown: JsonObject, publicKey: Uint8Array): JsonObject {
   return { ...body, details: said, details_salt: salt as string, hash: eventHash(canonicalEvent(body as never)) };
 }
 
-/** The last announcement names the stranger's key, under a seal that the stranger signed. */
+/** Returns the chain with an announcement of the stranger's key at its end, under a seal that the stranger signed. */
 function selfMade(chain: KeyChain): KeyChain {
   const last = chain.at(-1) as KeyChain[number];
   const event = renamed(last.event, stranger.publicBytes);
@@ -234,11 +234,11 @@ const strangersKey = (text: string): string =>
 interface Case {
   name: string;
   text: string;
-  /** What each key of the auditor leads to: the numbers of sealing keys, `stranger`, `fingerprint`. */
+  /** The verdict for each key of the auditor: the number of a sealing key, `stranger`, or the first's `fingerprint`. */
   verdicts: Record<string, Verdict>;
 }
 const cases: Case[] = [];
-/** One in so many of the attacks is made: on each piece of evidence others than on the next. */
+/** One in this many of the attacks is made, others on each piece of evidence. */
 const EVERY = effort({ usual: 4, long: 1 });
 let turns = 0;
 const databases: { path: string; rotations: number }[] = [];
@@ -280,7 +280,7 @@ beforeAll(async () => {
     const all = await evidenceOf(log, eventId, rotations);
     for (const evidence of all) {
       const name = `after ${rotations}: ${evidence.name}`;
-      // A key leads to those after it, and not to those before it.
+      // A key verifies what it or a later key sealed, and nothing from before.
       const leads = (who: string): Verdict => (Number(who) <= rotations ? "verified" : "undetermined");
       const honest = Object.fromEntries(EVERYBODY.map((who) => [who, leads(who)]));
       cases.push({ name, text: evidence.text, verdicts: honest });
@@ -288,10 +288,10 @@ beforeAll(async () => {
       expect(chain).toHaveLength(rotations === 0 ? 0 : rotations + 1);
       if (rotations === 0) continue;
       const bare = changed(evidence, ({ keys: _, ...rest }) => rest);
-      // Without the announcements, only the key itself verifies it.
+      // Without the announcements, only the key that sealed it verifies it.
       const own = { ...everybody("undetermined"), [rotations]: "verified" as const };
       cases.push({ name: `${name}: no keys`, text: bare, verdicts: own });
-      // In the middle there is nothing that the shortest and the longest chain do not have.
+      // The middle chain has nothing that the shortest and the longest do not have.
       for (const [attack, change] of rotations === 2 ? [] : attacks) {
         if (turns++ % EVERY !== 0) continue;
         const text = withChain(evidence, (given) => change(given, chainOf(foreign as Evidence)));
@@ -343,7 +343,7 @@ const givenKey = (who: string): string => {
   return Buffer.from((keys[Number(who)] as SealKey).publicBytes).toString("hex");
 };
 
-/** What governd says of a text, which both programs' tests ask for. */
+/** What governd says of each text, which the tests of both programs use. */
 const reports = new Map<string, Promise<SourceResult>>();
 
 function verdictOf(path: string, text: string, publicKeys: string[]): Promise<SourceResult> {

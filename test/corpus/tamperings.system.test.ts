@@ -1,7 +1,7 @@
 /**
- * A directory that holds everything, its exports, receipts and seals: whatever is done to them is found by both
- * programs, and neither accuses what is honest. In `npm test` the second program looks at some of it, and a sample of
- * each kind is changed; with GOVERND_TEST_LONG=1 both look at all.
+ * A directory that holds everything, its exports, receipts and seals: both programs find whatever is done to them, and
+ * neither accuses what is honest. In `npm test`, a sample of each kind is changed, and the second program judges some
+ * of it; with GOVERND_TEST_LONG=1 both judge everything.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,13 +25,13 @@ import { type Edited, exportEdited, linesEdited, receiptEdited } from "./papers.
 
 setDefaultTimeout(effort({ usual: 240_000, long: 3_600_000 }));
 
-/** Rows that differ only in their number. */
+/** The most changes that differ only in the number of the row. */
 const ROWS_ALIKE = effort({ usual: 1, long: 1_000 });
-/** One in so many of the changes of events: fewer than there are of each event, so that each kind has some. */
+/** One in this many of the changes of events is made: each event has more changes, so each kind has some. */
 const EVENT_CHANGES = effort({ usual: 9, long: 1 });
-/** One in so many of the changes that were made in another workspace's file. */
+/** One in this many is made of the changes that were already made in another workspace's file. */
 const MADE_ELSEWHERE = effort({ usual: 3, long: 1 });
-/** Attacks on whole files of a kind. */
+/** The most attacks on whole files of each kind. */
 const ATTACKS_ALIKE = effort({ usual: 3, long: 1_000 });
 const FLIPS = effort({ usual: 8, long: 5_000 });
 const SEED = 20_261_122;
@@ -52,7 +52,7 @@ afterAll(async () => {
   directory[Symbol.dispose]();
 });
 
-/** What the log of each workspace and its rows are made to say. */
+/** Tampers with the log of a workspace and its rows. Returns what is wrong with the verdicts. */
 async function changesIn(id: string): Promise<unknown[]> {
   const { database } = filesOf(made.data, id);
   using connection = openConnection(database, { readOnly: true });
@@ -73,7 +73,7 @@ async function changesIn(id: string): Promise<unknown[]> {
 
 const kindOfChange = ({ kind, to }: Pick<Change, "kind" | "to">): string => `${kind} ${to.replace(/ row .*/, "")}`;
 
-/** The first ones of each kind, in their order. */
+/** Returns the first `most` of each kind, in their order. */
 function fewOfEach<T>(all: readonly T[], kindOf: (one: T) => string, most: number): T[] {
   const met = new Map<string, number>();
   return all.filter((one) => {
@@ -86,7 +86,7 @@ function fewOfEach<T>(all: readonly T[], kindOf: (one: T) => string, most: numbe
 const named = (list: readonly Paper[], name: string): string =>
   readFileSync(list.find((paper) => paper.name === name)?.path ?? "", "utf8");
 
-/** Flips single bits of a text: neither program accepts it, and both name the same codes. */
+/** Flips single bits of a text, which no program may accept. Returns what is wrong with the verdicts. */
 async function flipped(form: Form, to: string, original: Buffer, place = anywhere): Promise<unknown[]> {
   const seeded = new Seeded(SEED);
   const wrong: unknown[] = [];
@@ -132,7 +132,7 @@ describe("a workspace's file", () => {
         const bytes = readFileSync(target);
         const [at, bit] = place(seeded, bytes);
         writeFileSync(target, withFlipped(bytes, [at, bit]));
-        // Without a kept seal, a log whose end is unreadable is an older one.
+        // Without a kept seal, a log whose end is unreadable looks like an older one.
         const given = which === "log" ? { ...words, seals: [made.live.kept] } : words;
         const form = withLog ? "database with log" : "database";
         const found = await judge.flipped(form, `${which} ${at}.${bit}`, path, given);
@@ -151,7 +151,7 @@ describe("a workspace's file", () => {
   }
 });
 
-/** Exports that change when they are changed, each with another of its kind. */
+/** Exports that are edited, each with another of its kind, whose members the edits may take. */
 const EXPORTS = [
   ["ndjson of a workspace after a restore", "ndjson of a workspace after a pruning"],
   ["json of a window after a rotation", "json of a window after a pruning"],
@@ -165,19 +165,19 @@ const RECEIPTS = [
   ["data.read before a rotation", "data.read after a rotation"],
 ] as const;
 
-/** What makes an export unreadable, so that nothing in it is established. */
+/** Edits that make an export unreadable, so that nothing in it is established. */
 const UNREADABLE: readonly RegExp[] = [
   /^(?!removed).*: header 0 type$/,
   /^(?!duplicated: format).*: (header 0 )?format$/,
   /^removed: (line \d+, (header|trailer)|(header 0 )?keys|agent_id)$/,
   /^duplicated: header 0 .*[a-z_]$/,
   /^blanked: events$/,
-  // As an erasure stands that no seal covers yet.
+  // An erasure that no seal covers yet looks like this.
   /^blanked: (.* )?erasures\.(seal|events\.\d+\.path)$/,
 ];
 /**
- * The key in force under the origin of another epoch is the same key, and another export of the same events proves the same
- * erasures, under a later seal. The same erasure twice says no more than once.
+ * Edits without effect. The key in force under the origin of another epoch is the same key. Another export of the same
+ * events proves the same erasures, under a later seal. The same erasure twice says no more than once.
  */
 const HARMLESS =
   /^(swapped with another's: ((header 0 )?public_key|erasures)|duplicated: (.* )?erasures\.events\.\d+)$/;
@@ -188,18 +188,18 @@ const exitOfExport = (kind: string, to: string): 0 | 1 | 2 => {
   return UNREADABLE.some((form) => form.test(what)) ? 2 : 1;
 };
 
-/** A seal in a file of seals, with the empty line behind it, and its line with the signature. */
+/** The lines of a record in a file of seals, with the empty line at its end; and which of them is the signature. */
 const LINES_OF_SEAL = 6;
 const SIGNATURE_LINE = 4;
 const OTHER_SIGNATURE = /^(changed|duplicated|swapped with another's)$/;
 const SEAL_EDITS = effort({ usual: 61, long: 1 });
-/** Of a file with few seals. */
+/** The same for a file with few seals. */
 const FEW_SEAL_EDITS = effort({ usual: 23, long: 1 });
 
-/** One in so many of the edits of a text, in turn: a prime number, so that each kind has its turn. */
+/** One in this many of the edits of a text is judged. It is a prime number, so that each kind has its turn. */
 const EDITS = effort({ usual: 47, long: 1 });
 
-/** Judges one in so many of the edits of a text, without those that leave it as it was. */
+/** Judges one in `every` edits of a text, except those that leave it unchanged. */
 async function judgeEdits(
   { original, all, every = EDITS }: { original: string; all: Iterable<Edited>; every?: number },
   look: (kind: string, to: string, text: string) => Promise<unknown>,
@@ -247,7 +247,7 @@ describe("a receipt", () => {
     const signature = text.trimEnd().split("\n").length - 1;
     const all = receiptEdited(text, named(made.receipts, donor));
     await judgeEdits({ original: text, all }, (kind, to, edited) => {
-      // The same signature twice is a signature.
+      // The same signature twice counts once.
       const exit = kind === "duplicated" && to === `line ${signature}` ? 0 : "refused";
       const tampering = { form: "receipt", kind, to: `${name} ${to}`, exit } as const;
       return judge.wrong(tampering, judge.paper(edited), words);
@@ -287,10 +287,10 @@ describe("seals", () => {
     const every = which === "main" ? SEAL_EDITS : FEW_SEAL_EDITS;
     await judgeEdits({ original, all, every }, async (kind, to, text) => {
       const line = Number(to.split(" ")[1]);
-      // Of the last record, a crash may have left a part.
+      // A crash may have left a part of the last record.
       if (line > original.split("\n").length - LINES_OF_SEAL - 2) return null;
       writeFileSync(seals, text);
-      // The same seal is stored, with its signature.
+      // The database stores the same seal, with its own signature.
       const exit = line % LINES_OF_SEAL === SIGNATURE_LINE && OTHER_SIGNATURE.test(kind) ? 0 : 1;
       return judge.wrong({ form, kind, to: `the file, ${to}`, exit }, copy.root, words);
     });
@@ -302,7 +302,7 @@ describe("seals", () => {
     const original = readFileSync(last, "utf8");
     const all = linesEdited(original, readFileSync(first, "utf8"));
     await judgeEdits({ original, all, every: 1 }, (kind, to, text) => {
-      // A kept seal is the auditor's own. A signature by a key that was not given says nothing of it.
+      // A kept seal is the auditor's own. A signature by a key that was not given says nothing about it.
       const same = to === `line ${SIGNATURE_LINE}` && OTHER_SIGNATURE.test(kind);
       const given = { ...words, seals: [judge.paper(text)] };
       const tampering = { form: "seals", kind, to: `kept, ${to}`, exit: same ? 0 : "refused" } as const;
@@ -327,7 +327,7 @@ const RESULTS: Record<AuditResult, true> = {
   ...{ not_found: true, conflict: true, denied: true },
 };
 
-/** The tables that the statements of a workspace's file create, but those of search, which hold no record. */
+/** Returns the tables of a workspace's file, except those of search, which hold no record. */
 function tablesOfSchema(): string[] {
   const root = join(import.meta.dir, "../../sql/workspace");
   const files = [...new Bun.Glob("**/*.sql").scanSync(root)].map((name) => readFileSync(join(root, name), "utf8"));

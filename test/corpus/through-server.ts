@@ -1,6 +1,6 @@
 /**
- * Has the files of the corpus be what a libSQL server gave back, when that is the engine of the tests: what is said of files
- * is then said of those that were pulled.
+ * Replaces the files of the corpus with what a libSQL server gives back, when that is the engine of the tests. The
+ * tests then verify files that were pulled.
  */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -13,7 +13,7 @@ import { removeDatabase } from "../../src/store/remove.ts";
 import { TEST_ENGINE } from "../support/engine.ts";
 import { LibsqlServer } from "../support/libsql-server.ts";
 
-/** Brings the workspaces in a folder to a server, and pulls them to where they were. */
+/** Pushes the workspaces in a folder to a server, and pulls them into the same files. */
 export async function throughServer(folder: string): Promise<void> {
   if (TEST_ENGINE === "embedded") return;
   await using server = await LibsqlServer.start();

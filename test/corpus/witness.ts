@@ -17,7 +17,7 @@ export class Witness {
     this.key = formatVerifierKey(this.#verifier);
   }
 
-  /** The seal with this witness's cosignature. */
+  /** Returns the seal with this witness's cosignature, which is wrong if it signs another time than it names. */
   cosign(note: string, time = TIME, signedTime = time): string {
     const message = Buffer.from(cosignedText(parseSeal(note), signedTime));
     return note + formatCosignature(this.#verifier, time, sign(null, message, this.#key));

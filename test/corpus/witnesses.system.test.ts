@@ -1,4 +1,4 @@
-/** Cosignatures of witnesses on seals, as verified by both programs, and what is made of wrong ones. */
+/** Both programs verify the cosignatures of witnesses on seals, right and wrong ones. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { TIME, Witness } from "./witness.ts";
 const root = mkdtempSync(join(inMemory(), "governd-witnesses-"));
 const [one, two, three] = [new Witness("w1.example"), new Witness("w2.example"), new Witness("w3.example")];
 let base: Places;
-/** The seal that the receipt carries, and one of another log. */
+/** A seal of another log. */
 let foreignSeal: string;
 
 const at = (name: string, text: string): string => {
@@ -34,7 +34,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true });
 });
 
-/** Exit codes of both programs, and the report of the first. */
+/** Verifies evidence with both programs, which must agree. Returns the exit code and what each of them reports. */
 async function verify(evidence: string, options: string[]) {
   const words = [evidence, "--public-key", base.publicKey, ...options];
   const { code, out } = await governd(["verify", "--json", ...words]);
@@ -51,7 +51,7 @@ const asked = (quorum: number | null, ...witnesses: Witness[]): string[] => [
   ...(quorum === null ? [] : ["--witness-quorum", String(quorum)]),
 ];
 
-/** A receipt whose seal has further lines. */
+/** Writes the receipt with its seal changed. Returns its path. */
 const receiptWith = (change: (seal: string) => string): string => {
   const text = readFileSync(base.receipt, "utf8");
   const end = text.indexOf("\n\n") + 2;
