@@ -71,7 +71,7 @@ export const ABUSES: readonly Abuse[] = [
   },
 ];
 
-/** What the program is told. */
+/** The input of the program, as JSON. */
 export interface AbuseOrder {
   name: string;
   server: Server;

@@ -1,4 +1,4 @@
-/** Batches of writes beside single writes, and beside the batches of a peer, in turns. */
+/** Compares batches of writes with single writes and with the batches of a peer, in turns. */
 import { startGovernd } from "./peers/governd.ts";
 import { type Peer, Unavailable } from "./peers/peer.ts";
 import { startPocketBase } from "./peers/pocketbase.ts";
@@ -27,7 +27,7 @@ export async function measureBatches(section: Section, binary: string, rounds: n
     if (!(error instanceof Unavailable)) throw error;
     section.notes.push(error.message);
   }
-  // What fails here fails again, and is noted, when it is measured.
+  // A case that fails here fails again when it is measured, which notes it.
   for (const one of cases) await send(one, WARM_UP_SECONDS).catch(() => {});
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < cases.length; turn++) {

@@ -20,7 +20,7 @@ const rounds = option("rounds", 5);
 const seconds = option("seconds", 3);
 const events = option("events", 1_000_000);
 
-/** Figures of both builds by name; one value for each round. */
+/** The figures of both builds, by name: one value for each round. */
 const figures = new Map<string, { old: number[]; fresh: number[] }>();
 
 function note(which: "old" | "fresh", name: string, value: number): void {
@@ -81,8 +81,8 @@ async function compareStarts(): Promise<void> {
 }
 
 /**
- * A daemon with `events` events in its workspace, and the same log as files, in the schema that the build knows. `daemons`
- * stops the daemon.
+ * Starts a daemon with `events` events in its workspace, and makes the same log as files, in the schema that the build
+ * knows. `daemons` stops the daemon.
  */
 async function startWithLog(binary: string, root: string, daemons: AsyncDisposableStack) {
   const made = Promise.withResolvers<SampleLog>();
@@ -98,7 +98,7 @@ async function startWithLog(binary: string, root: string, daemons: AsyncDisposab
     }),
   );
   const sample = await made.promise;
-  // Each build verifies an export of its own: an older one may not know a newer format.
+  // Each build verifies its own export: an older build may not know a newer format.
   const answer = await daemon.call("POST", "/v1/audit/export", { scope: "workspace", format: "ndjson" });
   if (!answer.ok) throw new Error(`an export answered ${answer.status}`);
   await Bun.write(sample.ndjson, answer);
@@ -137,13 +137,13 @@ async function verifyEverything(
   }
   const began = performance.now();
   const answer = await daemon.call("POST", "/v1/audit/verify", { scope: "workspace" });
-  // The API key of the daemon is in no event of the sample, which a newer build reports.
+  // No event of the sample states the daemon's API key, which a newer build reports.
   if (!((await answer.json()) as { chain_intact: boolean }).chain_intact) throw new Error("the log does not verify");
   note(which, "POST /v1/audit/verify, ms", performance.now() - began);
 }
 
 await ensureWrk();
-// A part that fails does not take away the figures of the others.
+// The figures of the other parts are kept when one fails.
 for (const part of [compareStarts, compareDaemons, compareVerification]) {
   try {
     await part();

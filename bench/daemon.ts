@@ -13,7 +13,7 @@ export interface Server {
 /** Sends a request with a JSON body. */
 export type Ask = (method: string, path: string, body?: unknown) => Promise<Response>;
 
-/** Returns what sends requests with an API key. */
+/** Returns a function that sends requests with an API key. */
 export const asking =
   ({ url, authority }: Server, apiKey: string): Ask =>
   (method, path, body) =>
@@ -28,7 +28,7 @@ export const asking =
 interface StartOptions {
   /** Settings, as variables of the environment. */
   env?: Record<string, string>;
-  /** Told of the data directory before the first start. */
+  /** Called with the path of the data directory before the first start. */
   prepare?(dataDir: string): void;
   /** Replaces the workspace's file while no daemon runs; the new one is sealed with the same key (PEM). */
   fill?(workspace: { id: string; file: string; sealKey: string }): void | Promise<void>;

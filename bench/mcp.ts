@@ -1,5 +1,5 @@
 /**
- * What MCP costs: the daemon's processor time of a tool's call against that of the plain call, in turns.
+ * What MCP costs: compares the daemon's processor time of a tool call with that of the plain call, in turns.
  *
  * `bun bench/mcp.ts [--binary FILE] [--rounds N] [--seconds N] [--clients N]`
  */
@@ -10,7 +10,7 @@ import { ensureWrk, load } from "./wrk.ts";
 
 const BINARY = text("binary", join(import.meta.dir, "..", "dist", "governd"));
 
-/** The plain call first; the others do the same over MCP. */
+/** The plain calls, and the tools that do the same over MCP. */
 const CASES = [
   { name: "write", plain: "write", tool: "memory_write" },
   { name: "read", plain: "read", tool: "memory_read" },
@@ -41,7 +41,7 @@ for (const { name, plain, tool } of CASES) {
   const costs = runs.map((): number[] => []);
   for (const { cost } of runs) await cost(); // warms up
   for (let round = 0; round < rounds; round++) {
-    // Each is first in some round.
+    // Each round begins with another case.
     for (let turn = 0; turn < runs.length; turn++) {
       const at = (turn + round) % runs.length;
       costs[at]?.push((await runs[at]?.cost()) as number);

@@ -1,6 +1,6 @@
 /**
- * `bun bench/neighbours.ts [BINARY…]`: how long a small write of one workspace takes while another workspace does its
- * worst. Prints p50, p99 and the longest for each abuse and each binary (default `dist/governd`), beside the quiet
+ * `bun bench/neighbours.ts [BINARY…]`: how long a small write of one workspace takes while another workspace disturbs
+ * it. Prints p50, p99 and the longest for each abuse and each binary (default `dist/governd`), beside the quiet
  * figures of the same run. `--seconds N` of each abuse (default 5), `--only TEXT` for the abuses whose names have it.
  */
 import { join } from "node:path";
@@ -35,7 +35,7 @@ function prose(seed: number): string {
   return out.slice(0, ENTRY_BYTES);
 }
 
-/** Returns the id of the checkpoint. */
+/** Writes the entries that the abuses read, and makes a checkpoint. Returns its id. */
 async function fill(ask: Ask): Promise<string> {
   const policies = { block_pii: true, block_secrets: true };
   for (const agent of ["a", "large"]) await (await ask("PUT", `/v1/config/${agent}`, { policies })).arrayBuffer();
@@ -48,7 +48,7 @@ async function fill(ask: Ask): Promise<string> {
   return ((await made.json()) as { id: string }).id;
 }
 
-/** Writes every {@link INTERVAL_MS}, however long the answers take, and returns the durations, ms, in order. */
+/** Writes every {@link INTERVAL_MS}, however long the answers take. Returns the durations, ms, in ascending order. */
 async function probe(ask: Ask, untilMs: number): Promise<number[]> {
   const durations: number[] = [];
   const pending = new Set<Promise<void>>();
@@ -70,9 +70,9 @@ async function probe(ask: Ask, untilMs: number): Promise<number[]> {
 }
 
 /**
- * The abuse is another process, so that its answers do not pass through the client that measures: the runtime has one
- * thread for all requests of a process. It gives way to that client, as if it were on a machine of its own. Returns how
- * often the abuse was done.
+ * Runs the abuse in another process, so that its answers do not pass through the client that measures: the runtime has
+ * one thread for all requests of a process. The process has a lower priority than that client, as if it were on another
+ * machine. Returns how often the abuse was done.
  */
 async function abuse(order: AbuseOrder): Promise<number> {
   const command = ["nice", "-n", "5", process.execPath, join(import.meta.dir, "abuses.ts"), JSON.stringify(order)];
@@ -82,14 +82,14 @@ async function abuse(order: AbuseOrder): Promise<number> {
   return rounds;
 }
 
-/** What the neighbour saw: durations of its writes in ascending order, ms, and how often the abuse was done. */
+/** The durations of the neighbour's writes in ascending order, ms, and how often the abuse was done. */
 interface Seen {
   name: string;
   durations: number[];
   rounds: number;
 }
 
-/** Measures the neighbour's writes, quiet and beside each abuse whose name contains `only`, as they are done. */
+/** Measures the neighbour's writes, quiet and then beside each abuse whose name contains `only`. Yields each result. */
 async function* measureNeighbours(daemon: Daemon, seconds: number, only = ""): AsyncGenerator<Seen> {
   const neighbour = asking(daemon.server, daemon.createWorkspace("neighbour"));
   const checkpointId = await fill(daemon.call);
@@ -105,7 +105,7 @@ async function* measureNeighbours(daemon: Daemon, seconds: number, only = ""): A
   }
 }
 
-/** Measures a binary's neighbours for the report. */
+/** Measures how abuses disturb a neighbour, for the report. */
 export async function measureDisturbance(section: Section, binary: string, seconds: number): Promise<void> {
   section.notes.push("A workspace sends a small write every 5 ms while another one does what the row says.");
   await using daemon = await startDaemon(binary);

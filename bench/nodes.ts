@@ -24,7 +24,7 @@ const AGENTS = 8;
 const PACKED = 256;
 const BATCH = 50;
 
-/** Before the first round: what the runtime compiles meanwhile is not part of the processor time. */
+/** The load before the first round, seconds, so that the processor time does not include the runtime's compilation. */
 const WARM_UP_SECONDS = option("warm-up", 6);
 
 /** Figures by name: one for each round. */
@@ -34,7 +34,7 @@ function note(name: string, value: number): void {
   figures.set(name, [...(figures.get(name) ?? []), value]);
 }
 
-/** The settings of a node. */
+/** Returns the settings of a node. */
 const nodeSettings = ({ url, token, adminUrl, adminToken }: LibsqlServer): Record<string, string> => ({
   GOVERND_ENGINE: "libsql-server",
   GOVERND_ENGINE_URL: url,
@@ -71,11 +71,11 @@ async function write(url: string, keys: readonly string[], size: number, amount 
   return { ...done, perSecond: done.requestsPerSecond * size, writes: done.requests * size };
 }
 
-/** Fewer clients send batches: each has many writes under way. */
+/** Returns the number of clients. Fewer clients send batches, since each has many writes in flight. */
 const clientsOf = (size: number, keys: readonly string[]): number =>
   size === 1 ? clients : Math.max(16, keys.length * 4);
 
-/** Governed writes on both engines and packed batches, in turns, at one and at many workspaces. */
+/** Measures governed writes on both engines, and packed batches, in turns, with one and with many workspaces. */
 async function measureWrites(server: LibsqlServer): Promise<void> {
   await using embedded = await startDaemon(BINARY);
   await using node = await startDaemon(BINARY, { env: nodeSettings(server) });
@@ -121,7 +121,7 @@ async function measureWrites(server: LibsqlServer): Promise<void> {
   }
 }
 
-/** A request that another node passes on, beside the same one asked directly and through a bare proxy: one HTTP hop. */
+/** Compares a request that another node forwards with a direct one, and with one through a bare proxy: one HTTP hop. */
 async function measureForwarding(server: LibsqlServer): Promise<void> {
   const env = nodeSettings(server);
   await using owner = await startDaemon(BINARY, { env });
@@ -144,7 +144,7 @@ async function measureForwarding(server: LibsqlServer): Promise<void> {
   }
 }
 
-/** Many workspaces on three nodes beside one workspace on one node. */
+/** Compares many workspaces on three nodes with one workspace on one node. */
 async function measureSpread(server: LibsqlServer): Promise<void> {
   const env = nodeSettings(server);
   await using first = await startDaemon(BINARY, { env });
@@ -155,7 +155,7 @@ async function measureSpread(server: LibsqlServer): Promise<void> {
   while (keys.length < many) keys.push(first.createWorkspace(`bench-${keys.length}`));
   const policies = { block_pii: true, block_secrets: true };
   for (const [at, key] of keys.entries()) {
-    // Who is asked first serves the workspace.
+    // The node that gets the first request serves the workspace.
     const ask = asking((nodes[at % nodes.length] as Daemon).server, key);
     for (let agent = 0; agent < AGENTS; agent++) await succeed(ask("PUT", `/v1/config/bench-${agent}`, { policies }));
   }

@@ -41,7 +41,7 @@ function rewrite(sample: string, old: Database): void {
     .all() as { type: string; name: string; sql: string }[];
   const columns = (schema: string, table: string) =>
     (to.query(`PRAGMA ${schema}.table_info(${table})`).all() as { name: string }[]).map(({ name }) => name);
-  // Indexes are filled faster when their table is.
+  // Indexes are built faster once their table is filled.
   for (const { sql } of objects.filter(({ type }) => type === "table")) to.run(sql);
   for (const { name } of objects.filter(({ type }) => type === "table")) {
     const known = new Set(columns("sample", name));

@@ -4,15 +4,15 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Linux counts processor time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
-/** Resident memory of one process, MiB. */
+/** Returns the resident memory of one process, MiB. */
 export function residentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
 /**
- * Processor time, user and system, of a process, its living descendants, and those that have ended, seconds. A server
- * that has a process for each connection is counted whole.
+ * Returns the processor time, user and system, of a process, its running descendants, and those that have ended,
+ * seconds. A server with a process for each connection is counted as a whole.
  */
 export function cpuSeconds(root: number): number {
   const children = new Map<number, number[]>();

@@ -9,7 +9,7 @@ const GROUP = 64;
 const EVENT = "e".repeat(560);
 const VALUE = "v".repeat(200);
 
-/** Writes per second. */
+/** Returns the number of writes per second. */
 export function rawInserts(): number {
   const directory = mkdtempSync(join(tmpdir(), "governd-raw-"));
   const connection = openConnection(join(directory, "raw.db"));

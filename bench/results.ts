@@ -45,7 +45,7 @@ export interface Report {
   sections: Section[];
 }
 
-/** Does one measurement of a section. One that fails is noted, and the others are done. */
+/** Makes one measurement of a section. Notes a failure, so that the others are made. Reports whether it succeeded. */
 export async function attempt(section: Section, what: string, work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -57,10 +57,10 @@ export async function attempt(section: Section, what: string, work: () => Promis
   }
 }
 
-/** Whether something of a section could not be measured. */
+/** Reports whether something of a section could not be measured. */
 export const isIncomplete = ({ notes }: Section): boolean => notes.some((text) => text.startsWith("**"));
 
-/** Adds the figures of one round to a row, which is made when it is missing. */
+/** Adds the figures of one round to a row, which it makes if it is missing. */
 export function note(section: Section, name: string, subject: string, figures: Figures): void {
   const known = section.rows.find((one) => one.case === name && one.subject === subject);
   const row = known ?? { case: name, subject, values: {} };

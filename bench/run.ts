@@ -39,7 +39,7 @@ const quick = flag("quick");
 const rounds = option("rounds", quick ? 1 : 3);
 const seconds = option("seconds", quick ? 1 : 5);
 const only = text("only", "");
-/** How long a part may take. */
+/** How long a part may take, minutes. */
 const limitMinutes = option("limit", 15);
 
 async function measureFootprint(section: Section): Promise<void> {
@@ -95,7 +95,7 @@ async function measurePart(name: string, file: string): Promise<void> {
   process.exit();
 }
 
-/** Runs a part with everything that it starts, for so long at most. Returns what it has measured. */
+/** Runs a part, and ends everything that it started, after its limit at the latest. Returns what it has measured. */
 async function runPart(name: string): Promise<Section> {
   const directory = mkdtempSync(join(tmpdir(), "governd-bench-"));
   const file = join(directory, "section.json");
@@ -115,7 +115,7 @@ async function runPart(name: string): Promise<Section> {
   }, limitMinutes * 60_000);
   const code = await child.exited;
   clearTimeout(late);
-  // Servers that a killed part left behind.
+  // A part that was killed may have left servers running.
   endGroup(child.pid);
   const section: Section = existsSync(file)
     ? JSON.parse(readFileSync(file, "utf8"))
@@ -126,7 +126,7 @@ async function runPart(name: string): Promise<Section> {
   return section;
 }
 
-/** Ends a process and those that it started. */
+/** Kills a process group. */
 function endGroup(leader: number): void {
   try {
     process.kill(-leader, "SIGKILL");

@@ -1,4 +1,4 @@
-/** Every kind of operation on logs of different sizes, in turns. */
+/** Measures every kind of operation on logs of different sizes, in turns. */
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,11 +46,11 @@ async function msOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** What takes its time once: the requests that read or change much. Returns ms by name. */
+/** Measures each request that reads or changes much once. Yields its name, ms, and how many events it reads, if all. */
 async function* durations({ daemon, events }: Scaled, binary: string): AsyncGenerator<[string, number, number?]> {
   const verified = await msOf(async () => {
     const report = await succeed(daemon.call("POST", "/v1/audit/verify", { scope: "workspace" }));
-    // The API key of the daemon is in no event of the sample, so the report is not wholly valid.
+    // No event of the sample states the daemon's API key, so the report as a whole is not valid.
     if (JSON.parse(report).chain_intact !== true) throw new Error("the log does not verify");
   });
   yield ["verify (request)", verified, events];
@@ -62,7 +62,7 @@ async function* durations({ daemon, events }: Scaled, binary: string): AsyncGene
   const exported = await msOf(async () => {
     const answer = await daemon.call("POST", "/v1/audit/export", { scope: "workspace", format: "ndjson" });
     if (!answer.ok || answer.body === null) throw new Error(`an export returned ${answer.status}`);
-    // Not kept: an export of ten million events is larger than the memory.
+    // It is not kept, since an export of ten million events does not fit into memory.
     for await (const _ of answer.body);
   });
   yield ["export (NDJSON)", exported, events];
@@ -83,7 +83,7 @@ async function* durations({ daemon, events }: Scaled, binary: string): AsyncGene
   const search = (agent_id: string) =>
     succeed(daemon.call("POST", "/v1/data/search", { agent_id, query: "morning delivery", limit: 10 }));
   yield ["first search of an agent (builds its index)", await msOf(() => search(AGENT))];
-  // The load searches all agents, and is not to build their indexes.
+  // The load searches all agents, and must not measure how long their indexes take to build.
   for (let agent = 1; agent < 8; agent++) await search(`bench-${agent}`);
 }
 
@@ -96,10 +96,10 @@ async function deepPage({ daemon, events }: Scaled): Promise<string> {
   return `/v1/audit?agent_id=${AGENT}&limit=${PAGE}&cursor=${encodeURIComponent(next_cursor)}`;
 }
 
-/** What a load asks for. */
+/** The options by which the loads differ. */
 type Parameters = Pick<LoadOptions, "path" | "entries">;
 
-/** The loads by name: a script of `load/`, and what it takes. Most requests are recorded, so they come after durations. */
+/** The loads: name, script of `load/`, and options. Most requests are recorded, so they come after `durations`. */
 const LOADS: [string, string, (scaled: Scaled) => Parameters | Promise<Parameters>][] = [
   ["reads", "sample-read", ({ entries }) => ({ entries })],
   [
@@ -148,7 +148,7 @@ export async function measureScales(
   section.notes.push(
     "Sizes are those at the start: most requests are themselves recorded. Loads come from 64 clients. Where there is a number of events, `per second` counts events.",
   );
-  // Sizes below each other. A stable sort keeps the order of the cases and of the sizes.
+  // The sizes of a case follow each other. A stable sort keeps the order of the cases and of the sizes.
   const cases = [...new Set(section.rows.map((row) => row.case))];
   section.rows.sort((a, b) => cases.indexOf(a.case) - cases.indexOf(b.case));
 }

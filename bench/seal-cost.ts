@@ -45,7 +45,7 @@ async function workspace(sealed: boolean) {
 
 type Workspace = Awaited<ReturnType<typeof workspace>>;
 
-/** Milliseconds for one round of writes. */
+/** Makes one round of writes. Returns how long it takes, ms. */
 async function write(to: Workspace): Promise<number> {
   const principal = { actor: "cli", workspaceId: to.id, scope: "full", agents: null } as const;
   const began = performance.now();
@@ -60,7 +60,7 @@ async function write(to: Workspace): Promise<number> {
   return performance.now() - began;
 }
 
-/** Milliseconds for the tiles of the last round's events, in transactions of as many. */
+/** Stores the tiles of the last round's events again, in transactions of as many. Returns how long it takes, ms. */
 async function tiles({ connection, writer }: Workspace): Promise<number> {
   const first = writer.headSeq + 1 - WRITES;
   let took = 0;

@@ -65,7 +65,7 @@ function misspelt(query: string, number: number): string {
   return words.join(" ");
 }
 
-/** The keys that an index in memory or full text found. */
+/** Returns the ids of the first entries that an index in memory or full text finds. */
 async function search(indexes: SearchIndexes, query: string): Promise<number[]> {
   const agent = await readAgent(workspace.connection, AGENT);
   if (agent === null) throw new Error("the agent is not there");

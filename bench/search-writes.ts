@@ -70,7 +70,7 @@ function write(agentId: string): Promise<void> {
   return ask("data.write", { agentId, key: `note/${i % KEYS}`, value: `${value} ref-${i}`, metadata: {} });
 }
 
-/** Writes per second to an agent. */
+/** Loads an agent with writes. Returns writes per second. */
 async function load(agentId: string): Promise<number> {
   const end = performance.now() + seconds * 1_000;
   let count = 0;

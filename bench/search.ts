@@ -31,7 +31,7 @@ function sequence(seed: number): () => number {
 const random = sequence(42);
 const words: string[] = wordList();
 
-/** The most frequent words of the built-in model, in order. */
+/** Returns the most frequent words of the built-in model, in order. */
 function wordList(): string[] {
   const text = new TextDecoder().decode(loadModel().words.vectors.wordBytes);
   return text.split("\n", VOCABULARY);
@@ -57,7 +57,7 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
 }
 
-/** Times `run` in milliseconds, once for each argument, in ascending order. */
+/** Runs `run` once for each argument. Returns the times in ascending order, ms. */
 function timed<T>(args: readonly T[], run: (argument: T) => void): number[] {
   const times = args.map((argument) => {
     const start = performance.now();
@@ -102,7 +102,7 @@ export function benchIndex(entries: number): SearchFigures {
   return figures;
 }
 
-/** Microseconds to turn a short text into a vector: p50. */
+/** Returns the p50 of the time to turn a short text into a vector, microseconds. */
 export function benchEmbedding(): number {
   const { vectors } = loadModel().words;
   const texts = Array.from({ length: 20_000 }, () => Array.from({ length: 12 }, word).join(" "));

@@ -1,4 +1,4 @@
-/** Writes of the same payload to each peer, in turns. */
+/** Measures writes of the same payload to each peer, in turns. */
 import { startElysia } from "./peers/elysia.ts";
 import { startGovernd } from "./peers/governd.ts";
 import { type Peer, Unavailable } from "./peers/peer.ts";
@@ -8,7 +8,7 @@ import type { Chart } from "./plot.ts";
 import { attempt, type Metric, middle, note, type Section } from "./results.ts";
 
 const CLIENTS = [1, 16, 64, 256];
-/** Before the first round, so that every server has compiled what it compiles and has opened its files. */
+/** How long each peer is loaded before the first round, so that it has compiled its code and opened its files. */
 const WARM_UP_SECONDS = 1;
 
 export async function measureWrites(section: Section, binary: string, rounds: number, seconds: number): Promise<void> {
@@ -23,12 +23,12 @@ export async function measureWrites(section: Section, binary: string, rounds: nu
     }
   }
   section.notes.push(peers.map(({ name, does }) => `- ${name}: ${does}`).join("\n"));
-  // What fails here fails again, and is noted, when it is measured.
+  // A peer that fails here fails again when it is measured, which notes it.
   for (const peer of peers) await peer.write(64, WARM_UP_SECONDS).catch(() => {});
   const failed = new Set<Peer>();
   for (const clients of CLIENTS) {
     for (let round = 0; round < rounds; round++) {
-      // Each peer is first in some round.
+      // Each round begins with another peer.
       const turn = peers.map((_, at) => peers[(at + round) % peers.length] as Peer);
       for (const peer of turn.filter((one) => !failed.has(one))) {
         const isDone = await attempt(section, `${peer.name} at ${clients} clients and more`, () =>

@@ -24,7 +24,7 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - began) / 1_000;
 }
 
-/** One thread, the whole file. */
+/** Computes SHA-256 of a whole file, on one thread. */
 async function plainHash(path: string): Promise<void> {
   const hash = new SHA256();
   const { size } = Bun.file(path);
@@ -38,7 +38,7 @@ async function plainHash(path: string): Promise<void> {
   hash.digest();
 }
 
-/** Times each round of `work`, and plain SHA-256 over a file. */
+/** Times each round of `work` and of plain SHA-256 over a file, and prints the medians. */
 async function measure(name: string, file: string, work: () => Promise<unknown>): Promise<void> {
   const [plain, verified]: [number[], number[]] = [[], []];
   for (let round = 0; round < rounds; round++) {

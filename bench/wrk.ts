@@ -20,7 +20,7 @@ export interface LoadOptions {
   clients?: number;
   /** The request's path, for scripts that take one. */
   path?: string;
-  /** How many entries there are, for scripts that choose among them; how many a batch has, for those that send batches. */
+  /** The number of entries that a script chooses from, or that each of its batches has. */
   entries?: number;
 }
 

@@ -1,7 +1,8 @@
 /**
- * Makes `src/control/accounts/common-passwords.txt`: `bun scripts/build-passwords.ts LIST...`. Each list has one password
- * a line, the most common first; NOTICE says which ones were used. Of each list, the first 10,000 passwords are taken
- * from four characters, since longer ones are made of them, and the others from the minimum length of a password.
+ * Makes `src/control/accounts/common-passwords.txt`: `bun scripts/build-passwords.ts LIST...`. Each list has one
+ * password a line, the most common first; NOTICE says which ones were used. Of the first 10,000 passwords of each list,
+ * it takes those with at least four characters, since longer passwords are made of them; of the others, those with at
+ * least the minimum length of a password.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { LISTED_BYTES, listNumber } from "../src/control/accounts/common-passwords.ts";

@@ -1,7 +1,7 @@
 /**
  * Builds the binary that the processes of `npm test` run, in `.cache/`, unless the one there is of the same sources.
- * It starts in half the time that the source takes. Also puts a coarse list of how long files take where `npm test`
- * expects what it noted in the last run, so that the longest start first on a fresh clone.
+ * It starts in half the time that the source takes. If `npm test` has no list yet of how long files take, also copies a
+ * coarse one into its place, so that the longest start first on a fresh clone.
  */
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -17,7 +17,7 @@ const SOURCE = join(ROOT, "src");
 /** The part of the native file that the check searches for in the result. */
 const PROBE_BYTES = 1024 * 1024;
 
-/** The program and every worker thread's entry point. */
+/** Returns the entry points of the program and of every kind of worker thread. */
 function entryPoints(): string[] {
   const workers = [...new Bun.Glob("**/{worker,*-worker}.ts").scanSync(SOURCE)].sort();
   return [join(SOURCE, "main.ts"), ...workers.map((path) => join(SOURCE, path))];

@@ -1,7 +1,7 @@
 /**
- * `npm run cluster [-- --port 8443]`: a demonstration of several nodes. Starts one libSQL server, three nodes and one address
- * before them, in a directory for temporary files, makes a workspace, prints what to try, and removes everything at the
- * end. The address has the port, and the nodes have the next ones.
+ * `npm run cluster [-- --port 8443]`: a demonstration of several nodes. Starts one libSQL server, three nodes and one
+ * address in front of them, in a temporary directory, makes a workspace, prints what to try, and removes everything at
+ * the end. The address has the port, and the nodes have the next ones.
  */
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const { values } = parseArgs({ options: { port: { type: "string", default: "8443
 const PORT = Number(values.port);
 const FIRST_NODE_PORT = PORT + 1;
 
-/** Sends each connection to the next node that takes it. */
+/** Passes each connection to the next node that accepts it. */
 class Balancer {
   #next = 0;
   readonly #server = createServer((client) => this.#serve(client));

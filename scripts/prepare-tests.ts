@@ -1,8 +1,8 @@
 /**
- * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies, and builds missing
- * assets of search and the dashboard. `with-bun.mjs` has done so already for all files. Also draws the seed of the tests'
- * random choices, unless it is given, and hides `GOVERND_TEST_…` as `TEST_…` from the commands that tests start: they refuse
- * variables of the name governd that are no settings.
+ * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies, and builds missing assets
+ * of search and the dashboard, unless `with-bun.mjs` has already done so. Also draws the seed of the tests' random
+ * choices, unless it is given, and renames `GOVERND_TEST_…` to `TEST_…`: commands that tests start refuse variables
+ * named `GOVERND_…` that are no settings.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -88,9 +88,9 @@ if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdi
 
 // Child processes find it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
-// What was prepared above is not prepared again for each file of tests.
+// The files of tests do not prepare again what was prepared above.
 const env = { ...process.env, PATH, TESTS_PREPARED: "1" };
-// Tests run most code a few times only: to compile it for speed costs a tenth of their processor time more than it saves.
+// Tests run most code a few times only: compiling it for speed costs a tenth of their processor time more than it saves.
 if (words[0] === "test") env.BUN_JSC_thresholdForOptimizeAfterWarmUp ??= "20000";
 // The files of one run have one seed, wherever they run.
 if (words[0] === "test" && env.GOVERND_TEST_SEED === undefined) {

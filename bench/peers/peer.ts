@@ -9,14 +9,14 @@ export interface Peer extends AsyncDisposable {
   cpuSeconds(): number;
   /** Sends writes from this many clients. */
   write(clients: number, seconds: number): Promise<Load>;
-  /** Sends batches of so many writes; absent where there are none. */
+  /** Sends batches of `size` writes; absent for a peer without batches. */
   batch?(clients: number, seconds: number, size: number): Promise<Load>;
 }
 
 /** Why a peer cannot be measured here. */
 export class Unavailable extends Error {}
 
-/** Waits until `check` returns true; an error of it counts as false. Fails after 30 seconds with the last one. */
+/** Waits until `check` returns true; an error counts as false. @throws {Error} after 30 seconds, with the last as cause */
 export async function eventually(what: string, check: () => Promise<boolean>): Promise<void> {
   let last: unknown;
   for (const end = performance.now() + 30_000; performance.now() < end; await Bun.sleep(50)) {

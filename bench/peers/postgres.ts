@@ -18,7 +18,7 @@ const SETTINGS = {
   synchronous_commit: "on",
 };
 
-/** Returns the directory of the newest version's programs, which are installed when the user may. */
+/** Returns the directory of the newest version's programs. Installs missing ones. @throws {Unavailable} if it cannot */
 function programs(): string {
   const newest = () =>
     existsSync(VERSIONS)
@@ -72,7 +72,7 @@ export async function startPostgres(): Promise<Peer> {
   });
   const postmaster = () => Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
   cleanup.defer(async () => {
-    // The server itself, not runuser, which passes no signal on; this one disconnects the clients.
+    // To the server itself, since runuser passes no signal on. SIGINT disconnects the clients.
     if (server.exitCode === null) process.kill(postmaster(), "SIGINT");
     await server.exited;
   });

@@ -2,15 +2,16 @@
  * What screening would find in the texts of a source if nothing had been learned from that source:
  * `bun bench/screening/sources.ts --data DIR [--parts dev,dev2]`, or SCREENING_DATA=DIR.
  *
- * DIR holds labelled texts, which are not part of this repository: `pii_PART.jsonl` and `secrets_PART.jsonl` (or `.gz`),
- * one `{"text", "source", "expect_block"}` a line. What stands before the first `/` of a source is the project it is from.
+ * DIR holds labelled texts, which are not part of this repository: `pii_PART.jsonl` and `secrets_PART.jsonl` (or
+ * `.gz`), one `{"text", "source", "expect_block"}` a line. The part of a source before the first `/` or `#` is its
+ * project.
  *
- * The rules are written by hand, so no training can be repeated without a source. Instead, every rule must be vouched for
- * by a second project. A rule is a row of a list (a word, a prefix, a name of a service) with its detector, or a form of an
- * identifier. When a project is left out, a text of it counts as found only if a rule found it that also finds something in
- * a text of another project: the other rules may have been written for this project alone. That is too strict for a row
- * that comes from a provider's manual and that one project happens to have. It is too lenient for what is code and not a
- * row: the checks around a word were changed for texts of any project.
+ * The rules are written by hand, so no training can be repeated without a source. Instead, a second project must
+ * confirm every rule. A rule is a row of a list (a word, a prefix, a name of a service) with its detector, or a form of
+ * an identifier. When a project is left out, a text of it counts as found only if a rule found it that also finds
+ * something in a text of another project: the other rules may have been written for this project alone. That is too
+ * strict for a row that comes from a provider's manual and that one project happens to have. It is too lenient for what
+ * is code and not a row: the checks around a word were changed for texts of any project.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -52,10 +53,10 @@ const textsOf = (kind: "pii" | "secrets"): Text[] =>
     .filter((row) => row.expect_block !== false)
     .map(({ text, source }) => ({ text, project: source.split(/[/#]/)[0] }));
 
-/** What each rule found since this was emptied, but for the forms. */
+/** What each rule, apart from the forms, has found since this was emptied. */
 const fired = new Map<string, Hit[]>();
 
-/** The dictionary of a policy, whose anchors note what they find. */
+/** Returns the dictionary of a policy, whose anchors note what they find. */
 function watched(policy: Policy): Dictionary {
   const names = (Object.keys(DETECTORS) as DetectorName[]).filter((name) => DETECTORS[name].policy === policy);
   const dictionary = dictionaryFor(new Set(names), new Set());
@@ -70,7 +71,7 @@ function watched(policy: Policy): Dictionary {
   return { ...dictionary, anchors };
 }
 
-/** The form that a finding without a word has: its row in the table, else its detector. */
+/** Returns the rule of a finding without a word: its detector, and its form if the table has one that matches. */
 function formOf(text: string, { detector, start, end }: Hit): string {
   const written = text.slice(start, end);
   const row = [...SEPARATED_FORMS, ...TOKEN_FORMS].find(

@@ -35,7 +35,7 @@ export function rowsOf(file: string): Rows {
   return { tables, events: all("events"), entries: all("entries"), agents: all("agents"), head };
 }
 
-/** One namespace, and how far its log is. */
+/** One namespace, and the length of its log. */
 class Target {
   #next = 0;
   #commits = 0;
@@ -83,10 +83,10 @@ class Target {
   }
 }
 
-/** What the server took. */
+/** What the server accepted. */
 export interface Packed {
   perSecond: number;
-  /** Of this process for each write, microseconds. */
+  /** Processor time of this process for each write, microseconds. */
   clientUs: number;
   writes: number;
 }

@@ -34,7 +34,7 @@ const components = new FromNodePackageJson.Builders.ComponentBuilder(
 export function billOfMaterials(target: Target, files: TargetFiles, packages: readonly string[]): string {
   const bom = new Bom();
   const program = packageComponent("package.json", ComponentType.Application);
-  // It is not published there.
+  // governd is not published on npm.
   delete program.purl;
   bom.metadata.component = program;
   const native = nativePart(target.native, libsqlVersion(), "MIT", files.native);

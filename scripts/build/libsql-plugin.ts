@@ -1,7 +1,7 @@
 /**
  * libSQL's loader chooses the package of its native file at run time, by a name that the bundler cannot see, so a
  * compiled program would lack it. This plugin replaces the loader with a plain `require` of the target's file,
- * which the bundler embeds. Both of libSQL's modules have it: that of calls, and that of promises.
+ * which the bundler embeds. Both modules of libSQL have the loader: the one of calls, and the one of promises.
  */
 import { createHash } from "node:crypto";
 import type { BunPlugin } from "bun";
@@ -20,7 +20,7 @@ const LOADERS_SHA256 = [
   "7dc60a85697839b7f2e3524593dd18a8376c52134945d6b2e354de6a76074c00",
 ];
 
-/** Embeds this native file. `embedded()` returns whether the loaders were found and replaced. */
+/** Returns a plugin that embeds this native file. `embedded()` reports whether all loaders were found and replaced. */
 export function libsqlPlugin(nativeFile: string): { plugin: BunPlugin; embedded: () => boolean } {
   const embedded = new Set<string>();
   const plugin: BunPlugin = {

@@ -64,7 +64,7 @@ export const TARGETS: Readonly<Record<string, Target>> = {
   },
 };
 
-/** The name of this machine's platform. */
+/** Returns the name of this machine's platform. */
 export function hostTarget(): string {
   const musl = process.platform === "linux" && readdirSync("/lib").some((name) => name.startsWith("ld-musl-"));
   const glibc = musl && readdirSync("/lib").some((name) => name.startsWith("libc.so.6"));
@@ -88,7 +88,7 @@ export function targetFiles(target: Target): TargetFiles {
   return lockedFiles(target);
 }
 
-/** The two files of a platform as the lock file has them. */
+/** Returns the two files of a platform as the lock file has them. */
 export function lockedFiles({ bun, os, cpu, runtime, native }: Target): TargetFiles {
   const place = join(CACHE, bun);
   const libc = bun.endsWith("-musl") ? "musl" : "glibc";

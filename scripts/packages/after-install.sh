@@ -12,7 +12,7 @@ if [ -e /etc/systemd/system/governd.service ]; then
 fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
-  # An upgrade leaves a service alone that the operator has stopped.
+  # An upgrade does not start a service that the operator has stopped.
   if [ "$action" = upgrade ]; then systemctl try-restart governd.service; fi
 fi
 if [ "$action" = install ]; then

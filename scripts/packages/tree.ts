@@ -51,7 +51,7 @@ export function layOut(program: string, directory: string, zsh: ZshDirectory): C
   return { tree: directory, glibc: neededGlibc(readFileSync(program)) };
 }
 
-/** The script of a package that runs at one of its steps. @param start lines that set `$action`, or end the script */
+/** Returns the script for one of a package's steps. @param start lines that set `$action`, or end the script */
 export function packageScript(name: "after-install" | "before-remove" | "after-remove", start: string): string {
   return `#!/bin/sh\nset -e\n${start}\n${readFileSync(join(import.meta.dir, `${name}.sh`), "utf8")}`;
 }
@@ -87,10 +87,10 @@ function printed(...command: string[]): Uint8Array {
   return stdout;
 }
 
-/** Compressed without a time, as distributions ask. */
+/** Returns the content compressed without a time, as distributions require. */
 const compressed = (content: Uint8Array): Uint8Array => gzipSync(content, { level: 9 });
 
-/** The newest version of glibc whose symbols the program's machine code names. */
+/** Returns the newest version of glibc whose symbols the program's machine code names. */
 function neededGlibc(program: Buffer): string {
   const versions = program.toString("latin1").matchAll(/\bGLIBC_2\.(\d+)/g);
   const newest = Math.max(...[...versions].map(([, minor]) => Number(minor)));
@@ -98,7 +98,7 @@ function neededGlibc(program: Buffer): string {
   return `2.${newest}`;
 }
 
-/** The time of the last commit, s; 0 without git, or outside of a repository. */
+/** Returns the time of the last commit, s; 0 without git, or outside of a repository. */
 function lastCommitTime(): string {
   if (Bun.which("git") === null) return "0";
   const { stdout } = Bun.spawnSync(["git", "log", "-1", "--format=%ct"], { cwd: ROOT, stderr: "ignore" });

@@ -20,7 +20,7 @@ const PAGE = readFileSync(join(ROOT, "docs/auditing.md"), "utf8");
 const temporary = temporaryDirectory();
 const place = (...names: string[]) => join(temporary.path, ...names);
 
-/** Where the commands of a section run, and what stands for the ids on the page. */
+/** The directory in which the commands of a section run, and the ids that replace those on the page. */
 interface Scene {
   directory: string;
   workspaceId: string;
@@ -45,7 +45,7 @@ async function command(...words: string[]): Promise<void> {
   if (code !== 0) throw new Error(`${words.join(" ")}: ${err}`);
 }
 
-/** Requests of one workspace's key. */
+/** Sends requests with the key of one workspace. */
 class Client {
   constructor(
     readonly daemon: RunningDaemon,
@@ -78,7 +78,7 @@ class Client {
 /** What the requests of the page returned. */
 const requested = { whole: "", export: "", resumed: "", checkpoint: "", firstHash: "", seal: "", hash: "" };
 
-/** The lines of the page in which curl is run, a block each. */
+/** Returns the blocks of the page that run curl. */
 const requests = (): string[] =>
   [...PAGE.matchAll(/^( *)```sh\n((?:(?!```)[\s\S])*?curl[\s\S]*?)^ *```$/gm)].map(([, , block = ""]) => block);
 
@@ -109,14 +109,14 @@ async function runRequests(
   requested.hash = JSON.parse(whole.split("\n")[1] as string).hash;
 }
 
-/** Does something beside a daemon, which is then stopped, so that everything is sealed. */
+/** Does some work with a running daemon, and stops it, so that everything is sealed. */
 async function beside(data: string, made: MadeWorkspace, work: (client: Client) => Promise<void>): Promise<void> {
   await using daemon = await startGovernd(place(data));
   await work(new Client(daemon, made));
   await daemon.stop();
 }
 
-/** A log of 402 events, its exports, a pruning and a forgery. */
+/** Makes a log of 402 events, its exports, a pruning and a forgery. */
 async function makeLargeLog(): Promise<void> {
   const made = await makeWorkspace(place("data"));
   const id = made.workspace_id;
@@ -161,7 +161,7 @@ async function makeLargeLog(): Promise<void> {
   await beside("data", made, (client) => runRequests(client, resume));
 }
 
-/** A log that was restored: once with the lost seals named, and once without. */
+/** Makes a log that is restored: once with the lost seals named, and once without. */
 async function makeRestoredLog(): Promise<void> {
   const made = await makeWorkspace(place("lost"));
   const directory = scene("A log that was restored", made.workspace_id);
@@ -183,7 +183,7 @@ async function makeRestoredLog(): Promise<void> {
   }
 }
 
-/** A log whose sealing key was rotated, and a receipt that a witness has cosigned. */
+/** Makes a log whose sealing key is rotated, and a receipt that a witness has cosigned. */
 async function makeRotatedLog(): Promise<void> {
   const made = await makeWorkspace(place("rotated"));
   const rotated = scene("A key that was changed", made.workspace_id);
@@ -218,7 +218,7 @@ async function makeRotatedLog(): Promise<void> {
   }
 }
 
-/** The programs of the page's commands. */
+/** Whether the programs that the page's commands use are installed. */
 const HAS_PROGRAMS = ["python3", "curl", "jq", "xxd"].every((name) => Bun.which(name) !== null);
 
 beforeAll(async () => {
@@ -249,7 +249,7 @@ function shownCommands(): Shown[] {
   return found;
 }
 
-/** Runs a line in a shell, in which `governd` is this program. */
+/** Runs a line in a shell in which `governd` is this program. Returns what it printed. */
 async function shell(line: string, directory: string): Promise<string> {
   const governd = `governd() { ${GOVERND.map((word) => `'${word}'`).join(" ")} "$@"; }`;
   const child = Bun.spawn(["bash", "-c", `${governd}\n${line}`], {
@@ -263,7 +263,7 @@ async function shell(line: string, directory: string): Promise<string> {
   return out + err;
 }
 
-/** Leaves out what differs from run to run: ids, times, hashes, numbers of epochs, and how many seals were hit. */
+/** Replaces what differs from run to run: ids, times, hashes, numbers of epochs, and how many seals were hit. */
 const plain = (text: string): string =>
   text
     .replaceAll(/\b(ws|aud)_[0-9a-z]{26}\b/g, "$1_ID")
@@ -272,7 +272,7 @@ const plain = (text: string): string =>
     .replaceAll(/\b1[7-9]\d{13}\b/g, "EPOCH")
     .replaceAll(/\d+ root_mismatch/g, "N root_mismatch");
 
-/** The text as a pattern, in which a line `…` stands for any lines. */
+/** Returns the text as a pattern in which a line `…` stands for any lines. */
 function pattern(text: string): RegExp {
   const lines = plain(text)
     .trimEnd()

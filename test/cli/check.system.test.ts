@@ -42,7 +42,7 @@ async function check(root: string, ...words: string[]): Promise<Checked> {
 const found = ({ findings }: Checked) =>
   findings.filter(({ severity }) => severity !== "ok").map(({ check: name, severity }) => `${severity} ${name}`);
 
-/** Every file with its bytes and its time. */
+/** Returns every file with its mode, size, time of change and digest. */
 function snapshot(root: string): string[] {
   return (readdirSync(root, { recursive: true }) as string[]).sort().map((name) => {
     const stats = statSync(join(root, name));
@@ -171,7 +171,7 @@ describe("finds", () => {
     const [cert, key] = [directory.join("c.pem"), directory.join("k.pem")];
     const files = ["--tls", "files", "--tls-cert", cert, "--tls-key", key];
     const authority = await makeAuthority(Date.now() - 500 * DAY_MS);
-    // A server's certificate is good for 397 days.
+    // A server's certificate is valid for 397 days.
     for (const [made, expected] of [
       [30, []],
       [390, ["warning certificate"]],

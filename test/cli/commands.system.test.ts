@@ -196,7 +196,7 @@ describe("workspaces and keys", () => {
     expect(err).toStartWith("governd: The name of a workspace must ");
   });
 
-  // What they could do to each other is rare: most of what is wrong shows in one of ten rounds.
+  // These commands seldom collide: most mistakes show in one of ten rounds.
   const rounds = Array.from({ length: effort({ usual: 2, long: 30 }) }, (_, i) => i + 1);
   test.each(rounds)("many first ones at once share one data directory: round %d", async () => {
     const create = (i: number) =>

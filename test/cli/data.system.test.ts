@@ -44,7 +44,7 @@ const written = (name: string, content: readonly (object | string)[]) => {
 const writes = (agent: string) =>
   workspace.view.eventsAfter(-1).filter(({ agentId, operation }) => agentId === agent && operation === "data.write");
 
-/** An API that fails at the nth request, after the daemon has answered it. */
+/** The API of a daemon. Fails at the nth request, after the daemon has answered it. */
 class Interrupted extends DaemonApi {
   constructor(private left: number) {
     super({ url: daemon.url, tls: { ca: [daemon.ca] } }, workspace.client.apiKey);
@@ -138,7 +138,7 @@ test("what comes too fast for a limit waits for its turn", async () => {
   const waits: number[] = [];
   const wait = async (ms: number) => {
     waits.push(ms);
-    // The minute is over, as far as the agent is concerned.
+    // A higher limit has the same effect as the end of the minute.
     await limitTo(2 + 2 * waits.length);
   };
   const done = await importEntries(new Interrupted(-1), { file, agent, keep: false, resume: false }, nobody, wait);
@@ -172,7 +172,7 @@ test("an interrupted export is resumed, without a part of it twice", async () =>
   const wish = { file, agent, prefix: "", resume: false };
   await expect(exportEntries(new Interrupted(3), wish, nobody)).rejects.toThrow("interrupted");
   expect(existsSync(file)).toBe(false);
-  // What a run wrote behind the last whole page is cut off.
+  // What a run wrote after the last whole page is cut off.
   writeFileSync(`${file}.part`, `${readFileSync(`${file}.part`, "utf8")}{"key": "hal`);
   expect((await data("export", file, agent, "--resume")).out).toBe(`350 lines in ${file}.\n`);
   const keys = lines(file).map((line) => JSON.parse(line).key);
@@ -189,6 +189,6 @@ test("what is wrong is said", async () => {
   writeFileSync(wrong, "gov_wrong");
   const refused = await data("import", file, freshAgent(), "--api-key-file", wrong);
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("returned 401") });
-  // Nothing was done, so the same command works with the right key.
+  // The refused import can be resumed, but not for another agent.
   expect((await data("import", file, freshAgent(), "--resume")).err).toContain("other options");
 });

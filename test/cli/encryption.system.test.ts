@@ -54,7 +54,7 @@ describe("an encrypted data directory", () => {
     expect(await found.text()).toContain(NEEDLE);
     expect((await daemon.ask("/v1/audit/export", json({ scope: "workspace", format: "ndjson" }))).status).toBe(200);
     expect(holding(NEEDLE)).toEqual([]);
-    // Beside the running daemon, while the log stands next to the file.
+    // Beside the running daemon, while the file has a write-ahead log.
     expect(await governd(["verify", data, "--encryption-key-file", key])).toMatchObject({ code: 0 });
     expect(await withKey("workspace", "list")).toMatchObject({ code: 0 });
     expect(await withKey("key-info")).toMatchObject({ code: 0 });
@@ -86,7 +86,7 @@ describe("an encrypted data directory", () => {
       ["erase", "--workspace", id, "--agent", "a", "--key", "k"],
       ["prune", "--workspace", id, "--before", "2026-01-01"],
     ]) {
-      // A daemon listens to signals, which a test must not.
+      // A daemon handles signals, which the process of the tests must not do.
       const run = command[0] === "serve" ? governdProcess : governd;
       const { code, out, err } = await run([...command, "--data-dir", data, ...flags]);
       expect({ command, code, out }).toEqual({ command, code: 2, out: "" });

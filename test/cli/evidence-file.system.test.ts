@@ -41,7 +41,7 @@ function makeDatabase(): Connection {
   return connection;
 }
 
-/** Every file of the directory with its bytes' digest and its time of change. */
+/** Returns every file of the directory with the digest of its bytes and its time of change. */
 function state(): string[] {
   return readdirSync(directory)
     .sort()
@@ -64,7 +64,7 @@ async function countRows(path: string): Promise<number> {
   }
 }
 
-/** For copies of a database that is written to: null when none of them held still. */
+/** Returns null if the database changed during every attempt to copy it. @throws any other error */
 function refusedAsUnsteady(error: unknown): null {
   if (error instanceof Failure && error.code === "evidence_unreadable") return null;
   throw error;
@@ -125,7 +125,7 @@ describe("a database as evidence", () => {
       import { openConnection } from ${JSON.stringify(join(import.meta.dir, "../../src/store/connection.ts"))};
       const connection = openConnection(${JSON.stringify(file)});
       console.log("ready");
-      // Rows come in tens, so a state in which their number is no multiple of ten never was.
+      // Rows are committed in tens, so no state of the database has another number of rows.
       for (let turn = 0; ; turn++) {
         connection.exec("BEGIN");
         for (let i = 0; i < 10; i++) connection.run("INSERT INTO rows (text) VALUES (?)", ["y".repeat(3000)]);
@@ -136,7 +136,7 @@ describe("a database as evidence", () => {
     try {
       await writer.stdout.getReader().read();
       let last = 0;
-      // On a busy machine the writer may need more time to get somewhere.
+      // On a busy machine the writer may need more time to write enough rows.
       for (let i = 0; i < 10 || last <= 100; i++) {
         // A log that restarts during every attempt is refused, which is a valid result.
         using evidence = await openEvidenceFile(file).catch(refusedAsUnsteady);
@@ -158,7 +158,7 @@ describe("a database as evidence", () => {
   test("a log that ends while the file is being copied is no busy one: the file is read in place then", async () => {
     const large = join(directory, "large.db");
     const log = `${large}-wal`;
-    // Long enough to copy that what happens meanwhile mostly happens in the middle; nothing reads it.
+    // The file takes so long to copy that the log mostly ends in the middle. Nothing reads its content.
     writeFileSync(large, "");
     truncateSync(large, 256 * 1024 * 1024);
     for (const delayMs of [0, 10, 20, 40]) {

@@ -7,12 +7,12 @@ import type { Outcome } from "./governd.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const MAIN = join(ROOT, "src/main.ts");
-/** Longer than a start takes anywhere, so that a slow machine is not taken for a daemon that does not start. */
+/** Longer than a start takes on any machine, so that a slow start is not reported as a failed one. */
 const START_TIMEOUT_MS = 50_000;
 
 const { TESTED_BINARY: TESTED } = process.env;
 
-/** The source with Bun. */
+/** Runs the source with Bun. */
 export const FROM_SOURCE: readonly string[] = [process.execPath, MAIN];
 
 /** What to run unless a test says otherwise: the binary of `npm test`, which starts in half the time, or the source. */
@@ -38,7 +38,7 @@ export async function governdProcess(words: readonly string[], options: RunOptio
   return { code, out, err, json: () => JSON.parse(out) };
 }
 
-/** What the daemon says when it is ready. */
+/** What the daemon prints when it is ready. */
 interface Ready {
   address: string;
   ca_file: string | null;
@@ -53,15 +53,15 @@ export interface RunningDaemon extends AsyncDisposable {
   pid: number;
   url: string;
   ready: Ready;
-  /** Returns what it has logged so far. */
+  /** Returns what the daemon has logged so far. */
   said(): string;
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the end of the process. */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | null; err: string }>;
-  /** Waits for the end, when it is near. */
+  /** Waits for a process that is about to end. */
   ended(): Promise<{ code: number | null; err: string }>;
-  /** Sends a signal, and does not wait for what it does. */
+  /** Sends a signal without waiting for its effect. */
   signal(signal: NodeJS.Signals): void;
-  /** Asks the API; the daemon's own authority is trusted. */
+  /** Sends a request to the API, and trusts the daemon's own authority. */
   ask(path: string, init?: RequestInit & { apiKey?: string }): Promise<Response>;
 }
 
@@ -118,7 +118,7 @@ export async function startGovernd(
   return daemon;
 }
 
-/** A stream of text as it comes, and all of it at its end. */
+/** Returns the text that a stream has sent so far, and a promise of all of it. */
 function follow(stream: ReadableStream<Uint8Array>): { text: string; whole: Promise<string> } {
   const followed = { text: "", whole: Promise.resolve("") };
   followed.whole = (async () => {

@@ -13,12 +13,12 @@ export interface Outcome {
 
 /**
  * Runs a command to its end in this process, which takes a fraction of the time of a child process.
- * Returns after it has released its files, as the end of a process would. That takes longer than most commands:
- * with `released: false`, a test says that it does not matter when they are, as for a copy that only this command uses.
+ * Returns after this process has closed the command's files, as the end of a process would. That takes longer than most
+ * commands: `released: false` does not wait for it, for example for a copy that only this command uses.
  *
- * A command that must be alone with its files needs governd-process.ts, because POSIX locks are a process's: one
- * that this process, or a daemon in it, has open at the same time. So do several commands at once, commands that
- * are killed, and whatever depends on the environment or the working directory.
+ * A command needs governd-process.ts if it must be alone with its files, while this process or a daemon in it has them
+ * open, because POSIX locks belong to a process. So do several commands at once, commands that are killed, and whatever
+ * depends on the environment or the working directory.
  */
 export async function governd(words: readonly string[], { released = true } = {}): Promise<Outcome> {
   const said = { out: "", err: "" };
@@ -38,13 +38,13 @@ export async function governd(words: readonly string[], { released = true } = {}
   }
 }
 
-/** A workspace as the command line shows it that has just made it. */
+/** A new workspace, as the command prints it that made it. */
 export interface MadeWorkspace {
   workspace_id: string;
   api_key: string;
 }
 
-/** Makes a workspace by the command line. `words` are further options of the command. */
+/** Makes a workspace with the command line. `words` are further options. @throws {Error} when the command fails */
 export async function makeWorkspace(
   dataDir: string,
   name = "W",

@@ -69,7 +69,7 @@ describe("governd health", () => {
       `tls = "files"\ntls_cert = "${source.serverCertificate}"\ntls_key = "${source.serverKey}"\n`,
     );
     expect((await health("--config", settings, ...listenOf(daemon.url))).code).toBe(0);
-    // From outside the name and the authority count.
+    // With `--url`, the name and the authority are checked.
     const untrusted = await health("--url", daemon.url);
     expect({ code: untrusted.code, out: untrusted.out }).toMatchObject({ code: 1 });
     expect((await health("--url", daemon.url, "--ca", source.authority)).code).toBe(0);
@@ -83,7 +83,7 @@ describe("governd health", () => {
       "sign",
       "verify",
     ]);
-    // It is its own authority, so a server that trusts it accepts it.
+    // The certificate is its own authority, so a server that trusts it accepts it.
     const client = await X509CertificateGenerator.createSelfSigned({
       keys: { privateKey, publicKey },
       name: "CN=client",

@@ -3,7 +3,7 @@ import { Logger, type LogSink, logStyle } from "../../src/daemon/logger.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 
-/** Keeps what is written. A slow one accepts no more until it is released. */
+/** Keeps what is written. If it is slow, a write does not end until it is released. */
 class Kept implements LogSink {
   text = "";
   release: (() => void) | null = null;

@@ -44,7 +44,7 @@ function run(command: string[], cwd = temporary.path): Ran {
   return { code: exitCode, out: stdout.toString(), err: stderr.toString() };
 }
 
-/** What bash offers for the last of these words, having split them as its command line does. */
+/** Returns what bash offers for the last of these words, which are split as on its command line. */
 function bashOffers(...words: string[]): string[] {
   const quoted = ["governd", ...words].map((word) => `'${word}'`).join(" ");
   const script = `source '${scripts.bash}'; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _governd; printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { Progress } from "../../src/cli/progress.ts";
 
-/** Steps of a work that takes about so long, and what they print. */
+/** Returns what is printed during work that takes about `ms`. */
 async function shownDuring(ms: number, interactive: boolean, shown: { bar: boolean; linesEveryMs?: number }) {
   let text = "";
   const err = async (more: string) => {

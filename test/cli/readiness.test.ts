@@ -1,4 +1,4 @@
-/** Whether the daemon can take requests, asked more often than the disk answers. */
+/** The readiness of the daemon, when requests for it come faster than the disk answers. */
 import { expect, test } from "bun:test";
 import { ReadinessProbe } from "../../src/daemon/readiness.ts";
 import { temporaryDirectory } from "../temporary.ts";
@@ -18,7 +18,7 @@ test("a request during a running check of the disk does not report a failure", a
   });
   for (let round = 0; round < ROUNDS; round++) {
     const answers = Array.from({ length: 4 }, () => {
-      // No disk takes as long as this between two of them.
+      // Longer than any disk takes to answer.
       nowMs += 10_000;
       return probe.brief();
     });

@@ -7,13 +7,13 @@ import { FROM_SOURCE, startGovernd } from "./governd-process.ts";
 setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const ROOT = join(import.meta.dir, "../..");
-/** Runs the commands of the README as it prints them; the package script runs the source. */
+/** How the README's commands begin. The package script runs the source, as the test does. */
 const SCRIPT = "npm run --silent governd --";
 const EXAMPLE = /^```sh example\n([\s\S]*?)^```$/gm;
-/** What the README says that they print, but for the last of the trail. */
+/** What the README says that they print, except the events of the trail. */
 const OUTPUT = /^```(?:json|text) output\n([\s\S]*?)^```$/gm;
 
-/** Text without what differs each time: ids, moments and how far the seals have come. */
+/** Replaces what differs in each run: ids, times, similarities and what is sealed. */
 const lasting = (text: string): string =>
   text
     .replace(/\b(ws|key|aud|cp)_[0-9a-z]{26}\b/g, "$1_…")

@@ -29,7 +29,7 @@ let rounds = 0;
 /** Saves other settings, sends the signal, and returns what the daemon logs, up to the line with this message. */
 async function reload(lines: readonly string[], message: string): Promise<Record<string, string>[]> {
   const before = daemon.said().length;
-  // Each change has one that is logged.
+  // Each reload changes this setting, so there is always a change to log.
   const marker = `idle_timeout = "${5 + ++rounds}s"`;
   writeFileSync(config, [marker, ...lines].join("\n"));
   daemon.signal("SIGHUP");
@@ -79,7 +79,7 @@ test("who may sign up, and what the daemon does on schedule", async () => {
 test("what needs a new start is named, and the rest applies", async () => {
   const said = await reload(['listen = "127.0.0.1:1"', "threads = 5", "rate_limit = 9"], "from the next start");
   const waiting = said.find(({ message }) => message === "new settings apply from the next start");
-  // The address is given by a flag, which outranks the file.
+  // A flag sets the address, and takes precedence over the file.
   expect([waiting?.level, waiting?.settings]).toEqual(["warn", "threads"]);
   expect((await write("k", "v")).headers.get("ratelimit-policy")).toBe('"key";q=9;w=1');
 });

@@ -25,7 +25,7 @@ afterEach(() => temporary[Symbol.dispose]());
 const write = (key: string) => JSON.stringify({ agent_id: "a", key, value: "v" });
 const serve = (...words: string[]) => governdProcess(["serve", "--data-dir", data, ...words]);
 
-/** The line that a failed start prints, and that it was all that it printed. */
+/** Returns the line that a failed start prints, and expects nothing else. */
 async function refusal(...words: string[]): Promise<string> {
   const { code, out, err } = await serve(...words);
   expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -107,7 +107,7 @@ describe("governd serve", () => {
       }
     });
     await eventually("some are acknowledged", () => acknowledged.length > 20);
-    // It ends with another code when its ten seconds are over.
+    // The exit code would be another if it took more than its ten seconds.
     const { code, err } = await daemon.stop(signal);
     going = false;
     await Promise.all(clients);
@@ -199,14 +199,14 @@ describe("governd serve refuses", () => {
 });
 
 describe("certificates from files", () => {
-  /** Resolves when new connections get a certificate for this name. Who is in a handshake may be cut off. */
+  /** Resolves when new connections get a certificate for this name. A connection in its handshake may be cut off. */
   const serves = (url: string, name: string) =>
     eventually(`it shows a certificate for ${name}`, async () => {
       const names = await namesAt(url).catch(() => undefined);
       return names?.includes(name) ?? false;
     });
 
-  /** The names in the certificate that a new connection gets. */
+  /** Returns the names in the certificate that a new connection gets. */
   function namesAt(url: string): Promise<string | undefined> {
     return new Promise((resolve, reject) => {
       const { port } = new URL(url);
@@ -232,7 +232,7 @@ describe("certificates from files", () => {
     await serves(daemon.url, "one.example");
     await issue("two.example");
     daemon.signal("SIGHUP");
-    // The one before is shown now and then until the port is its successor's alone, which is said.
+    // Some connections get the old certificate until only the new listener has the port, which the daemon logs.
     await eventually("it is replaced", () => daemon.said().includes("the certificate was replaced"));
     await serves(daemon.url, "two.example");
     writeFileSync(cert, "nonsense");

@@ -6,7 +6,7 @@ import { startGovernd } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
-/** Those with no effect on a process that does not handle them belong here as well. */
+/** Also signals without an effect on a process that does not handle them. */
 const HARMLESS = [...IGNORED_SIGNALS, "SIGHUP", "SIGWINCH", "SIGCHLD", "SIGURG", "SIGCONT"] as const;
 
 test("signals that mean nothing do not end the daemon", async () => {

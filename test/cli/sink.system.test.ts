@@ -73,7 +73,7 @@ test("a sink is shown, changed, tested, rotated, in words and as JSON, and never
   const { id } = made;
   const changed = await sink("update", id, "--format", "ocsf", "--agent", "a", "--details", "off", "--json");
   expect(changed.json).toMatchObject({ id, format: "ocsf", filter: { agents: ["a"] }, include_details: false });
-  // A list of the filter that is not named stays.
+  // A list of the filter that the command does not name stays as it is.
   const more = await sink("update", id, "--result", "blocked", "--json");
   expect(more.json.filter).toEqual({ agents: ["a"], results: ["blocked"] });
   const shown = await sink("show", id);

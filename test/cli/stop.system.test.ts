@@ -10,7 +10,7 @@ import { type RunningDaemon, startGovernd } from "./governd-process.ts";
 setDefaultTimeout(PROCESS_TEST_MS);
 
 const MIB = 1024 * 1024;
-/** More than the buffers of both ends hold. */
+/** The number of values of 1 MiB that are more than the buffers of both ends hold. */
 const LARGE_VALUES = 24;
 
 let temporary: ReturnType<typeof temporaryDirectory>;
@@ -28,7 +28,7 @@ afterEach(() => temporary[Symbol.dispose]());
 class SlowClient {
   readonly #socket: TLSSocket;
   text = "";
-  /** When the connection has ended, however it did. */
+  /** Resolves when the connection has ended, for whatever reason. */
   readonly closed: Promise<void>;
 
   private constructor(socket: TLSSocket) {
@@ -49,12 +49,12 @@ class SlowClient {
     });
   }
 
-  /** Resolves when the system has it all. */
+  /** Resolves when the system has taken the whole text. */
   send(text: string): Promise<void> {
     return new Promise((resolve) => void this.#socket.write(text, () => resolve()));
   }
 
-  /** Resolves when an answer has begun, and reads nothing more of it. */
+  /** Resolves when an answer has begun, and stops reading it. */
   onlyBegins(): Promise<void> {
     return new Promise((resolve) =>
       this.#socket.once("data", () => {
@@ -75,10 +75,10 @@ const write = (daemon: RunningDaemon, key: string, value: string) =>
 const head = (start: string, ...lines: string[]) =>
   [start, "Host: localhost", `X-API-Key: ${apiKey}`, "Content-Type: application/json", ...lines, "", ""].join("\r\n");
 
-/** Resolves when the daemon has read what was sent before this: it serves its connections in turn. */
+/** Resolves when the daemon has read what was sent before: it serves its connections in turn. */
 const hasSeen = (daemon: RunningDaemon) => daemon.ask("/healthz");
 
-/** Resolves when it takes no connection any more. */
+/** Resolves when the daemon accepts no more connections. */
 const refusesConnections = (daemon: RunningDaemon) =>
   eventually("it refuses connections", () =>
     daemon.ask("/healthz").then(
@@ -101,7 +101,7 @@ describe("the end of governd serve", () => {
     await client.closed;
     expect(client.text).toStartWith("HTTP/1.1 200");
     expect(client.text).toContain('"allowed":true');
-    // A second signal would end it at once, with another code.
+    // It only waits: a second signal would end the daemon at once, with another code.
     expect((await daemon.ended()).code).toBe(0);
     await using next = await startGovernd(data);
     expect((await next.ask("/v1/data/read?agent_id=a&key=begun", { apiKey })).status).toBe(200);
@@ -121,7 +121,7 @@ describe("the end of governd serve", () => {
     const begun = client.onlyBegins();
     await client.send(head(`GET /v1/checkpoints/${id} HTTP/1.1`));
     await begun;
-    // It ends with another code when its ten seconds are over.
+    // The exit code would be another if it took more than its ten seconds.
     const { code, err } = await daemon.stop();
     expect({ code, troubled: err.includes('"level":"error"') }).toEqual({ code: 0, troubled: false });
     client.resume();
@@ -129,14 +129,14 @@ describe("the end of governd serve", () => {
     expect(client.text.length).toBeLessThan(LARGE_VALUES * MIB);
   });
 
-  test("comes at once when it is asked for again", async () => {
+  test("comes at once after a second signal", async () => {
     await using daemon = await startGovernd(data);
     const client = await SlowClient.connect(daemon);
     await client.send(`${head("POST /v1/data/write HTTP/1.1", "Content-Length: 100")}{`);
     await hasSeen(daemon);
     daemon.signal("SIGTERM");
     await eventually("it stops", () => daemon.said().includes('"message":"stopping"'));
-    // What comes at once is the same signal again, by another way.
+    // Without a pause, it would count as the same signal, sent twice.
     await Bun.sleep(400);
     const { code, err } = await daemon.stop("SIGTERM");
     expect({ code, because: err.includes('"because":"second signal"') }).toEqual({ code: 2, because: true });
@@ -157,7 +157,7 @@ describe("the end of governd serve", () => {
     expect((await write(daemon, "k", "v")).status).toBe(200);
     expect((await daemon.stop()).code).toBe(0);
     await client.closed;
-    // The stream ended with its last chunk; a stop would have broken it off.
+    // The stream ended with its last chunk, so it was not cut off.
     expect(client.text).toEndWith("0\r\n\r\n");
     const verified = await governd(["verify", data]);
     expect(verified.code).toBe(0);

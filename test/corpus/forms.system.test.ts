@@ -1,6 +1,6 @@
 /**
- * Evidence that says the same in another form, or in a form that it must not have: numbers, nesting, white space,
- * lines, ends and names of texts, and values of another type in a database. All programs say the same of each.
+ * Evidence that says the same in another form, or in a form that it must not have: numbers, nesting, white space, lines,
+ * ends and names of texts, and values of another type in a database. All programs say the same of each.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
