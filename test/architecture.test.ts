@@ -110,7 +110,7 @@ test("the dashboard takes types and lists from the daemon, and none of its runti
   expect(paths(web.filter((source) => runtime.test(codeOf(source))))).toEqual([]);
 });
 
-test("no module imports itself by way of others", () => {
+test("no imports form a cycle", () => {
   const imports = new Map(SOURCES.map((source) => [source.path, source.imports]));
   const done = new Set<string>();
   const cycles: string[] = [];
@@ -140,7 +140,7 @@ test("threads start without the verifier and the schema compiler, which few of t
   expect(unwanted).toEqual([]);
 });
 
-test("a folder shows its parts: few files lie side by side", () => {
+test("no folder has too many files side by side", () => {
   const files = new Map<string, number>();
   for (const { path } of SOURCES) files.set(dirname(path), (files.get(dirname(path)) ?? 0) + 1);
   const wide = [...files].filter(([, count]) => count > MAX_FILES).map(([folder]) => folder);
@@ -165,13 +165,13 @@ test("only the store knows the database driver", () => {
   expect(paths(importing(/^(libsql|@libsql\/)/)).filter((path) => !path.startsWith("store/"))).toEqual([]);
 });
 
-test("every checkpoint of a write-ahead log goes the one proved way", () => {
+test("only the store runs checkpoints of a write-ahead log, and proves them", () => {
   expect(paths(saying(/wal_checkpoint/i))).toEqual(["store/checkpoint.ts", "store/connection.ts"]);
   // No commit may run a checkpoint by itself.
   expect(paths(saying(/wal_autocheckpoint = 0/))).toEqual(["store/connection.ts"]);
 });
 
-test("Elysia stays in the HTTP side", () => {
+test("only HTTP code imports Elysia", () => {
   const outside = importing(/^(elysia|@elysiajs\/)/).filter(
     ({ room }) => room !== "http" && room !== "http/account" && room !== "features/*/routes",
   );

@@ -74,7 +74,7 @@ test("what a page shows is asserted with soon(), since a page shows a change a m
   expect(early).toEqual([]);
 });
 
-test("a process of governd gets no variable of the tests, which is no setting", () => {
+test("a process of governd gets no variable of the tests, since none of them is a setting", () => {
   const started = [...CODE].flatMap(([path, text]) =>
     Array.from(text.matchAll(/\bspawn(?:Sync)?\(\[\.\.\.(?:GOVERND|program)\b[^;]*;/g), ([code]) => ({ path, code })),
   );

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { SerialQueue } from "../src/serial-queue.ts";
 
-test("one piece after another, in the order in which they were asked for", async () => {
+test("tasks run one after another, in the order of the calls", async () => {
   const queue = new SerialQueue();
   const seen: string[] = [];
   const piece = (name: string, pauseMs: number) => async () => {

@@ -157,7 +157,7 @@ describe("finds", () => {
     expect(checked.findings.find((one) => one.check === "permissions")?.path).toBe(from.data.sealKey);
   });
 
-  test("a sealing key that is another one, or unreadable", async () => {
+  test("a sealing key that is wrong or unreadable", async () => {
     using from = await FilledDirectory.make(1);
     writeFileSync(from.data.sealKey, newSealKey());
     expect(found(await check(from.data.root))).toEqual(["problem seal_key"]);
@@ -186,7 +186,7 @@ describe("finds", () => {
     expect(found(await check(from.data.root, ...files))).toEqual(["problem certificate"]);
   });
 
-  test("what runs that were cut off and old upgrades left behind", async () => {
+  test("what interrupted runs and old upgrades left behind", async () => {
     using from = await FilledDirectory.make(1);
     const old = new Date(Date.now() - 40 * DAY_MS);
     for (const name of [`${from.data.sealKey}.x.tmp`, `${from.data.control}.before-v2`]) {

@@ -166,7 +166,7 @@ describe("workspaces and keys", () => {
     expect((await here("key", "list", "--workspace", workspace_id)).out).toContain("revoked");
   });
 
-  test("what is not there is a failure", async () => {
+  test("a workspace or a key that does not exist is a failure", async () => {
     await newWorkspace();
     for (const words of [
       ["key", "create", "--workspace", "ws_none"],
@@ -198,7 +198,7 @@ describe("workspaces and keys", () => {
 
   // These commands seldom collide: most mistakes show in one of ten rounds.
   const rounds = Array.from({ length: effort({ usual: 2, long: 30 }) }, (_, i) => i + 1);
-  test.each(rounds)("many first ones at once share one data directory: round %d", async () => {
+  test.each(rounds)("many first commands at once share one data directory: round %d", async () => {
     const create = (i: number) =>
       governdProcess(["workspace", "create", "--name", `W${i}`, "--json", "--data-dir", data]);
     const outcomes = await Promise.all(Array.from({ length: 6 }, (_, i) => create(i)));

@@ -180,7 +180,7 @@ test("an interrupted export is resumed, without a part of it twice", async () =>
   expect(keys).toHaveLength(350);
 });
 
-test("what is wrong is said", async () => {
+test("mistakes of usage and a wrong key are reported", async () => {
   const file = written("wrong.ndjson", [{ key: "a", value: "b" }]);
   const where = ["--agent", "a", "--url", daemon.url];
   expect((await governd(["data", "import", file, ...where])).err).toContain("GOVERND_API_KEY");

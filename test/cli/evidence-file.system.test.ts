@@ -155,7 +155,7 @@ describe("a database as evidence", () => {
     }
   });
 
-  test("a log that ends while the file is being copied is no busy one: the file is read in place then", async () => {
+  test("a log that becomes empty while the file is copied does not make the file unreadable", async () => {
     const large = join(directory, "large.db");
     const log = `${large}-wal`;
     // The file takes so long to copy that the log mostly ends in the middle. Nothing reads its content.
@@ -184,7 +184,7 @@ describe("a database as evidence", () => {
     connection.close();
   });
 
-  test("what is not there is a failure that says so", async () => {
+  test("a missing file is a failure that says so", async () => {
     const failure = await openEvidenceFile(join(directory, "absent.db")).catch((error) => error);
     expect(failure).toBeInstanceOf(Failure);
     expect(failure.code).toBe("evidence_unreadable");

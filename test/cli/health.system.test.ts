@@ -111,7 +111,7 @@ describe("governd health", () => {
     expect((await health(...words, "--cert", cert, "--key", key)).code).toBe(0);
   });
 
-  test("behind a proxy it is asked as the proxy asks", async () => {
+  test("behind a proxy it sends its request as the proxy does", async () => {
     await using daemon = await startGovernd(data, ["--tls", "off", "--trusted-proxies", "127.0.0.1"]);
     const settings = temporary.join("governd.toml");
     writeFileSync(settings, 'tls = "off"\ntrusted_proxies = ["127.0.0.1"]\n');

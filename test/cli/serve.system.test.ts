@@ -84,7 +84,7 @@ describe("governd serve", () => {
     expect(new Set(events.map(({ actor }) => actor))).toEqual(new Set(["cli"]));
   });
 
-  test("is not first to start: the key that was made before works", async () => {
+  test("accepts a key that was made before its first start", async () => {
     const { api_key } = await makeWorkspace(data);
     await using daemon = await startGovernd(data);
     expect(daemon.ready.next).toBeUndefined();

@@ -416,7 +416,7 @@ describe("an unfinished act", () => {
     }
   });
 
-  compared("has columns that must be as they are, but for what it would create", async () => {
+  compared("is reported when a column of it changes, except the genesis of a workspace to be made", async () => {
     using connection = openConnection(base.pending.after, { readOnly: true });
     const changes = controlChanges(connection).filter(({ to }) => to.startsWith("pending_acts"));
     for (const change of changes) {

@@ -349,7 +349,7 @@ describe.each(["json", "ndjson"] as const)("%s", (form) => {
       expect((await second(path, one, "--complete")).code).toBe(known ? 2 : EXIT[verdict]);
   });
 
-  test("bytes that are no text behind the end", async () => {
+  test("bytes after the end that are not text", async () => {
     const path = join(directory, "export");
     const whole = Buffer.from(await write(form, { events: all }));
     const tail = Buffer.from([0xff, 0xfe]);
