@@ -1,3 +1,5 @@
+import { IS_COMPILED } from "./compiled.ts";
+
 /**
  * Returns the URL of a worker thread's entry point, given its source path below `src/`.
  *
@@ -8,6 +10,5 @@
  * The build compiles every `worker.ts` and `*-worker.ts` under `src/` as an entry point.
  */
 export function workerEntry(source: string): URL {
-  const compiled = !import.meta.path.endsWith(".ts");
-  return new URL(`./${compiled ? source.replace(/\.ts$/, ".js") : source}`, import.meta.url);
+  return new URL(`./${IS_COMPILED ? source.replace(/\.ts$/, ".js") : source}`, import.meta.url);
 }

@@ -1,10 +1,12 @@
 /** Settings of the runtime. Bun reads them only from the environment, and only when a process starts. */
+import { IS_COMPILED } from "../compiled.ts";
 
 /** The daemon's settings, by variable of the environment. */
 const SETTINGS = {
   // How long the allocator (Bun's fork of mimalloc) keeps freed memory, and how often it searches used blocks for free
   // pages, in ms. By default it returns memory after 0.1 s, and searches whenever a thread waits. A busy daemon needs
-  // the same memory again at once, and the system must clear each page anew: a third of the processor time of a batch.
+  // the same memory again at once. The system clears each page that it gives back to the daemon, which took a third of
+  // the processor time of a batch.
   MIMALLOC_PURGE_DELAY: "2000",
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "2000",
   // How many requests Bun sends at the same time, by default 256. A node of a libSQL server passes requests on to other
@@ -21,7 +23,7 @@ export function useRuntimeSettings(): void {
   if (Object.keys(SETTINGS).every((name) => name in process.env)) return;
   const { argv0, argv, execArgv, execPath, env } = process;
   // The second word is the source file, or a path within the binary.
-  const words = import.meta.path.endsWith(".ts") ? [...execArgv, ...argv.slice(1)] : argv.slice(2);
+  const words = IS_COMPILED ? argv.slice(2) : [...execArgv, ...argv.slice(1)];
   try {
     process.execve?.(execPath, [argv0, ...words], { ...SETTINGS, ...env });
   } catch {

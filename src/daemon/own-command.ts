@@ -1,6 +1,7 @@
 /** Runs a command of this program in its own process, which does not delay requests. */
 import { setPriority, tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
+import { IS_COMPILED } from "../compiled.ts";
 import { messageOf } from "../failure.ts";
 import { type Settings, variableOf } from "../settings/definitions.ts";
 import { SERVER_SETTINGS } from "../settings/server-options.ts";
@@ -8,9 +9,9 @@ import { SERVER_SETTINGS } from "../settings/server-options.ts";
 /** The nice value of the process: a lower priority than the daemon's, since requests come first. */
 const PRIORITY = 10;
 /** The command that runs this program: the binary itself, or the runtime with the source. */
-const PROGRAM = import.meta.path.endsWith(".ts")
-  ? [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))]
-  : [process.execPath];
+const PROGRAM = IS_COMPILED
+  ? [process.execPath]
+  : [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url))];
 
 /** The settings that name the data of a command. */
 export type OwnSettings = Pick<Settings, "data_dir" | "encryption_key_file"> &

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { IS_COMPILED } from "../compiled.ts";
 import { VectorArena } from "./vectors/vector-arena.ts";
 import { WordTable } from "./words/word-table.ts";
 
@@ -39,7 +40,7 @@ interface AssetPaths {
 
 /** Returns the paths of the assets. From source they are files, which may not be complete yet. */
 function assetPaths(): AssetPaths {
-  if (!import.meta.path.endsWith(".ts")) return require("./embedded.ts") as AssetPaths;
+  if (IS_COMPILED) return require("./embedded.ts") as AssetPaths;
   const directory = join(import.meta.dir, "assets");
   const paths = { kernelPath: join(directory, "kernel.wasm"), wordsPath: join(directory, "words.bin") };
   for (const path of Object.values(paths)) {

@@ -1,5 +1,7 @@
 /** `governd serve`: reads the settings and runs the daemon until a signal stops it. */
+
 import type { Command } from "commander";
+import { IS_COMPILED } from "../../compiled.ts";
 import { type Daemon, startDaemon } from "../../daemon/daemon.ts";
 import { Logger, logStyle } from "../../daemon/logger.ts";
 import { EXIT, messageOf } from "../../failure.ts";
@@ -32,7 +34,7 @@ export const IGNORED_SIGNALS = [
 ] as const satisfies readonly NodeJS.Signals[];
 
 /** How a person runs this program: the binary, or the package script when it runs from source. */
-const PROGRAM = import.meta.path.endsWith(".ts") ? "npm run --silent governd --" : "governd";
+const PROGRAM = IS_COMPILED ? "governd" : "npm run --silent governd --";
 
 export function addServe(program: Command, session: Session): void {
   const serve = program
