@@ -46,7 +46,7 @@ async function msOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Measures each request that reads or changes much once. Yields its name, ms, and how many events it reads, if all. */
+/** Makes each request that reads or changes much, once. Yields its name, ms, and how many events it reads, if all. */
 async function* durations({ daemon, events }: Scaled, binary: string): AsyncGenerator<[string, number, number?]> {
   const verified = await msOf(async () => {
     const report = await succeed(daemon.call("POST", "/v1/audit/verify", { scope: "workspace" }));

@@ -182,7 +182,7 @@ test("the process ends only in main.ts", () => {
   expect(paths(saying(/\bprocess\.(exit|abort|reallyExit)\s*\(/))).toEqual(["main.ts"]);
 });
 
-test("the environment is read only by the settings, and where the runtime's own are set", () => {
+test("the environment is read only where governd's settings are loaded and the runtime's are set", () => {
   expect(paths(saying(/\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/))).toEqual([
     "cli/runtime-settings.ts",
     "settings/load.ts",
@@ -195,7 +195,7 @@ test("the clock is read in one place and injected", () => {
   expect(inDaemon).toEqual(["ids.ts"]);
 });
 
-/** Files whose randomness appears in nothing that is stored, or must be fresh each time by a standard. */
+/** Files whose randomness appears in nothing that is stored, or which a standard requires to be fresh each time. */
 const OWN_RANDOMNESS = [
   // The name of a temporary file, which is renamed into place.
   "datadir/private-files.ts",

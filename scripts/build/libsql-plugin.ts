@@ -1,7 +1,7 @@
 /**
  * libSQL's loader chooses the package of its native file at run time, by a name that the bundler cannot see, so a
  * compiled program would lack it. This plugin replaces the loader with a plain `require` of the target's file,
- * which the bundler embeds. Both modules of libSQL have the loader: the one of calls, and the one of promises.
+ * which the bundler embeds. Both modules of libSQL have the loader: the synchronous one and the one with promises.
  */
 import { createHash } from "node:crypto";
 import type { BunPlugin } from "bun";

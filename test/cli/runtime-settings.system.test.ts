@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary[Symbol.dispose]());
 
-/** Where the environment of a process can be read. */
+/** Only Linux shows the environment of a process as a file. */
 const onLinux = test.skipIf(process.platform !== "linux");
 
 /** Makes the allocator print its options, each with its value, when a process starts. */
@@ -43,6 +43,7 @@ onLinux.each([
   expect({ kept, more }).toEqual({ kept: 2_000, more: [] });
   expect(valuesOf(INTERVAL, printed).at(-1)).toBe(2_000);
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=16384");
+  expect(readFileSync("docs/scaling.md", "utf8")).toContain("at most 16,384 requests at the same time");
 });
 
 onLinux("a setting in the environment is kept", async () => {

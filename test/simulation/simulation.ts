@@ -99,7 +99,7 @@ interface Retrying {
   workspace: SimulatedWorkspace;
   actor: string;
   request: OperationRequest;
-  /** Answers are stored for 24 hours. Later the request would be carried out again. */
+  /** When the client stops, ms. Answers are stored for 24 hours: after that, a repeated request is performed again. */
   giveUpMs: number;
 }
 

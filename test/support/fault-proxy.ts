@@ -84,7 +84,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#choose = choose;
   }
 
-  /** Resets all connections, and every new one, until `mend`. Delayed requests still arrive. */
+  /** Resets the open connections and, until `mend`, every new one. Delayed requests still arrive. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#open) socket.resetAndDestroy();
