@@ -90,8 +90,12 @@ if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdi
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;
 // The files of tests do not prepare again what was prepared above.
 const env = { ...process.env, PATH, TESTS_PREPARED: "1" };
-// Tests run most code a few times only: compiling it for speed costs a tenth of their processor time more than it saves.
-if (words[0] === "test") env.BUN_JSC_thresholdForOptimizeAfterWarmUp ??= "20000";
+if (words[0] === "test") {
+  // Tests run most code a few times only: compiling it for speed costs a tenth of their processor time more than it saves.
+  env.BUN_JSC_thresholdForOptimizeAfterWarmUp ??= "20000";
+  // Their processes end soon. An allocator that keeps freed memory until then takes a quarter less of processor time.
+  env.MIMALLOC_PURGE_DELAY ??= "-1";
+}
 // The files of one run have one seed, wherever they run.
 if (words[0] === "test" && env.GOVERND_TEST_SEED === undefined) {
   env.TEST_SEED = String(randomInt(2 ** 32));
