@@ -46,6 +46,9 @@ export function listFilters<N extends ListOperation>(name: N, input: Omit<Operat
   return filters;
 }
 
+/** Returns the filters of the list of a checkpoint's entries. */
+export const filtersOfEntries = (checkpointId: string): JsonObject => ({ list: "checkpoint.read", checkpointId });
+
 /** Returns the cursor for the page after `position` of the list with these filters. */
 export function encodeCursor(filters: JsonObject, position: CursorPosition): string {
   return Buffer.concat([digestOf(filters), Buffer.from(JSON.stringify(position), "utf8")]).toString("base64url");

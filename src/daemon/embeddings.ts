@@ -2,7 +2,6 @@
 import { Failure, readText } from "../failure.ts";
 import { EmbeddingError } from "../search/vectors/embedder.ts";
 import type { EmbeddingOptions } from "../search/vectors/embedding-options.ts";
-import { Model2VecEmbedder } from "../search/vectors/model2vec.ts";
 import type { Settings } from "../settings/definitions.ts";
 
 type EmbeddingSettings = Pick<
@@ -24,6 +23,7 @@ export async function embeddingOptions(settings: EmbeddingSettings): Promise<Emb
 
 /** Checks that the model can be loaded. Threads load it later, when they first need it. */
 async function checkModel(path: string): Promise<void> {
+  const { Model2VecEmbedder } = await import("../search/vectors/model2vec.ts");
   try {
     await Model2VecEmbedder.load(path);
   } catch (error) {

@@ -10,7 +10,7 @@ import { dataOperations } from "../features/data/operations.ts";
 import { hasRoom, type Quota, refusingOverQuota } from "../features/data/quota.ts";
 import { policyOperations } from "../features/policies/operations.ts";
 import { showEntries, showTile } from "../features/tlog/tiles.ts";
-import type { JsonValue } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
 import {
   type CompositeName,
   changesSomething,
@@ -25,11 +25,13 @@ import {
   type OperationName,
   whatGrows,
 } from "../operations.ts";
+import { recorded } from "../policy/decide.ts";
+import type { PolicySettings } from "../policy/policies.ts";
 import { Problem } from "../problem.ts";
 import { DISK_IS_FULL, type DiskSpace } from "../store/disk-space.ts";
 import type { Reader } from "../store/transaction.ts";
 import type { CompositeJob } from "../workspace/composite.ts";
-import { type Answer, isPerson, type OperationRequest, type Principal } from "../workspace/contract.ts";
+import { type Answer, isPerson, type OperationRequest, type Principal, type Via } from "../workspace/contract.ts";
 import type { Job } from "../workspace/job.ts";
 import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../workspace/operation.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
@@ -132,9 +134,16 @@ function singleJobOf(
     principal,
     run: (tx, context, prepared) => operation(tx, context, input, prepared),
   };
-  if (via !== undefined) job.via = via;
+  if (via !== undefined) job.via = (policies) => recordedVia(via, policies);
   if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
   return job;
+}
+
+/** Returns what an event records of the origin of a request. A program may call itself anything, also what no policy allows. */
+function recordedVia(via: Via, policies: PolicySettings): JsonObject {
+  const { client, ...rest } = via;
+  if (client === undefined || "redacted" in recorded("client", client, policies)) return { ...rest };
+  return { ...via };
 }
 
 /** Whether a suspension does not apply: a signed-in person may read what a suspended agent has stored. */

@@ -4,7 +4,7 @@
  */
 import type { OperationInputs, OperationName } from "../operations.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
-import { LARGE_TEXT, screenedCharacters } from "../workspace/decided.ts";
+import { LARGE_TEXT, screenedCharacters } from "../workspace/large-text.ts";
 import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 
 /** The most texts that may wait, and their most total length, UTF-16 units. */

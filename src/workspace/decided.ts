@@ -3,23 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Allowed, type Content, type Decision, decideAsItIs, type Finding } from "../policy/decide.ts";
 import type { PolicySettings } from "../policy/policies.ts";
-import { Problem } from "../problem.ts";
 import { readPolicies } from "../state/agents.ts";
 import type { Reader } from "../store/transaction.ts";
-
-/**
- * The least length of a text that is screened on another thread before the transaction, UTF-16 units or bytes. The
- * slowest texts take about 1 ms per 1,000 units.
- */
-export const LARGE_TEXT = 8 * 1024;
-
-/** Returns the length of the text of some content that policies screen, UTF-16 units. */
-export const screenedCharacters = ({ value, metadata }: { value: string; metadata: JsonObject }): number =>
-  value.length + (Object.keys(metadata).length === 0 ? 0 : JSON.stringify(metadata).length);
-
-/** Reports whether some content is screened on another thread. */
-export const isLargeText = (content: { value: string; metadata: JsonObject }): boolean =>
-  screenedCharacters(content) >= LARGE_TEXT;
+import { OutOfDate } from "./job.ts";
 
 /** A decision, and the policies under which it was made. */
 export interface Decided {
@@ -33,16 +19,6 @@ export interface Decided {
 export function decidedElsewhere(policies: PolicySettings, decision: Decision): JsonValue {
   const decided: Decided = { policies, decision, elsewhere: true };
   return decided as unknown as JsonObject;
-}
-
-/**
- * The decision about a large text is not valid any more. The caller has the text screened again on another thread: on
- * the workspace's, that would keep other workspaces waiting.
- */
-export class OutOfDate extends Problem {
-  constructor() {
-    super("unavailable", "The policies changed while the text was screened, several times. Send the request again.");
-  }
 }
 
 /**

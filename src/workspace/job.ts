@@ -1,8 +1,11 @@
 /** An operation that waits for the writer. */
+import type { JsonObject } from "../json.ts";
 import type { EventName } from "../operations.ts";
+import type { PolicySettings } from "../policy/policies.ts";
+import { Problem } from "../problem.ts";
 import type { AgentDirectory } from "../state/agents.ts";
 import type { MaybePromise, Reader } from "../store/transaction.ts";
-import type { Answer, Principal, Reply, Retry, Via, WorkspaceEvent } from "./contract.ts";
+import type { Answer, Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
 import { answered, type Context, type Outcome } from "./operation.ts";
 
 /**
@@ -14,7 +17,8 @@ export interface Job<Prepared = unknown> {
   /** The operation of the event. */
   operation: EventName;
   principal: Principal;
-  via?: Via;
+  /** Returns what the event records of the origin of the request (`Via`), under the policies in force for the agent. */
+  via?: (policies: PolicySettings) => JsonObject;
   /** The id of the event; a new one by default. */
   auditId?: string;
   /**
@@ -42,6 +46,16 @@ export type Preparation = { prepared: unknown } | { failure: Reply };
 export class JobFailed extends Error {
   constructor(readonly reply: Reply) {
     super("a job failed");
+  }
+}
+
+/**
+ * The decision about a large text is not valid any more. The caller has the text screened again on another thread: on
+ * the workspace's, that would keep other workspaces waiting.
+ */
+export class OutOfDate extends Problem {
+  constructor() {
+    super("unavailable", "The policies changed while the text was screened, several times. Send the request again.");
   }
 }
 

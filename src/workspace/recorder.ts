@@ -6,7 +6,6 @@ import type { IdSource, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { effectKind } from "../log/effects.ts";
 import { VIEW } from "../operations.ts";
-import { recorded } from "../policy/decide.ts";
 import { showFloorVersion } from "../policy/floor.ts";
 import { TooMuchWork } from "../policy/patterns/work.ts";
 import { Problem } from "../problem.ts";
@@ -19,8 +18,7 @@ import type { Connection } from "../store/connection.ts";
 import { after, type MaybePromise } from "../store/transaction.ts";
 import { appendEvent } from "./append.ts";
 import { type Answer, problem, type Reply, refusal, unrecorded } from "./contract.ts";
-import { OutOfDate } from "./decided.ts";
-import { type Job, JobFailed } from "./job.ts";
+import { type Job, JobFailed, OutOfDate } from "./job.ts";
 import type { Context, Outcome } from "./operation.ts";
 import { DamagedWorkspace, isStorageFailure } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
@@ -173,12 +171,11 @@ export class Recorder {
 
   /**
    * Returns the details of an event. Those about an agent, even one without events, state the floor that was in force;
-   * so do those of which a policy keeps a text out. A program may call itself anything, so its name is such a text.
+   * so do those of which a policy keeps a text out.
    */
   #detailsOf({ via }: Job, { agentId, floor, policies }: AgentState, { details }: Outcome<Answer>): JsonObject {
     if (via === undefined && floor.version === null) return details;
-    const all: JsonObject = { ...details, ...via };
-    if (via?.client !== undefined && "redacted" in recorded("client", via.client, policies)) delete all.client;
+    const all: JsonObject = { ...details, ...via?.(policies) };
     const isAffected = agentId !== null || details.agent_id !== undefined || details.redacted !== undefined;
     if (isAffected && floor.version !== null) all.policies_version = showFloorVersion(floor.version);
     return all;

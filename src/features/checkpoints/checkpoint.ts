@@ -1,7 +1,7 @@
 /** Finds and shows a checkpoint, and streams its state. */
 import { showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
-import { encodeCursor } from "../../lists.ts";
+import { encodeCursor, filtersOfEntries } from "../../lists.ts";
 import { recordedOfNobody } from "../../policy/decide.ts";
 import { freshAt } from "../../policy/retention.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -73,9 +73,6 @@ class CheckpointVanished extends Error {
   override readonly name = "CheckpointVanished";
 }
 
-/** Returns the list to which the cursor of a checkpoint's entries is bound. */
-export const entriesOf = (checkpointId: string): JsonObject => ({ list: "checkpoint.read", checkpointId });
-
 /** Yields the response as pieces of JSON text. Checks for each page that the checkpoint still exists. */
 export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): AsyncGenerator<string> {
   const checkpoint = await stillThere(reader, plan.checkpointId);
@@ -96,7 +93,7 @@ export async function* streamCheckpoint(reader: Reader, plan: CheckpointPlan): A
     if (next !== null || rows.length < ENTRIES_AT_ONCE) break;
   }
   if (page === undefined) yield "]}}";
-  else yield `],"next_cursor":${next === null ? null : `"${encodeCursor(entriesOf(checkpoint.id), next)}"`}}}`;
+  else yield `],"next_cursor":${next === null ? null : `"${encodeCursor(filtersOfEntries(checkpoint.id), next)}"`}}}`;
 }
 
 /** Yields entries as JSON, separated by commas, with `before` before the first. */

@@ -15,7 +15,9 @@ import { findVersion, readVersion, textBytes, type VersionContent } from "../../
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { type Bar, barOfValue, underBar } from "../../workspace/admission.ts";
-import { isLargeText, isValid, LARGE_TEXT, OutOfDate } from "../../workspace/decided.ts";
+import { isValid } from "../../workspace/decided.ts";
+import { OutOfDate } from "../../workspace/job.ts";
+import { isLargeText, LARGE_TEXT } from "../../workspace/large-text.ts";
 import type { Context } from "../../workspace/operation.ts";
 
 export const ALLOWED: Allowed = { allowed: true };

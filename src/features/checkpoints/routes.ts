@@ -17,10 +17,9 @@ import {
 import { listInput } from "../../http/page.ts";
 import { route } from "../../http/route.ts";
 import { Deleted, object } from "../../http/shapes.ts";
-import { decodeCursor } from "../../lists.ts";
+import { decodeCursor, filtersOfEntries } from "../../lists.ts";
 import type { Page } from "../../operation-facts.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { entriesOf } from "./checkpoint.ts";
 import {
   Checkpoint,
   CheckpointChanges,
@@ -35,7 +34,7 @@ function pageOfState(checkpointId: string, { limit, cursor }: { limit?: number; 
   if (limit === undefined && cursor === undefined) return {};
   const page = { limit: limit ?? DEFAULT_LIMIT, offset: 0 };
   if (cursor === undefined) return { page };
-  const after = decodeCursor(entriesOf(checkpointId), cursor);
+  const after = decodeCursor(filtersOfEntries(checkpointId), cursor);
   if (typeof after === "string" && after.isWellFormed() && !hasControlCharacter(after))
     return { page: { ...page, after } };
   throw invalid('"cursor" does not belong to this checkpoint. Send next_cursor of the previous page.', "cursor");
