@@ -124,20 +124,39 @@ test("no imports form a cycle", () => {
   expect(cycles).toEqual([]);
 });
 
-test("threads start without the verifier and the schema compiler, which few of them need", () => {
-  const loaded = new Map<string, string>();
-  const load = (path: string, by: string): void => {
+/** What is not needed to start, by entry points. */
+const LOADED_LATER: readonly (readonly [what: string, entries: readonly string[], unwanted: RegExp])[] = [
+  [
+    "threads start without the verifier and the schema compiler, which few of them need",
+    ["threads/worker.ts", "threads/reader-worker.ts"],
+    /^verify\/|^@sinclair\/typebox/,
+  ],
+  [
+    "the daemon's main thread starts without what only other threads do: screen, and connect to receivers",
+    ["main.ts", "cli/program.ts", "cli/commands/serve.ts"],
+    /^policy\/examine\.ts$|^(libphonenumber-js|ibantools|stdnum)\b|^sinks\/(https|syslog|file)\.ts$|^@huggingface\//,
+  ],
+  [
+    "commands that screen nothing start without screening, and without the API",
+    ["account", "check", "compact", "health", "key", "seal-key", "workspace"].map((name) => `cli/commands/${name}.ts`),
+    /^policy\/examine\.ts$|^elysia$/,
+  ],
+];
+
+test.each(LOADED_LATER)("%s", (_, entries, unwanted) => {
+  const loaded = new Set<string>();
+  const load = (path: string): void => {
     if (loaded.has(path)) return;
-    loaded.set(path, by);
+    loaded.add(path);
     const source = SOURCES.find((one) => one.path === path);
     if (source === undefined) return;
     // Imports of types, and imports by a call, load nothing at the start.
     const atStart = source.text.replace(/^(import|export) type\b[^;]*;|\bimport\(/gm, "");
-    for (const target of importsOf(path, atStart)) load(target, path);
+    for (const target of importsOf(path, atStart)) load(target);
   };
-  for (const entry of ["threads/worker.ts", "threads/reader-worker.ts"]) load(entry, "");
-  const unwanted = [...loaded].filter(([path]) => /^verify\/|^@sinclair\/typebox/.test(path));
-  expect(unwanted).toEqual([]);
+  for (const entry of entries) load(entry);
+  expect(loaded.size).toBeGreaterThan(entries.length);
+  expect([...loaded].filter((path) => unwanted.test(path))).toEqual([]);
 });
 
 test("no folder has too many files side by side", () => {

@@ -109,6 +109,8 @@ export async function startDaemon(settings: Settings, clock: Clock, logger: Logg
   );
   const empty = countWorkspaces(control.connection) === 0;
   const token = await startLink(control, clock, node?.starts ?? { name: null, before: null });
+  // The threads start while this one opens the port.
+  await service.ready();
   const held = stack.move();
   return {
     url: `${certificate ? "https" : "http"}://${formatAddress(reachable(listener.address))}`,

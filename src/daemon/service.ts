@@ -84,6 +84,8 @@ interface Service extends Applies, AsyncDisposable {
   apply: Applies["apply"];
   monitored: Monitored;
   ownership: Ownership;
+  /** Resolves when the workspace threads have started. Requests that arrive earlier wait for them. */
+  ready(): Promise<void>;
   /** Ends responses that do not end by themselves. */
   endLive(): void;
 }
@@ -142,7 +144,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
       onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
     }),
   );
-  await pool.ready();
   const reserve = stack.use(
     new DiskReserve(directory.reserve, pool.space, () => {
       if (pool.space.isFull) logger.error("the disk is full: only reads and deletions are accepted");
@@ -178,6 +179,7 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   return {
     monitored,
     ownership,
+    ready: () => pool.ready(),
     endLive: () => pool.endLive(),
     async apply(reread) {
       settings = reread.settings;

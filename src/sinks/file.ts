@@ -9,11 +9,6 @@ import { systemReason } from "../failure.ts";
 import { linesOf, type Message } from "./batch.ts";
 import { SinkFailed } from "./config.ts";
 
-/** A path in the directory. Its names consist of letters, digits and `_.-`, and do not begin with a dot. */
-const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}){0,7}$/;
-
-export const isSinkPath = (path: string): boolean => PATH.test(path);
-
 /** Flags with which neither a link nor a pipe without a reader is opened. */
 const FLAGS =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);

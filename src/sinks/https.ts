@@ -2,6 +2,7 @@
 import { type RequestOptions, request } from "node:https";
 import { hostOf } from "./allowed.ts";
 import { SinkFailed } from "./config.ts";
+import { HTTPS_PORT } from "./places.ts";
 import type { ReceiverDeps } from "./receiver.ts";
 import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 
@@ -9,7 +10,6 @@ import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** The longest time that a receiver can ask to wait, ms. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
-export const HTTPS_PORT = 443;
 
 /**
  * Posts a body. Returns the text of the answer.

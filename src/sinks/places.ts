@@ -1,9 +1,15 @@
-/** The addresses of receivers, by type. */
+/** The addresses of receivers, by type. Only the thread of sinks also loads what connects to them. */
 import type { SinkType } from "../sink.ts";
 import { hostOf } from "./allowed.ts";
-import { isSinkPath } from "./file.ts";
-import { HTTPS_PORT } from "./https.ts";
-import { SYSLOG_PORT } from "./syslog.ts";
+
+export const HTTPS_PORT = 443;
+/** The port of syslog over TLS (RFC 5425 section 4.1). */
+export const SYSLOG_PORT = 6514;
+
+/** The path of a file: its names consist of letters, digits and `_.-`, and do not begin with a dot. */
+const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}(\/[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}){0,7}$/;
+
+export const isSinkPath = (path: string): boolean => PATH.test(path);
 
 /** The address of a receiver. */
 interface Place {

@@ -10,11 +10,9 @@ import { hostOf } from "./allowed.ts";
 import { linesOf, type Message } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Line } from "./lines.ts";
+import { SYSLOG_PORT } from "./places.ts";
 import type { Receiver, ReceiverConnection, ReceiverDeps } from "./receiver.ts";
 import { reasonOf, tlsOptions } from "./tls.ts";
-
-/** The port of syslog over TLS (RFC 5425 section 4.1). */
-export const SYSLOG_PORT = 6514;
 
 /** The number of events that are sent again over each new connection. */
 const REPEATS = 100;

@@ -15,7 +15,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import type { Message } from "../../src/sinks/batch.ts";
 import { SinkFailed } from "../../src/sinks/config.ts";
-import { appendTo, isSinkPath } from "../../src/sinks/file.ts";
+import { appendTo } from "../../src/sinks/file.ts";
+import { isSinkPath } from "../../src/sinks/places.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;
