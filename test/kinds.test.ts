@@ -46,6 +46,11 @@ test("a file whose tests start a process, a browser, a daemon or threads is call
   expect(misnamed).toEqual([]);
 });
 
+test("the list of long files, which start first on a fresh clone, names files that exist", () => {
+  const { files } = JSON.parse(readFileSync(join(import.meta.dir, "timings.json"), "utf8")) as { files: object };
+  expect(Object.keys(files).filter((path) => !TESTS.includes(path.replace(/^test\//, "")))).toEqual([]);
+});
+
 test("no other file is called *.system.test.ts", () => {
   expect(TESTS.filter((path) => SYSTEM.test(path) && whatStarts(path) === null)).toEqual([]);
 });
