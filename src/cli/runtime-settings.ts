@@ -1,5 +1,6 @@
 /** Settings of the runtime. Bun reads them only from the environment, and only when a process starts. */
 import { IS_COMPILED } from "../compiled.ts";
+import { systemCode } from "../failure.ts";
 
 /** The daemon's settings, by variable of the environment. */
 const SETTINGS = {
@@ -17,7 +18,7 @@ const SETTINGS = {
 /**
  * Starts the daemon with {@link SETTINGS}: the running program replaces itself once, in the same process (execve(2)).
  * Settings that the environment already has are kept. If the system refuses to replace the program, this returns, and
- * the daemon runs with the runtime's own settings.
+ * the daemon runs with the runtime's own settings: see {@link runtimeSettingsRefused}.
  */
 export function useRuntimeSettings(): void {
   if (Object.keys(SETTINGS).every((name) => name in process.env)) return;
@@ -26,7 +27,13 @@ export function useRuntimeSettings(): void {
   const words = IS_COMPILED ? argv.slice(2) : [...execArgv, ...argv.slice(1)];
   try {
     process.execve?.(execPath, [argv0, ...words], { ...SETTINGS, ...env });
-  } catch {
-    // The daemon also works without them.
+    refused = "execve is not available";
+  } catch (error) {
+    refused = systemCode(error) ?? "execve failed";
   }
 }
+
+let refused: string | null = null;
+
+/** Returns why the daemon runs without {@link SETTINGS}; null when it has them, or did not need to start again. */
+export const runtimeSettingsRefused = (): string | null => refused;

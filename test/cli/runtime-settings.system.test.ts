@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { closeSync, copyFileSync, openSync, readFileSync, rmSync } from "node:fs";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FROM_SOURCE, GOVERND, governdProcess, type RunOptions, startGovernd } from "./governd-process.ts";
 
@@ -44,6 +44,10 @@ onLinux.each([
   expect(valuesOf(INTERVAL, printed).at(-1)).toBe(2_000);
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=16384");
   expect(readFileSync("docs/scaling.md", "utf8")).toContain("at most 16,384 requests at the same time");
+  const page = readFileSync("docs/operating.md", "utf8");
+  const set = environment.filter((line) => /^(MIMALLOC_PURGE|BUN_CONFIG_MAX_HTTP)/.test(line));
+  expect(set.length).toBe(3);
+  expect(set.filter((line) => !page.includes(`\`${line}\``))).toEqual([]);
 });
 
 onLinux("a setting in the environment is kept", async () => {
@@ -65,3 +69,22 @@ onLinux("a daemon whose environment has all settings starts once, and so does an
   const { err } = await governdProcess(["version"], { env: VERBOSE });
   expect(valuesOf(INTERVAL, err)).toHaveLength(1);
 });
+
+onLinux.skipIf(process.env.TESTED_BINARY === undefined)(
+  "a daemon that cannot start again runs, and says so",
+  async () => {
+    // A program whose file is gone cannot be started again by its path.
+    const copy = temporary.join("governd");
+    copyFileSync(GOVERND[0] as string, copy);
+    const file = openSync(copy, "r");
+    rmSync(copy);
+    try {
+      const { printed, environment } = await started({ program: [`/proc/${process.pid}/fd/${file}`] });
+      expect(printed).toContain("the daemon could not start itself again with the settings of the runtime");
+      expect(printed).toContain('"reason":"ENOENT"');
+      expect(environment.some((line) => line.startsWith("MIMALLOC_PURGE_DELAY="))).toBe(false);
+    } finally {
+      closeSync(file);
+    }
+  },
+);

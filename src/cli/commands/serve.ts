@@ -10,6 +10,7 @@ import type { Settings } from "../../settings/definitions.ts";
 import { settingsAsToml, showSettings } from "../../settings/resolve.ts";
 import { atMost } from "../../timer.ts";
 import { VERSION } from "../../version.ts";
+import { runtimeSettingsRefused } from "../runtime-settings.ts";
 import { addSettingOptions, type Session, settingsWithOrigins } from "../session.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -32,6 +33,10 @@ export const IGNORED_SIGNALS = [
   "SIGIO",
   "SIGXFSZ",
 ] as const satisfies readonly NodeJS.Signals[];
+
+/** See `src/cli/runtime-settings.ts`. */
+const WITHOUT_RUNTIME_SETTINGS =
+  'the daemon could not start itself again with the settings of the runtime, and runs slower: see "Sizing" in docs/operating.md';
 
 /** How a person runs this program: the binary, or the package script when it runs from source. */
 const PROGRAM = IS_COMPILED ? "governd" : "npm run --silent governd --";
@@ -62,6 +67,8 @@ async function runServe(session: Session, options: { printSettings?: boolean }):
   }
   const style = logStyle(settings, terminal.interactive);
   await using logger = new Logger({ ...style, clock: systemClock, sink: { write: (text) => terminal.err(text) } });
+  const reason = runtimeSettingsRefused();
+  if (reason !== null) logger.warn(WITHOUT_RUNTIME_SETTINGS, { reason });
   let started: Daemon | undefined;
   const signals = handleSignals(() => started && void readAgain(started, logger, terminal, options));
   const daemon = await startDaemon(settings, systemClock, logger);
