@@ -139,7 +139,10 @@ function singleJobOf(
   return job;
 }
 
-/** Returns what an event records of the origin of a request. A program may call itself anything, also what no policy allows. */
+/**
+ * Returns what an event records of the origin of a request. A client program names itself, so the event does not have
+ * the name if a policy finds something in it.
+ */
 function recordedVia(via: Via, policies: PolicySettings): JsonObject {
   const { client, ...rest } = via;
   if (client === undefined || "redacted" in recorded("client", client, policies)) return { ...rest };
