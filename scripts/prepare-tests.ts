@@ -18,7 +18,7 @@ for (const [name, value] of Object.entries(process.env).filter(([given]) => give
   process.env[name.replace("GOVERND_", "")] = value;
   delete process.env[name];
 }
-// This process has read it. Those that tests start are to use their own.
+// with-bun.mjs sets it for this process alone. Commands that tests start use their own value.
 delete process.env.MIMALLOC_PURGE_DELAY;
 if (process.env.TEST_SEED === undefined) {
   const [seed] = crypto.getRandomValues(new Uint32Array(1));

@@ -93,7 +93,7 @@ const env = { ...process.env, PATH, TESTS_PREPARED: "1" };
 if (words[0] === "test") {
   // Tests run most code a few times only: compiling it for speed costs a tenth of their processor time more than it saves.
   env.BUN_JSC_thresholdForOptimizeAfterWarmUp ??= "20000";
-  // Their processes end soon: returning freed memory before takes a sixth of the processor time of all tests.
+  // Their processes end soon. Returning freed memory earlier took a sixth of the processor time of all tests.
   env.MIMALLOC_PURGE_DELAY ??= "-1";
 }
 // The files of one run have one seed, wherever they run.

@@ -3,7 +3,6 @@ dofile(os.getenv("LOAD_REPORT"))
 dofile(os.getenv("LOAD_ENTRY"))
 dofile(os.getenv("LOAD_KEYS"))
 local count = 0
-local size = tonumber(os.getenv("LOAD_ENTRIES"))
 local make = function(count)
   local operations = batch(count, function(members) return string.format('{"op":"write",%s}', members) end)
   local body = string.format('{"agent_id":"%s","operations":%s}', agent_of(count), operations)
@@ -11,5 +10,5 @@ local make = function(count)
 end
 request = function()
   count = count + 1
-  return once(count, size, turn_of(count), make)
+  return once(count, turn_of(count), make)
 end

@@ -2,7 +2,6 @@
 dofile(os.getenv("LOAD_REPORT"))
 dofile(os.getenv("LOAD_ENTRY"))
 local count = 0
-local size = tonumber(os.getenv("LOAD_ENTRIES"))
 local make = function(count)
   local requests = batch(count, function(members)
     return string.format(
@@ -12,5 +11,5 @@ local make = function(count)
 end
 request = function()
   count = count + 1
-  return once(count, size, count % 8, make)
+  return once(count, count % 8, make)
 end

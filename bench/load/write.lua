@@ -10,5 +10,5 @@ local make = function(count)
 end
 request = function()
   count = count + 1
-  return once(count, 1, turn_of(count), make)
+  return once(count, turn_of(count), make)
 end

@@ -15,6 +15,8 @@ const SETTINGS = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: "16384",
 };
 
+let refused: string | null = null;
+
 /**
  * Starts the daemon with {@link SETTINGS}: the running program replaces itself once, in the same process (execve(2)).
  * Settings that the environment already has are kept. If the system refuses to replace the program, this returns, and
@@ -32,8 +34,6 @@ export function useRuntimeSettings(): void {
     refused = systemCode(error) ?? "execve failed";
   }
 }
-
-let refused: string | null = null;
 
 /** Returns why the daemon runs without {@link SETTINGS}; null when it has them, or did not need to start again. */
 export const runtimeSettingsRefused = (): string | null => refused;

@@ -1,8 +1,7 @@
 /** Sends a request to a receiver over HTTPS. Redirects are not followed, since they could bypass the allowed places. */
 import { type RequestOptions, request } from "node:https";
-import { hostOf } from "./allowed.ts";
 import { SinkFailed } from "./config.ts";
-import { HTTPS_PORT } from "./places.ts";
+import { endpointOf, HTTPS_PORT } from "./places.ts";
 import type { ReceiverDeps } from "./receiver.ts";
 import { type Endpoint, reasonOf, tlsOptions } from "./tls.ts";
 
@@ -23,8 +22,7 @@ export async function post(
   signal: AbortSignal,
 ): Promise<string> {
   const url = new URL(receiver.url);
-  const host = hostOf(url);
-  const port = Number(url.port || HTTPS_PORT);
+  const { host, port } = endpointOf(url, HTTPS_PORT);
   // A socket does not look up an IP address, so an address in the URL is checked here.
   await allowed.addressesOf(host, port);
   const { status, retryAfter, text } = await exchange(

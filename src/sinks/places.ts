@@ -1,4 +1,4 @@
-/** The addresses of receivers, by type. Only the thread of sinks also loads what connects to them. */
+/** The addresses of receivers, by type. The code that connects to them is elsewhere: only the delivery thread needs it. */
 import type { SinkType } from "../sink.ts";
 import { hostOf } from "./allowed.ts";
 
@@ -35,7 +35,7 @@ const HTTPS: Form = {
   place(text) {
     const url = URL.parse(text);
     const isPlain = url?.username === "" && url.password === "" && url.hash === "";
-    return url?.protocol === "https:" && isPlain ? placeAt(url, Number(url.port || HTTPS_PORT)) : null;
+    return url?.protocol === "https:" && isPlain ? placeAt(url, HTTPS_PORT) : null;
   },
 };
 
@@ -43,7 +43,7 @@ const SYSLOG: Form = {
   expected: "a host with a port, such as tls://siem.example.org:6514",
   place(text) {
     const url = /^tls:\/\/[^/?#@\s]+$/.test(text) ? URL.parse(text) : null;
-    return url === null || url.hostname === "" ? null : placeAt(url, Number(url.port || SYSLOG_PORT));
+    return url === null || url.hostname === "" ? null : placeAt(url, SYSLOG_PORT);
   },
 };
 
@@ -54,7 +54,12 @@ const FILE: Form = {
 
 const FORMS: Record<SinkType, Form> = { webhook: HTTPS, syslog: SYSLOG, otlp: HTTPS, splunk_hec: HTTPS, file: FILE };
 
-const placeAt = (url: URL, port: number): Place => ({
-  name: `${url.hostname}:${port}`,
-  endpoint: { host: hostOf(url), port },
-});
+function placeAt(url: URL, defaultPort: number): Place {
+  const endpoint = endpointOf(url, defaultPort);
+  return { name: `${url.hostname}:${endpoint.port}`, endpoint };
+}
+
+/** Returns the host and the port to which connections for a URL are made. */
+export function endpointOf(url: URL, defaultPort: number): NonNullable<Place["endpoint"]> {
+  return { host: hostOf(url), port: Number(url.port || defaultPort) };
+}

@@ -6,11 +6,10 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { connect, type TLSSocket } from "node:tls";
 import { showTime } from "../ids.ts";
-import { hostOf } from "./allowed.ts";
 import { linesOf, type Message } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Line } from "./lines.ts";
-import { SYSLOG_PORT } from "./places.ts";
+import { endpointOf, SYSLOG_PORT } from "./places.ts";
 import type { Receiver, ReceiverConnection, ReceiverDeps } from "./receiver.ts";
 import { reasonOf, tlsOptions } from "./tls.ts";
 
@@ -79,9 +78,7 @@ export class SyslogReceiver implements Receiver, ReceiverConnection {
 
   async #connect(signal: AbortSignal): Promise<TLSSocket> {
     const { allowed, clock } = this.deps;
-    const url = new URL(this.sink.url);
-    const host = hostOf(url);
-    const port = Number(url.port || SYSLOG_PORT);
+    const { host, port } = endpointOf(new URL(this.sink.url), SYSLOG_PORT);
     // A socket does not look up an IP address, so an address in the URL is checked here.
     await allowed.addressesOf(host, port);
     const named = isIP(host) === 0 ? { servername: host } : {};

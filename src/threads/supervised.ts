@@ -1,7 +1,7 @@
 /** A worker thread that is restarted when it dies, with growing pauses if it keeps dying. */
 import { Worker } from "node:worker_threads";
+import { workerEntry } from "../compiled.ts";
 import { systemTimer, type Timer } from "../timer.ts";
-import { workerEntry } from "../worker-entry.ts";
 import type { FailureReport, FromThread, RecoveryReport, ThreadOptions } from "./messages.ts";
 
 /** The pause before a restart, ms. It doubles each time that the thread dies before it is `ready`. */

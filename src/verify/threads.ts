@@ -1,7 +1,7 @@
 /** Threads that verify parts of one source, and return their results in the order of the parts. */
 import { Worker } from "node:worker_threads";
+import { workerEntry } from "../compiled.ts";
 import { Failure } from "../failure.ts";
-import { workerEntry } from "../worker-entry.ts";
 import type { Asked, Found, PartMessage, PartResult, ThreadData, Work } from "./worker.ts";
 
 /** The most parts that a thread has at a time. With two, it never waits for the next one, and memory is bounded. */

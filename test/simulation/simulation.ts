@@ -99,7 +99,7 @@ interface Retrying {
   workspace: SimulatedWorkspace;
   actor: string;
   request: OperationRequest;
-  /** When the client stops, ms. Answers are stored for 24 hours: after that, a repeated request is performed again. */
+  /** When the client stops repeating the request, ms: {@link PATIENCE_MS} after the first one. */
   giveUpMs: number;
 }
 

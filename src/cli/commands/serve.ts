@@ -34,7 +34,7 @@ export const IGNORED_SIGNALS = [
   "SIGXFSZ",
 ] as const satisfies readonly NodeJS.Signals[];
 
-/** See `src/cli/runtime-settings.ts`. */
+/** The warning when {@link runtimeSettingsRefused} returns a reason. */
 const WITHOUT_RUNTIME_SETTINGS =
   'the daemon could not start itself again with the settings of the runtime, and runs slower: see "Sizing" in docs/operating.md';
 
