@@ -15,7 +15,7 @@ import { OwnFiles } from "./own-files.ts";
 import { type Driver, Statements } from "./statements.ts";
 import { type Steps, toEnd } from "./steps.ts";
 import type { Row, Transaction } from "./transaction.ts";
-import { bindable, type SqlValue } from "./values.ts";
+import type { SqlValue } from "./values.ts";
 import { WriteAheadLog } from "./wal.ts";
 
 /** How long a statement waits for the transaction of another process, ms. */
@@ -88,9 +88,7 @@ export class Connection implements Transaction, Disposable {
   get<R extends Row>(sql: string, parameters = NO_PARAMETERS): R | undefined {
     // INSERT … RETURNING returns a row and writes.
     if (sql.startsWith("INSERT")) this.#writes++;
-    const { statement, decode } = this.#statements.prepared(sql);
-    const row = (statement.get(bindable(parameters)) ?? undefined) as unknown[] | undefined;
-    return (row && decode ? decode(row) : row) as R | undefined;
+    return this.#statements.get(sql, parameters) as R | undefined;
   }
 
   value<V>(sql: string, parameters = NO_PARAMETERS): V | undefined {
@@ -98,15 +96,12 @@ export class Connection implements Transaction, Disposable {
   }
 
   all<R extends Row>(sql: string, parameters = NO_PARAMETERS): R[] {
-    const { statement, decode } = this.#statements.prepared(sql);
-    const rows = statement.all(bindable(parameters)) as unknown[][];
-    if (decode !== null) for (const row of rows) decode(row);
-    return rows as unknown as R[];
+    return this.#statements.all(sql, parameters) as unknown as R[];
   }
 
   run(sql: string, parameters = NO_PARAMETERS): number {
     this.#writes++;
-    return this.#statements.prepared(sql).statement.run(bindable(parameters)).changes;
+    return this.#statements.run(sql, parameters);
   }
 
   /** Begins a write transaction. Waits for that of another connection without holding up this one's thread. */

@@ -5,11 +5,12 @@
  */
 import { isUtf8 } from "node:buffer";
 import type Database from "libsql";
+import { bindable, type SqlValue } from "./values.ts";
 
 export type Driver = InstanceType<typeof Database>;
 type Statement = ReturnType<Driver["prepare"]>;
 
-/** The most distinct statements of a connection. All SQL is governd's own, so more would be a defect. */
+/** The most distinct statements of a connection for `get`, and for other calls. All SQL is governd's own, so more would be a defect. */
 const MAX_STATEMENTS = 256;
 
 /** The file has text that is not UTF-8, or text in a column that cannot have text. */
@@ -87,25 +88,82 @@ function decodeRow(row: unknown[], rules: readonly Rule[]): unknown[] {
   return row;
 }
 
-/** A statement, and how to decode its rows. */
+/** A statement, the number of its parameters, and how to decode its rows. */
 interface Prepared {
   statement: Statement;
+  parameters: number;
   decode: GuardedSelect["decode"] | null;
 }
 
+/** What may contain a question mark that is no parameter, and parameters, with their number if it is stated. */
+const PARAMETERS = /'[^']*'|"[^"]*"|--.*|\?(\d*)/g;
+
+/** Returns the number of a statement's parameters (SQLite, "SQL Language Expressions", section 3). */
+function parametersOf(sql: string): number {
+  let most = 0;
+  for (const [token, number] of sql.matchAll(PARAMETERS))
+    if (token.startsWith("?")) most = number ? Math.max(most, Number(number)) : most + 1;
+  return most;
+}
+
+type Parameters = readonly SqlValue[];
+
 /**
- * The prepared statements of a connection. They are kept while it is open, since preparing costs more than running, and
- * since they must not be garbage-collected before.
+ * The prepared statements of a connection. They are kept while it is open, since preparing costs more than running.
+ *
+ * A statement that was not reset ignores the parameters that are bound to it, and the driver does not notice: the
+ * statement runs with those of the call before, and returns another row than the one that was asked for. The driver
+ * resets a statement before `run` and `all`, and after a `get` that succeeds. So a statement for `get` is used for nothing
+ * else, and is prepared again when it has failed. Parameters that are not given also keep their last values, so
+ * their number is checked.
  */
 export class Statements {
   readonly #prepared = new Map<string, Prepared>();
+  /** The statements for `get`. */
+  readonly #single = new Map<string, Prepared>();
 
   constructor(private readonly driver: Driver) {}
 
-  prepared(sql: string): Prepared {
-    const known = this.#prepared.get(sql);
+  /** Returns the first row, or undefined. */
+  get(sql: string, parameters: Parameters): unknown[] | undefined {
+    const prepared = this.#preparedIn(this.#single, sql);
+    const bound = bindable(parameters, prepared.parameters);
+    const { statement, decode } = prepared;
+    let row: unknown[] | undefined;
+    try {
+      row = (statement.get(bound) ?? undefined) as unknown[] | undefined;
+    } catch (error) {
+      this.#single.delete(sql);
+      throw error;
+    }
+    return row && decode ? decode(row) : row;
+  }
+
+  /** Returns all rows. */
+  all(sql: string, parameters: Parameters): unknown[][] {
+    const prepared = this.#preparedIn(this.#prepared, sql);
+    const { statement, decode } = prepared;
+    const rows = statement.all(bindable(parameters, prepared.parameters)) as unknown[][];
+    if (decode !== null) for (const row of rows) decode(row);
+    return rows;
+  }
+
+  /** Runs a writing statement. Returns the number of rows that it changed. */
+  run(sql: string, parameters: Parameters): number {
+    const prepared = this.#preparedIn(this.#prepared, sql);
+    return prepared.statement.run(bindable(parameters, prepared.parameters)).changes;
+  }
+
+  #preparedIn(cache: Map<string, Prepared>, sql: string): Prepared {
+    const known = cache.get(sql);
     if (known !== undefined) return known;
-    if (this.#prepared.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
+    if (cache.size >= MAX_STATEMENTS) throw new Error("too many distinct SQL statements");
+    const prepared = this.#prepare(sql);
+    cache.set(sql, prepared);
+    return prepared;
+  }
+
+  #prepare(sql: string): Prepared {
     const typesOf = () => {
       const columns = this.driver.prepare(sql).columns();
       return columns.map(({ type }) => type);
@@ -114,15 +172,14 @@ export class Statements {
     const statement = this.driver.prepare(guard?.sql ?? sql);
     // Rows are tuples, since the driver adds a timing object to every row with names.
     if (statement.reader) statement.raw();
-    const prepared = { statement, decode: guard?.decode ?? null };
-    this.#prepared.set(sql, prepared);
-    return prepared;
+    return { statement, parameters: parametersOf(sql), decode: guard?.decode ?? null };
   }
 
   /** Removes all statements, and returns them. */
   takeAll(): Statement[] {
-    const all = Array.from(this.#prepared.values(), ({ statement }) => statement);
-    this.#prepared.clear();
+    const caches = [this.#prepared, this.#single];
+    const all = caches.flatMap((cache) => Array.from(cache.values(), ({ statement }) => statement));
+    for (const cache of caches) cache.clear();
     return all;
   }
 }
