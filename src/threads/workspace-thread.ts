@@ -42,8 +42,8 @@ import { OpenWorkspaces } from "./open-workspaces.ts";
 import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
 import { Sealing } from "./sealing.ts";
-import { type Arrived, PreparedAhead } from "./server/ahead.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
+import { type Arrived, PreparedAhead } from "./turns/ahead.ts";
 import { BatchQueue } from "./turns/batch-queue.ts";
 import { Turns } from "./turns/turns.ts";
 
@@ -111,6 +111,7 @@ export class WorkspaceThread {
       // Copies of a server's workspaces are served concurrently by `#beside`, so turns never serve them.
       isInUse: (workspaceId) => this.#copies !== null || this.#workspaces.isInUse(workspaceId),
       perform: (workspaceId, group, answer) => this.#runGroup(workspaceId, group, answer),
+      prepare: (workspaceId, operations, isOver) => this.#ahead.prepare(workspaceId, operations, isOver),
       post: (text) => around.post(text),
     });
     this.#breaker = new CircuitBreaker(this.#workspaces, clock, parts.post, server && new NamedQueues());
@@ -145,7 +146,7 @@ export class WorkspaceThread {
     else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
-      this.#batches.add(this.#ahead.arrived(this.#parts.complete(message.asked)), message.depth);
+      this.#batches.add(this.#parts.complete(message.asked), message.depth);
       this.#turns.arrived();
       if (this.#copies === null) this.#enqueue(message.kind, () => this.#serve());
       else this.#beside.begin();

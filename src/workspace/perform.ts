@@ -26,16 +26,17 @@ import { Transactions } from "./transactions.ts";
 
 export type AnyJob = Job | CompositeJob;
 
-/** A job with its preparation by {@link WorkspaceWriter.prepareAhead}. */
+/** A job, and the preparations of its first parts. A job that is not composite has one part: itself. */
 export interface PreparedJob {
   readonly job: AnyJob;
-  readonly preparation: Preparation;
+  /** Made by {@link WorkspaceWriter.prepareNext}. */
+  readonly preparations: Preparation[];
 }
 
 /** Sends replies to their clients. */
 export type OnReplies = (replies: readonly Reply[]) => Promise<void>;
 
-const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("preparation" in waiting ? waiting.job : waiting);
+const jobIn = (waiting: AnyJob | PreparedJob): AnyJob => ("job" in waiting ? waiting.job : waiting);
 
 export interface WriterOptions {
   /** Commits the transactions; by default, in the file itself. */
@@ -88,11 +89,6 @@ export class WorkspaceWriter {
     return this.#log.workspaceId;
   }
 
-  /** Whether commits wait for a server, so that the thread can do other work meanwhile. */
-  get waitsForServer(): boolean {
-    return this.options.engine !== undefined && this.options.engine.begin !== null;
-  }
-
   /** The failure of disk or file in the last transaction; null when it succeeded, undefined before the first. */
   get failure(): unknown {
     return this.#log.failure;
@@ -139,15 +135,12 @@ export class WorkspaceWriter {
 
   #performTogether(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
     const run = async () => {
-      const preparations: Preparation[] = [];
-      for (const job of jobs) {
-        if ("preparation" in job) preparations.push(job.preparation);
-        else preparations.push("parts" in job ? { prepared: await this.#prepareParts(job) } : this.#prepare(job));
-      }
+      const prepared = jobs.map((one) => ("job" in one ? one : { job: one, preparations: [] }));
+      for (const one of prepared) while (this.prepareNext(one)) if (this.#slice.isOver) await this.#slice.pause();
       const replies: Reply[] = [];
-      for (const [i, job] of jobs.entries()) {
+      for (const { job, preparations } of prepared) {
         if (this.#slice.isOver) await this.#slice.pause();
-        const reply = this.#performOne(jobIn(job), preparations[i] as Preparation);
+        const reply = this.#performOne(job, preparations);
         replies.push(reply instanceof Promise ? await reply : reply);
       }
       return replies;
@@ -156,24 +149,18 @@ export class WorkspaceWriter {
   }
 
   /**
-   * Prepares a job for a later {@link perform}, while another transaction is committed. State may change until then,
-   * since each job checks that its preparation still holds.
+   * Prepares the next part of a job, also for a later {@link perform} while another transaction is committed. State may
+   * change until then, since each job checks that its preparation still holds. Returns false when all parts are prepared.
    */
-  prepareAhead(job: AnyJob): PreparedJob {
-    if (!("parts" in job)) return { job, preparation: this.#prepare(job) };
-    return { job, preparation: { prepared: job.parts.map((part) => this.#prepare(part)) } };
+  prepareNext({ job, preparations }: PreparedJob): boolean {
+    const { length } = preparations;
+    const part = "parts" in job ? job.parts[length] : length === 0 ? job : undefined;
+    if (part === undefined) return false;
+    preparations.push(this.#prepare(part));
+    return true;
   }
 
-  async #prepareParts({ parts }: CompositeJob): Promise<Preparation[]> {
-    const preparations: Preparation[] = [];
-    for (const part of parts) {
-      if (this.#slice.isOver) await this.#slice.pause();
-      preparations.push(this.#prepare(part));
-    }
-    return preparations;
-  }
-
-  #performOne(job: AnyJob, made: Preparation): MaybePromise<Reply> {
+  #performOne(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
     const { retry } = job;
     if (retry === undefined) return this.#performNow(job, made);
     const { nowMs } = this.#log;
@@ -182,15 +169,15 @@ export class WorkspaceWriter {
     return once(this.connection, retry, place, () => this.#performNow(job, made));
   }
 
-  #performNow(job: AnyJob, made: Preparation): MaybePromise<Reply> {
-    if ("failure" in made) return made.failure;
-    if ("lookedAt" in job && this.#log.isOutOfDate(job.lookedAt)) return LOOK_AGAIN;
-    if (!("parts" in job))
-      return job.before === undefined
-        ? this.#recorder.perform(job, made.prepared)
-        : this.#performAfter(job, job.before, made.prepared);
-    const around = { log: this.#log, recorder: this.#recorder, slice: this.#slice };
-    return performComposite(job, made.prepared as Preparation[], around);
+  #performNow(job: AnyJob, made: readonly Preparation[]): MaybePromise<Reply> {
+    if ("parts" in job)
+      return performComposite(job, made, { log: this.#log, recorder: this.#recorder, slice: this.#slice });
+    const own = made[0] as Preparation;
+    if ("failure" in own) return own.failure;
+    if (job.lookedAt !== undefined && this.#log.isOutOfDate(job.lookedAt)) return LOOK_AGAIN;
+    return job.before === undefined
+      ? this.#recorder.perform(job, own.prepared)
+      : this.#performAfter(job, job.before, own.prepared);
   }
 
   async #performAfter(job: Job, before: NonNullable<Job["before"]>, prepared: unknown): Promise<Reply> {

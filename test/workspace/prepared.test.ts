@@ -194,7 +194,8 @@ test("what is prepared while another transaction is open serves once, and only u
   const { run } = change;
   let ahead: PreparedJob[] = [];
   change.run = (...given) => {
-    ahead = [blocked, again, parts].map((job) => workspace.writer.prepareAhead(job));
+    ahead = [blocked, again, parts].map((job) => ({ job, preparations: [] }));
+    for (const one of ahead) while (workspace.writer.prepareNext(one));
     return run(...given);
   };
   await workspace.writer.perform([change]);

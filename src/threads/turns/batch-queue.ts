@@ -82,6 +82,12 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return { workspaceId, group: waiting.slice(0, most) };
   }
 
+  /** Returns the operations that wait for the next batch of a workspace. */
+  nextOf(workspaceId: string): readonly T[] {
+    const waiting = this.#waiting.get(workspaceId);
+    return waiting === undefined ? [] : waiting.slice(0, this.#groupOf(waiting));
+  }
+
   #next(mayServe: (workspaceId: string, groupMs: number) => boolean): string | null {
     let next: string | null = null;
     let least = Number.POSITIVE_INFINITY;

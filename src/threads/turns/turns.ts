@@ -1,6 +1,6 @@
 /**
  * The turns of the workspaces on a thread. While the group of one workspace takes long, or waits for work outside the
- * thread, groups of other workspaces are served.
+ * thread, groups of other workspaces are served. While it waits and no other has work, its own next group is prepared.
  */
 import { nextTurn } from "../../timer.ts";
 import type { Reply } from "../../workspace/contract.ts";
@@ -15,6 +15,8 @@ const TURN_MS = 10;
  * A group that has not taken longer than this, ms, gives way only to workspaces whose groups usually take no longer.
  */
 const SHORT_MS = 20;
+/** How long operations are prepared before the event loop has a turn, ms. */
+const PREPARING_MS = 0.5;
 
 interface TurnsParts<T> {
   monotonicMs(): number;
@@ -22,6 +24,8 @@ interface TurnsParts<T> {
   isInUse(workspaceId: string): boolean;
   /** Performs a group. Calls `answer` with the replies as soon as they may be sent, unless that is only at the end. */
   perform(workspaceId: string, group: readonly T[], answer: OnReplies): Promise<Reply[]>;
+  /** Prepares operations that wait until the time is over. Returns false when nothing is left to prepare. */
+  prepare(workspaceId: string, operations: readonly T[], isOver: () => boolean): boolean;
   /** Takes a text of {@link writeReplies}. */
   post(text: string): void;
 }
@@ -29,7 +33,7 @@ interface TurnsParts<T> {
 export class Turns<T extends { readonly workspaceId: string; readonly id: number }> {
   /** When each unfinished group began, ms, by workspace. */
   readonly #begun = new Map<string, number>();
-  /** Resolves when an operation arrives. */
+  /** Resolves when the next operation arrives. */
   #arrival = Promise.withResolvers<void>();
 
   constructor(
@@ -40,6 +44,7 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
   /** Must be called when an operation was added to the queue. */
   arrived(): void {
     this.#arrival.resolve();
+    this.#arrival = Promise.withResolvers();
   }
 
   /** Serves a group that was taken from the queue. */
@@ -82,7 +87,10 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     for (const end = monotonicMs() + TURN_MS; monotonicMs() < end; ) if (!(await this.#serveOther(workspaceId))) return;
   }
 
-  /** Serves operations that wait on other workspaces until work outside the thread has succeeded or failed. */
+  /**
+   * Serves operations that wait on other workspaces until work outside the thread has succeeded or failed. When there
+   * are none, prepares those that wait on this one.
+   */
   async serveDuring(workspaceId: string, work: Promise<unknown>): Promise<void> {
     let hasEnded = false;
     const end = () => {
@@ -90,11 +98,17 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     };
     const ended = work.then(end, end);
     while (!hasEnded) {
-      this.#arrival = Promise.withResolvers();
       const { promise } = this.#arrival;
-      // Groups that need no turn of the event loop would keep the work from ending.
-      await ((await this.#serveOther(workspaceId)) ? nextTurn() : Promise.race([ended, promise]));
+      const isBusy = (await this.#serveOther(workspaceId)) || this.#prepareNext(workspaceId);
+      // Work that needs no turn of the event loop would keep the work outside from ending.
+      await (isBusy ? nextTurn() : Promise.race([ended, promise]));
     }
+  }
+
+  #prepareNext(workspaceId: string): boolean {
+    const { monotonicMs, prepare } = this.parts;
+    const endMs = monotonicMs() + PREPARING_MS;
+    return prepare(workspaceId, this.batches.nextOf(workspaceId), () => monotonicMs() >= endMs);
   }
 
   /**
