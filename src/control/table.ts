@@ -80,7 +80,7 @@ function decoded(value: SqlValue, as: "json" | "boolean" | undefined): unknown {
 
 /** Runs a statement that changes at most one row. Reports whether it changed one. */
 export function changedOne(connection: Connection, sql: string, parameters: readonly SqlValue[]): boolean {
-  return connection.run(sql, parameters) === 1;
+  return connection.change(sql, parameters) === 1;
 }
 
 /** Returns the number that a `SELECT count(*)` finds. */

@@ -68,7 +68,7 @@ export const hasAnswers = async (reader: Reader): Promise<boolean> =>
 /** Removes the answers among the `count` oldest that have expired. Returns how many were removed. */
 export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: number): Promise<number> {
   const oldest = "SELECT event_seq, stored_at FROM answers ORDER BY event_seq LIMIT ?";
-  return tx.run(`DELETE FROM answers WHERE event_seq IN (SELECT event_seq FROM (${oldest}) WHERE stored_at <= ?)`, [
+  return tx.change(`DELETE FROM answers WHERE event_seq IN (SELECT event_seq FROM (${oldest}) WHERE stored_at <= ?)`, [
     count,
     nowMs - ANSWERS_KEPT_MS,
   ]);

@@ -201,7 +201,9 @@ export function putEntry(
   const { cutoffMs } = freshAt(agent.policies, nowMs);
   const written = [value, metadata, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
   const changed =
-    expiresAtMs === null ? tx.run(OVERWRITE_LASTING, written) : tx.run(OVERWRITE, [...written, nowMs, expiresAtMs]);
+    expiresAtMs === null
+      ? tx.change(OVERWRITE_LASTING, written)
+      : tx.change(OVERWRITE, [...written, nowMs, expiresAtMs]);
   return after(changed, (overwritten) => {
     if (overwritten === 1) return 0;
     const created = insertLive(tx, agent, content, { createdSeq: seq, createdAt: nowMs }, moment);
@@ -250,7 +252,7 @@ function insertLive(
   { seq, nowMs }: Moment,
 ): MaybePromise<number> {
   const row = [firstSeq, key, value, metadata, seq, createdSeq, createdAt, nowMs, expiresAtMs];
-  return tx.run(INSERT_LIVE, row);
+  return tx.change(INSERT_LIVE, row);
 }
 
 /**
@@ -268,8 +270,8 @@ async function endWhere(
   const bound = [agent.firstSeq, ...parameters];
   const { newestCheckpoint: seen } = agent;
   const keep = `UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`;
-  const kept = seen < 0 ? 0 : await tx.run(keep, [seq, ...bound, seen]);
-  const deleted = await tx.run(`DELETE FROM entries WHERE ${named}`, bound);
+  const kept = seen < 0 ? 0 : await tx.change(keep, [seq, ...bound, seen]);
+  const deleted = await tx.change(`DELETE FROM entries WHERE ${named}`, bound);
   return kept + deleted;
 }
 

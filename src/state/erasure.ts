@@ -74,7 +74,7 @@ export async function erase(tx: Transaction, agent: AgentState, agentId: string,
   let events = 0;
   for await (const [condition, parameters] of eventsAbout(tx, agentId, target, pause)) {
     const sql = `UPDATE events SET details = NULL, details_salt = NULL WHERE ${condition}`;
-    events += await tx.run(sql, parameters);
+    events += await tx.change(sql, parameters);
   }
   await eraseAnswers(tx, agentId, textOf(target));
   return { entries, versions, events };

@@ -84,7 +84,7 @@ export async function removeVersions(
   for (const step of inSteps(versions, bytesOf)) {
     await pause();
     const ids = JSON.stringify(step.map(([id]) => id));
-    removed += await tx.run("DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?))", [ids]);
+    removed += await tx.change("DELETE FROM entries WHERE id IN (SELECT value FROM json_each(?))", [ids]);
   }
   return removed;
 }

@@ -222,7 +222,7 @@ async function put(tx: Transaction, agent: number, entry: { id: number; key: str
 }
 
 async function takeOut(tx: Transaction, entry: number): Promise<void> {
-  const removed = await tx.run("DELETE FROM search_rows WHERE entry = ?", [entry]);
+  const removed = await tx.change("DELETE FROM search_rows WHERE entry = ?", [entry]);
   if (removed > 0) await tx.run("DELETE FROM search_texts WHERE rowid = ?", [entry]);
 }
 

@@ -172,7 +172,7 @@ class Lines {
  */
 export async function prune(tx: Transaction, beforeSeq: number): Promise<number> {
   if (beforeSeq % TILE_WIDTH !== 0) throw new RangeError("a pruning ends with a full tile");
-  const dropped = await tx.run(`DELETE ${PRUNABLE}`, [beforeSeq]);
+  const dropped = await tx.change(`DELETE ${PRUNABLE}`, [beforeSeq]);
   await tx.run(KEPT_ROWS_SCHEMA);
   await tx.run(`DELETE FROM ${KEPT_ROWS_TABLE}`);
   await tx.run(`INSERT INTO ${KEPT_ROWS_TABLE} (event_seq, created_seq, live_from, live_to)

@@ -99,9 +99,15 @@ export class Connection implements Transaction, Disposable {
     return this.#statements.all(sql, parameters) as unknown as R[];
   }
 
-  run(sql: string, parameters = NO_PARAMETERS): number {
+  run(sql: string, parameters = NO_PARAMETERS): void {
     this.#writes++;
-    return this.#statements.run(sql, parameters);
+    // The driver makes an object of the result of its own `run`, and none for a statement without rows.
+    this.#statements.get(sql, parameters);
+  }
+
+  change(sql: string, parameters = NO_PARAMETERS): number {
+    this.#writes++;
+    return this.#statements.change(sql, parameters);
   }
 
   /** Begins a write transaction. Waits for that of another connection without holding up this one's thread. */

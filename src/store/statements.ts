@@ -149,7 +149,7 @@ export class Statements {
   }
 
   /** Runs a writing statement. Returns the number of rows that it changed. */
-  run(sql: string, parameters: Parameters): number {
+  change(sql: string, parameters: Parameters): number {
     const prepared = this.#preparedIn(this.#prepared, sql);
     return prepared.statement.run(bindable(parameters, prepared.parameters)).changes;
   }

@@ -34,8 +34,13 @@ export async function hasTable(reader: Reader, name: string): Promise<boolean> {
 }
 
 export interface Transaction extends Reader {
-  /** Runs a writing statement. Returns the number of rows that it changed. */
-  run(sql: string, parameters?: readonly SqlValue[]): MaybePromise<number>;
+  /** Runs a writing statement. */
+  run(sql: string, parameters?: readonly SqlValue[]): MaybePromise<void>;
+  /**
+   * Runs a writing statement and returns the number of rows that it changed, which takes the driver about as long as a
+   * short statement does.
+   */
+  change(sql: string, parameters?: readonly SqlValue[]): MaybePromise<number>;
 }
 
 /** Runs `work` in one transaction, which is rolled back when it throws. */

@@ -53,7 +53,7 @@ function filesWith(secrets: readonly string[]): string[] {
 
 function change(sql: string, ...values: string[]): void {
   using connection = openConnection(dataDirectory(daemon.dataDir).control);
-  expect(connection.run(sql, values)).toBe(1);
+  expect(connection.change(sql, values)).toBe(1);
 }
 
 const keyFile = () => dataDirectory(daemon.dataDir).factorKey;

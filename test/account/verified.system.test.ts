@@ -103,7 +103,7 @@ test("a changed key is found, with the event that says otherwise and no secret",
   const other = await daemon.workspace();
   const change = (sql: string, ...parameters: string[]) => {
     using connection = openConnection(dataDirectory(daemon.dataDir).control);
-    expect(connection.run(sql, parameters)).toBe(1);
+    expect(connection.change(sql, parameters)).toBe(1);
   };
   change("UPDATE api_keys SET scope = 'full' WHERE workspace_id = ? AND scope = 'agent'", id);
   const { valid, control, first_invalid } = await verify(client);

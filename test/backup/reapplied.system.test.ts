@@ -210,7 +210,7 @@ compared("of the restored rows none may be as it was before the acts", async () 
     const { control } = dataDirectory(dataDir);
     const before = readFileSync(control);
     const connection = openConnection(control);
-    const changed = connection.run(sql);
+    const changed = connection.change(sql);
     connection.truncateLog();
     connection.close();
     const { exits, codes } = await verify(dataDir);

@@ -431,7 +431,7 @@ describe("an unfinished act", () => {
   compared("may also change what no event states", async () => {
     const more = Object.keys(OTHER_CHANGES).map((kind) => `["${kind}",{}]`);
     const sql = `UPDATE pending_acts SET changes = replace(changes, '[[', '[${more.join()},[')`;
-    const root = withControl(base.pending.after, (connection) => expect(connection.run(sql)).toBe(1));
+    const root = withControl(base.pending.after, (connection) => expect(connection.change(sql)).toBe(1));
     const { exits, codes, said } = await verified(root);
     expect([exits, codes], said).toEqual([[0, 0], []]);
   });
@@ -459,7 +459,7 @@ describe("an unfinished act", () => {
       ['UPDATE pending_acts SET event = replace(event, \'"id":\', \'"id":1,"id":\')', "act_changed"],
     ];
     for (const [sql, code] of forged) {
-      const root = withControl(base.pending.after, (connection) => expect(connection.run(sql)).toBe(1));
+      const root = withControl(base.pending.after, (connection) => expect(connection.change(sql)).toBe(1));
       const { exits, codes, said } = await verified(root);
       expect(exits, `${sql}: ${said}`).toEqual([1, 1]);
       expect(codes).toContain(code);

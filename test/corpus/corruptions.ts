@@ -30,7 +30,7 @@ const directory = (places: Places) => [places.data, ...withKey(places)];
 /** A corruption of the database by SQL. */
 function sql(name: string, statement: string, codes: string[]): Corruption {
   const change = (connection: Connection) => {
-    if (connection.run(statement) === 0) throw new Error(`${name} changes nothing`);
+    if (connection.change(statement) === 0) throw new Error(`${name} changes nothing`);
   };
   return { name, apply: (places) => tamper(places.database, change), verify: database, exit: TAMPERED, codes };
 }

@@ -275,7 +275,7 @@ export class Copies {
 async function made(connection: Connection, { sql, also, kind, to }: Change): Promise<boolean> {
   try {
     let rows = 0;
-    for (const [text, values = []] of sql) rows += connection.run(text, [...values]);
+    for (const [text, values = []] of sql) rows += connection.change(text, [...values]);
     await also?.(connection);
     if (rows === 0 && also === undefined) throw new Error(`${kind} ${to} changes nothing`);
     return true;

@@ -266,7 +266,7 @@ function withBase<T>(look: (connection: Connection) => T): T {
 function changed(path: string, sql: string): boolean {
   using connection = openConnection(path);
   try {
-    return connection.run(sql) > 0;
+    return connection.change(sql) > 0;
   } catch {
     return false;
   } finally {

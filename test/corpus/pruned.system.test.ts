@@ -78,19 +78,19 @@ const count = (db: Connection) =>
   db.run(`UPDATE agents SET live_entries =
     (SELECT count(*) FROM entries WHERE agent = first_seq AND live_to IS NULL)`);
 const remove = (table: string, where: string) => (db: Connection) => {
-  expect(db.run(`DELETE FROM ${table} WHERE ${where}`)).toBe(1);
+  expect(db.change(`DELETE FROM ${table} WHERE ${where}`)).toBe(1);
   count(db);
 };
 /** Replaces an event that was kept by a pruned one. */
 const exchange = (db: Connection, gone: string, back: string) => {
-  expect(db.run(`DELETE FROM events WHERE ${gone}`)).toBe(1);
+  expect(db.change(`DELETE FROM events WHERE ${gone}`)).toBe(1);
   putBack(db, back);
 };
 const putBack = (db: Connection, back: string) => {
   db.run(`ATTACH '${whole}' AS whole`);
   const columns = "seq, body, hash, details, details_salt";
   const sql = `INSERT INTO events (${columns}) SELECT ${columns} FROM whole.events WHERE ${back} LIMIT 1`;
-  expect(db.run(sql)).toBe(1);
+  expect(db.change(sql)).toBe(1);
 };
 const READ = "operation = 'data.read' AND agent_seq = 30 AND agent_id = 'a'";
 const SECOND_WRITE = `seq = (SELECT min(seq) + 1 FROM whole.events
@@ -139,7 +139,7 @@ const TAMPERINGS: readonly Tampering[] = [
     "an entry removed, and the details of its write",
     (db) => {
       const of = "seq = (SELECT written_seq FROM entries WHERE key = 'still' AND value = '\"old\"')";
-      expect(db.run(`UPDATE events SET details = NULL, details_salt = NULL WHERE ${of}`)).toBe(1);
+      expect(db.change(`UPDATE events SET details = NULL, details_salt = NULL WHERE ${of}`)).toBe(1);
       remove("entries", "key = 'still' AND value = '\"old\"'")(db);
     },
   ],
@@ -147,7 +147,7 @@ const TAMPERINGS: readonly Tampering[] = [
     "the details of the write that created a key gone",
     (db) => {
       const of = "seq = (SELECT created_seq FROM entries WHERE key = 'twice')";
-      expect(db.run(`UPDATE events SET details = NULL, details_salt = NULL WHERE ${of}`)).toBe(1);
+      expect(db.change(`UPDATE events SET details = NULL, details_salt = NULL WHERE ${of}`)).toBe(1);
     },
   ],
   [

@@ -232,7 +232,7 @@ describe("pruning", () => {
           // There is no log beside it.
         }
       }
-      tamper(copy, (connection) => expect(connection.run(sql)).toBe(1));
+      tamper(copy, (connection) => expect(connection.change(sql)).toBe(1));
       expect([what, (await verify(copy)).exit]).toEqual([what, 1]);
       if (HAS_PYTHON) expect([what, (await second(copy)).code]).toEqual([what, 1]);
     }

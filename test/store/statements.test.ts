@@ -67,6 +67,8 @@ test("calls in any order return what a new connection returns", () => {
       () => expect(() => connection.all(OF_JSON, [`[${key}`])).toThrow("malformed JSON"),
       () => expect(() => connection.get(INSERT, [key, "x"])).toThrow("UNIQUE"),
       () => expect(() => connection.run(INSERT, [key, "x"])).toThrow("UNIQUE"),
+      () => expect(() => connection.change(INSERT, [key, "x"])).toThrow("UNIQUE"),
+      () => expect(connection.change("UPDATE kept SET key = key WHERE key = ?", [key])).toBe(1),
     ];
     random.pick(calls)();
   }
@@ -82,7 +84,7 @@ test.each<[string, number]>([
   using file = opened();
   const given = (length: number) => Array.from({ length }, (_, index) => index);
   for (const length of [0, 1, 2, 3, 4, 5]) {
-    for (const call of ["get", "all", "run"] as const) {
+    for (const call of ["get", "all", "run", "change"] as const) {
       if (length === count) file.connection[call](sql, given(length));
       else expect(() => file.connection[call](sql, given(length)), `${length}`).toThrow(WrongParameters);
     }

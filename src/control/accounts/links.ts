@@ -135,5 +135,5 @@ export function listInvitations(connection: Connection, workspaceId: string, now
 /** Revokes all links that were neither used nor revoked. Returns how many there were. */
 export function revokeUnusedLinks(connection: Connection, now: number): number {
   const sql = "UPDATE links SET revoked_at = ? WHERE used_at IS NULL AND revoked_at IS NULL";
-  return connection.run(sql, [now]);
+  return connection.change(sql, [now]);
 }

@@ -69,4 +69,4 @@ export function markSeen(connection: Connection, id: string, at: number): void {
 }
 
 /** Ends all sessions of all accounts. Returns how many it ended. */
-export const deleteAllSessions = (connection: Connection): number => connection.run("DELETE FROM sessions");
+export const deleteAllSessions = (connection: Connection): number => connection.change("DELETE FROM sessions");
