@@ -44,8 +44,10 @@ const NAMELESS = { path: { part: "", above: null }, context: "", isName: true };
 const NOTHING: Examined = { found: [], excepted: null, validUntilMs: Number.POSITIVE_INFINITY };
 
 /** Reports whether the rules are already known to find nothing in a text that stands alone, such as a key. */
-export const isKnownClean = ({ dictionary, patterns, others }: Rules, text: string): boolean =>
-  patterns === null && others.length === 0 && (dictionary === null || dictionary.clean.has(text));
+export const isKnownClean = ({ dictionary, patterns, others, names }: Rules, text: string): boolean =>
+  patterns === null &&
+  others.length === 0 &&
+  (dictionary === null || dictionary.clean.has(withoutNames(text, names), ""));
 
 /**
  * Examines content at a time. Without `nowMs`, exceptions with an end are in force. With `isStored`, the content may
@@ -119,16 +121,20 @@ function judged({ text }: Field, hits: readonly Hit[], rules: Rules, exceptions:
 }
 
 function detectedIn(
-  { text, context, joined }: Field,
+  { path, text, context, joined }: Field,
   { dictionary, budget, names }: Rules,
   changed: readonly Place[] | null,
 ): readonly Hit[] {
-  // The findings in a key or a name depend on no other text.
-  const isAlone = context === "" && joined === undefined;
-  if (dictionary === null || (isAlone && dictionary.clean.has(text))) return NO_HITS;
-  const hits = screen(withoutNames(text, names), context, dictionary, changed);
+  if (dictionary === null) return NO_HITS;
+  // Rules with other names may have the same dictionary, so what is remembered is the text as it is screened.
+  const screened = withoutNames(text, names);
+  // The findings depend on no other text, and the context is not a key, which most values do not share.
+  const isRemembered = joined === undefined && (context === "" || path.above !== null);
+  if (isRemembered && dictionary.clean.has(screened, context)) return NO_HITS;
+  const hits = screen(screened, context, dictionary, changed);
   if (hits.length === 0 && joined === undefined) {
-    if (isAlone) dictionary.clean.add(text);
+    // With `changed`, only a part of the text was screened.
+    if (isRemembered && changed === null) dictionary.clean.add(screened, context);
     return NO_HITS;
   }
   const policyOf = (name: string) => (name === BUDGET ? budget.policy : DETECTORS[name as DetectorName].policy);

@@ -71,29 +71,35 @@ export interface Dictionary extends AnchorTable {
   /** The active detectors, and those of them that block. A check may find something for another detector. */
   looking: ReadonlySet<string>;
   blocking: ReadonlySet<string>;
-  /** Keys and names of metadata in which nothing was found. */
+  /** Keys, and names and values of metadata, in which nothing was found. */
   clean: CleanTexts;
 }
 
 /** The longest text that is remembered, and the most texts. */
 const LONGEST_CLEAN = 128;
 const MOST_CLEAN = 4_000;
+/** The most values of one name in metadata. A name with more has others in every write, such as times. */
+const MOST_VALUES = 32;
 
 /**
- * Texts without findings. They are remembered because the same keys are read repeatedly, and an agent's metadata has
- * the same few names in most writes.
+ * Texts without findings, by the context in which they were screened. They are remembered because the same keys are read
+ * repeatedly, and an agent's metadata has the same few names, and often the same values, in most writes.
  */
 class CleanTexts {
-  readonly #texts = new Set<string>();
+  readonly #texts = new Map<string, Set<string>>();
+  #count = 0;
 
-  has(text: string): boolean {
-    return text.length <= LONGEST_CLEAN && this.#texts.has(text);
+  has(text: string, context: string): boolean {
+    return text.length <= LONGEST_CLEAN && this.#texts.get(context)?.has(text) === true;
   }
 
-  add(text: string): void {
-    if (text.length > LONGEST_CLEAN) return;
-    if (this.#texts.size >= MOST_CLEAN) this.#texts.clear();
-    this.#texts.add(text);
+  /** Adds a text that is not there, unless its context has many. */
+  add(text: string, context: string): void {
+    const known = this.#texts.get(context);
+    if (text.length > LONGEST_CLEAN || (known !== undefined && context !== "" && known.size >= MOST_VALUES)) return;
+    if (this.#count >= MOST_CLEAN) this.#texts.clear();
+    this.#count = (this.#count % MOST_CLEAN) + 1;
+    this.#texts.getOrInsertComputed(context, () => new Set()).add(text);
   }
 }
 

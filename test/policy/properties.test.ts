@@ -78,3 +78,35 @@ test("any metadata gets an answer that never repeats what was found", () => {
     { numRuns: 400 },
   );
 });
+
+test("a decision does not depend on what other settings have found harmless", () => {
+  const patterns = [{ name: "password", regex: "zzzzq", mode: "audit" }];
+  const named = policiesOf({ policies: { block_pii: true, block_secrets: true, screening: { patterns } } });
+  const labelled = "[redacted:password]: hunter2Horse!";
+  const contents: [key: string, metadata: JsonObject][] = [
+    [labelled, {}],
+    ["k", { note: labelled }],
+    ["k", { [labelled]: 1 }],
+    ["k", { user: { note: [labelled] } }],
+  ];
+  for (const [key, metadata] of contents) {
+    const allowed = () => [BOTH, named].map((one) => decide(one, { key, value: "x", metadata }).allowed);
+    // In the settings with a pattern of this name, the label is only a replacement.
+    expect([allowed(), allowed()]).toEqual([
+      [false, true],
+      [false, true],
+    ]);
+  }
+});
+
+test("a value of metadata is judged under its own name, however often it was harmless under others", () => {
+  const decisions = (names: readonly string[], value: string | number) =>
+    names.map((name) => decide(BOTH, { key: "k", value: "x", metadata: { [name]: value } }).allowed);
+  for (const value of ["hunter2Horse!", "s3cretPass"]) {
+    for (let round = 0; round < 3; round++)
+      expect(decisions(["source", "password", "source", "colour"], value)).toEqual([true, false, true, true]);
+  }
+  // Names with very many values are not remembered, and are judged all the same.
+  for (let i = 0; i < 200; i++) expect(decisions(["source"], `chat ${i}`)).toEqual([true]);
+  expect(decisions(["source", "password"], "hunter2Horse!")).toEqual([true, false]);
+});
