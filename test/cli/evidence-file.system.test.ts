@@ -125,10 +125,15 @@ describe("a database as evidence", () => {
       import { openConnection } from ${JSON.stringify(join(import.meta.dir, "../../src/store/connection.ts"))};
       const connection = openConnection(${JSON.stringify(file)});
       console.log("ready");
-      // Rows are committed in tens, so no state of the database has another number of rows.
+      // Rows are committed in tens, so no state of the database has another number of rows. Later ones are overwritten,
+      // since on a busy machine the file would grow faster than it is copied.
+      const text = "y".repeat(3000);
       for (let turn = 0; ; turn++) {
         connection.exec("BEGIN");
-        for (let i = 0; i < 10; i++) connection.run("INSERT INTO rows (text) VALUES (?)", ["y".repeat(3000)]);
+        for (let i = 1; i <= 10; i++) {
+          if (turn < 1000) connection.run("INSERT INTO rows (text) VALUES (?)", [text]);
+          else connection.run("UPDATE rows SET text = ? WHERE rowid = ?", [text, (turn % 1000) * 10 + i]);
+        }
         connection.exec("COMMIT");
         if (turn % 1000 === 999) connection.exec("PRAGMA wal_checkpoint(RESTART)");
       }`;
