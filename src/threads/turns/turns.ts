@@ -100,7 +100,7 @@ export class Turns<T extends { readonly workspaceId: string; readonly id: number
     while (!hasEnded) {
       const { promise } = this.#arrival;
       const isBusy = (await this.#serveOther(workspaceId)) || this.#prepareNext(workspaceId);
-      // Work that needs no turn of the event loop would keep the work outside from ending.
+      // Without a turn of the event loop, the end of the work outside would not be noticed.
       await (isBusy ? nextTurn() : Promise.race([ended, promise]));
     }
   }
