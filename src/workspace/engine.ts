@@ -8,7 +8,7 @@ import type { MaybePromise } from "../store/transaction.ts";
 import type { Head } from "./head.ts";
 
 /** The outcome of a commit. `stale`: the log has other events by now, and nothing was written. */
-type CommitOutcome = "committed" | "stale" | "unknown";
+export type CommitOutcome = "committed" | "stale" | "unknown";
 
 export interface Engine {
   /**

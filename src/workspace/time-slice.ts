@@ -3,7 +3,6 @@ const SLICE_MS = 5;
 
 export class TimeSlice {
   #beganMs = 0;
-  #hasGivenWay = false;
 
   /**
    * @param giveWay gives other workspaces of the thread a turn, and resolves after it
@@ -25,12 +24,11 @@ export class TimeSlice {
 
   begin(): void {
     this.#beganMs = this.monotonicMs();
-    this.#hasGivenWay = false;
   }
 
-  /** Whether others have had a turn since the slice began. */
-  get hasGivenWay(): boolean {
-    return this.#hasGivenWay;
+  /** Time that is never set back, ms. */
+  get nowMs(): number {
+    return this.monotonicMs();
   }
 
   get isOver(): boolean {
@@ -40,7 +38,6 @@ export class TimeSlice {
   /** Gives other workspaces a turn if the slice is over; to be called between the steps of long work. */
   async pause(): Promise<void> {
     if (!this.isOver) return;
-    this.#hasGivenWay = true;
     await this.giveWay();
     this.#beganMs = this.monotonicMs();
   }

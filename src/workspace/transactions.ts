@@ -10,8 +10,9 @@ import { NewestLeaves, storeTiles } from "../state/tree.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Steps } from "../store/steps.ts";
 import type { MaybePromise } from "../store/transaction.ts";
+import { CommitTime } from "./commit-time.ts";
 import { replacedOr, requireOwnFiles } from "./continuity.ts";
-import type { Engine } from "./engine.ts";
+import type { CommitOutcome, Engine } from "./engine.ts";
 import { type Head, readHead } from "./head.ts";
 import { DamagedWorkspace, isStorageFailure, mayReappear, NotCommitted } from "./storage-failure.ts";
 import type { TimeSlice } from "./time-slice.ts";
@@ -53,6 +54,7 @@ export class Transactions {
   #head: Head;
   #dataVersion = -1;
   readonly #leaves = new NewestLeaves();
+  readonly #commitTime = new CommitTime();
 
   constructor(
     private readonly connection: Connection,
@@ -131,6 +133,7 @@ export class Transactions {
   async #runOnce<T>(work: () => Promise<T>, onCommitted: OnCommitted<T> | undefined): Promise<T> {
     const { engine, slice } = this.options;
     const before = this.#head;
+    const beganMs = slice.nowMs;
     let done: T;
     let isCommitting = false;
     try {
@@ -146,8 +149,7 @@ export class Transactions {
       done = await work();
       await this.#writeHeads(start);
       isCommitting = true;
-      const committing = engine.commit(start, slice.hasGivenWay);
-      const outcome = committing instanceof Promise ? await slice.during(committing) : committing;
+      const outcome = await this.#commit(start, slice.nowMs - beganMs);
       if (outcome !== "committed") throw new NotCommitted(outcome);
     } catch (thrown) {
       this.isUnsure = isCommitting && mayReappear(thrown);
@@ -163,6 +165,23 @@ export class Transactions {
     if (!this.toScrub) await onCommitted?.(done);
     await this.#afterCommit();
     return done;
+  }
+
+  /**
+   * Commits the transaction.
+   * @param start the head before it
+   * @param workMs how long it has taken until now
+   */
+  async #commit(start: Head, workMs: number): Promise<CommitOutcome> {
+    const { engine, slice } = this.options;
+    const beganMs = slice.nowMs;
+    const committing = engine.commit(start, this.#commitTime.isLong(workMs));
+    if (committing instanceof Promise) {
+      this.#commitTime.left();
+      return await slice.during(committing);
+    }
+    this.#commitTime.waited(slice.nowMs - beganMs, workMs);
+    return committing;
   }
 
   /** Empties the write-ahead log as after an erasure. */
