@@ -106,6 +106,38 @@ export type Asked =
   | { principal: Principal; operations: Omit<OperationMessage, "principal" | "workspaceId">[] }
   | { principal?: undefined; operations: EventMessage[] };
 
+/** Operations as JSON, separated by commas, by principal; events under null. */
+export type Texts = Map<Principal | null, string>;
+
+/** Adds an operation or an event. @param text its JSON */
+export function addText(texts: Texts, { principal, text }: { principal: Principal | null; text: string }): Texts {
+  const before = texts.get(principal);
+  return texts.set(principal, before === undefined ? text : `${before},${text}`);
+}
+
+/**
+ * The JSON of principals, which every message includes. The principal of a key is one object while keys do not change.
+ */
+const principalTexts = new WeakMap<Principal, string>();
+
+function principalText(principal: Principal): string {
+  const known = principalTexts.get(principal);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(principal);
+  principalTexts.set(principal, text);
+  return text;
+}
+
+/** Returns a list of {@link Asked} as JSON. */
+export function askedText(texts: Texts): string {
+  let asked = "";
+  for (const [principal, operations] of texts) {
+    const by = principal === null ? "" : `"principal":${principalText(principal)},`;
+    asked += `${asked === "" ? "" : ","}{${by}"operations":[${operations}]}`;
+  }
+  return `[${asked}]`;
+}
+
 /** Returns the operations, each with its workspace and its principal, and the events. */
 export function recordedOf(asked: readonly Asked[]): Recorded[] {
   const all: Recorded[] = [];
@@ -139,18 +171,26 @@ export const countOf = (message: Recorded): number =>
  */
 export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };
 
+/** What another thread has found out about the operation with this id while it waited. */
+export type FoundMessage = { kind: "found"; workspaceId: string; id: number; found: JsonValue };
+
+/** To a workspace thread, which handles it after what it has begun. */
+export type QueuedMessage =
+  | { kind: "sweep"; workspaceIds: string[] }
+  | { kind: "empty_logs"; workspaceIds: string[] }
+  | { kind: "cosigned"; workspaceId: string; size: number; note: string }
+  | ({ kind: "change" } & ChangeableOptions)
+  | { kind: "close" };
+
 /** To a workspace thread. */
 export type ToWriter =
   /** `depth`: the number of operations, including these, that were sent to this thread and not yet answered. */
   | { kind: "operations"; depth: number; asked: Asked[] }
   /** The next parts of the operation with this id, which follows them. */
   | { kind: "parts"; id: number; parts: OperationInputs[CompositeName]["parts"] }
-  | { kind: "sweep"; workspaceIds: string[] }
-  | { kind: "empty_logs"; workspaceIds: string[] }
+  | FoundMessage
   | CompactMessage
-  | { kind: "cosigned"; workspaceId: string; size: number; note: string }
-  | ({ kind: "change" } & ChangeableOptions)
-  | { kind: "close" };
+  | QueuedMessage;
 
 /** An unexpected failure, without any text that could contain a client's value. */
 export interface FailureReport {
@@ -195,9 +235,12 @@ export type FromWriter =
    */
   | { kind: "unwritable"; workspaceId: string };
 
+/** A query of a reader thread. `partTexts`: the parts of a composite operation as JSON, if they are not in its input. */
+export type Query = Omit<OperationMessage, "found"> & { partTexts?: readonly string[] };
+
 /** Messages to a reader thread. */
 export type ToReader =
-  | { kind: "query"; query: Omit<OperationMessage, "found"> }
+  | { kind: "query"; query: Query }
   | { kind: "open"; id: number; workspaceId: string; plan: StreamPlan }
   | { kind: "pull"; id: number }
   | { kind: "cancel"; id: number }

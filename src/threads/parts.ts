@@ -5,7 +5,7 @@
 import type { CompositeName, OperationInputs } from "../operations.ts";
 import { ownTurn } from "../timer.ts";
 import type { OperationRequest } from "../workspace/contract.ts";
-import { type Asked, type Recorded, recordedOf } from "./messages.ts";
+import { type Asked, type Query, type Recorded, recordedOf } from "./messages.ts";
 
 type Parts = OperationInputs[CompositeName]["parts"];
 
@@ -37,6 +37,16 @@ export async function partTexts(parts: Parts): Promise<string[]> {
 /** Returns the input of a composite operation as JSON, with these parts. */
 export const inputText = (input: OperationRequest["input"], parts = "[]"): string =>
   `${JSON.stringify({ ...input, parts: undefined }).slice(0, -1)},"parts":${parts}}`;
+
+/** Returns a query with its parts in its input. */
+export function withParts({ partTexts, ...query }: Query): Query {
+  if (partTexts !== undefined)
+    query.input = {
+      ...query.input,
+      parts: partTexts.flatMap((text) => JSON.parse(text) as Parts),
+    } as typeof query.input;
+  return query;
+}
 
 /** Parts that have arrived, and whose operation has not. */
 export class PartsAhead {

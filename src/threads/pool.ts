@@ -239,10 +239,11 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     if ("parts" in input && request.partTexts === undefined)
       return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));
     const { workspaceId } = principal;
+    const help = () => ("parts" in input && found === undefined ? this.#screening.screenAhead(request) : null);
     return new Promise((resolve) => {
-      const refused = this.#writer(workspaceId).submit(request, found, (reply) => {
+      const complete = (reply: Reply | Rejection) =>
         resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, withItems(reply, found)));
-      });
+      const refused = this.#writer(workspaceId).submit(request, found, complete, help);
       if (refused !== null) resolve(rejection(refused));
     });
   }

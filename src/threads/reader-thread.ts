@@ -1,6 +1,6 @@
 /** The main thread's end of one reader thread. It sends queries, and pulls streams chunk by chunk. */
 import type { Bytes, OperationRequest, Reply, StreamPlan } from "../workspace/contract.ts";
-import type { Found, FromReader, ThreadOptions, ToReader } from "./messages.ts";
+import type { Found, FromReader, Query, ThreadOptions, ToReader } from "./messages.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
 import type { Rejection } from "./writer-thread.ts";
 
@@ -58,8 +58,10 @@ export class ReaderThread {
     if (this.#worker.isClosing) return Promise.resolve("stopped");
     if (!this.#worker.alive || this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
     const id = this.#nextId++;
-    const { name, input, principal, retry } = request;
-    const query = { id, workspaceId: principal.workspaceId, name, input, principal, ...(retry && { retry }) };
+    const { name, principal, retry, partTexts } = request;
+    const query: Query = { id, workspaceId: principal.workspaceId, name, input: request.input, principal };
+    if (retry !== undefined) query.retry = retry;
+    if (partTexts !== undefined) Object.assign(query, { partTexts, input: { ...request.input, parts: [] } });
     return new Promise((resolve) => {
       this.#queries.set(id, resolve);
       this.#post({ kind: "query", query });

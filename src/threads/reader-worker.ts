@@ -32,8 +32,9 @@ import { isReadFailure, REPLACED, ReplacedWorkspace } from "../workspace/storage
 import { ThreadGauges } from "./gauges.ts";
 import { collectWhenIdle } from "./idle-collection.ts";
 import { KnownHeads } from "./known-heads.ts";
-import { type Found, type FromReader, failureOf, type ThreadOptions, type ToReader } from "./messages.ts";
+import { type Found, type FromReader, failureOf, type Query, type ThreadOptions, type ToReader } from "./messages.ts";
 import { type Closable, OpenWorkspaces } from "./open-workspaces.ts";
+import { withParts } from "./parts.ts";
 import { inquiryOf, inspect, preparationOf } from "./registry.ts";
 
 const IDLE_MS = 60_000;
@@ -112,7 +113,7 @@ parentPort?.on("message", (message: ToReader) => {
 async function handle(message: ToReader): Promise<void> {
   switch (message.kind) {
     case "query":
-      return runQuery(message.query);
+      return runQuery(withParts(message.query));
     case "open":
       opening.set(message.id, openStream(message.id, message.workspaceId, message.plan));
       await opening.get(message.id);
@@ -131,8 +132,6 @@ async function handle(message: ToReader): Promise<void> {
       return shutDown();
   }
 }
-
-type Query = Extract<ToReader, { kind: "query" }>["query"];
 
 async function runQuery(query: Query): Promise<void> {
   const { id, workspaceId, name, input, retry } = query;

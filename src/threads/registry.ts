@@ -95,26 +95,23 @@ export async function sweep(
 
 /**
  * Returns a recorded operation as a job for the workspace's writer.
- * @param found the result of another thread; for a composite operation, one for each part
+ * @param found the result of another thread; for a composite operation, one for each part, or what its `ahead` returned
  */
 export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
   const job = isComposite(request.name)
-    ? compositeJobOf(request as OperationRequest<CompositeName>, found as JsonValue[] | undefined, limits)
+    ? compositeJobOf(request as OperationRequest<CompositeName>, found, limits)
     : singleJobOf(recordedOperation(request.name), request, found, limits);
   if (request.retry !== undefined) job.retry = request.retry;
   if (request.lookedAt !== undefined && !("parts" in job)) job.lookedAt = request.lookedAt;
   return job as N extends CompositeName ? CompositeJob : Job;
 }
 
-function compositeJobOf(
-  request: OperationRequest<CompositeName>,
-  found: JsonValue[] = [],
-  limits: Limits,
-): CompositeJob {
+function compositeJobOf(request: OperationRequest<CompositeName>, found: JsonValue = [], limits: Limits): CompositeJob {
   const { name, input } = request;
-  const { parts, ...shown } = COMPOSITES[name];
+  const { parts, foundOf, ahead: _, ...shown } = COMPOSITES[name];
+  const ofParts = Array.isArray(found) ? found : foundOf(found);
   const jobs = input.parts.map((part, index) =>
-    singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, found[index] ?? undefined, limits),
+    singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, ofParts[index] ?? undefined, limits),
   );
   return { operation: name, parts: jobs, atomic: input.atomic, ...shown };
 }
@@ -168,11 +165,13 @@ function recordedOperation(name: OperationName): AnyOperation {
   return OPERATIONS[name] as AnyOperation;
 }
 
+type Preparation = NonNullable<PreparedOperation<OperationName, unknown>["ahead"]>;
+
 /** Returns the function that prepares an operation on another thread than its workspace's. */
-export function preparationOf(name: OperationName): NonNullable<PreparedOperation<OperationName, unknown>["ahead"]> {
-  const own = recordedOperation(name);
+export function preparationOf(name: OperationName): Preparation {
+  const own = isComposite(name) ? COMPOSITES[name] : recordedOperation(name);
   if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);
-  return own.ahead;
+  return own.ahead as Preparation;
 }
 
 export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {

@@ -28,11 +28,11 @@ import { FullTextUpkeep } from "./full-text-upkeep.ts";
 import { ThreadGauges } from "./gauges.ts";
 import { KnownHeads } from "./known-heads.ts";
 import {
-  type CompactMessage,
   charactersOf,
   countOf,
   type FromWriter,
   failureOf,
+  type QueuedMessage,
   type Recorded,
   type Surroundings,
   type ThreadOptions,
@@ -43,7 +43,7 @@ import { PartsAhead } from "./parts.ts";
 import { jobOf, sweep } from "./registry.ts";
 import { Sealing } from "./sealing.ts";
 import { BesideOneAnother, Copies } from "./server/copies.ts";
-import { type Arrived, PreparedAhead } from "./turns/ahead.ts";
+import { type Arrived, PreparedAhead, takeFound } from "./turns/ahead.ts";
 import { BatchQueue } from "./turns/batch-queue.ts";
 import { Turns } from "./turns/turns.ts";
 
@@ -143,6 +143,7 @@ export class WorkspaceThread {
   receive(text: string): void {
     const message = JSON.parse(text) as ToWriter;
     if (message.kind === "compact") void this.#compaction.receive(message);
+    else if (message.kind === "found") takeFound(this.#batches, message);
     else if (message.kind === "parts") this.#parts.add(message.id, message.parts);
     else if (message.kind !== "operations") this.#enqueue(message.kind, () => this.#handle(message));
     else {
@@ -235,7 +236,7 @@ export class WorkspaceThread {
     if (next !== null) await this.#turns.serve(next.workspaceId, next.group);
   }
 
-  async #handle(message: Exclude<ToWriter, CompactMessage | { kind: "operations" }>): Promise<void> {
+  async #handle(message: QueuedMessage): Promise<void> {
     const giveWay = () => this.#turns.giveWay();
     switch (message.kind) {
       case "sweep":

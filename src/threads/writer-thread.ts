@@ -8,7 +8,16 @@ import type { Compacted } from "../store/compaction.ts";
 import { CLOSING_TURNS, ownTurn } from "../timer.ts";
 import type { OperationRequest, Principal, Reply, WorkspaceEvent } from "../workspace/contract.ts";
 import type { StorageTrouble } from "../workspace/storage-failure.ts";
-import type { ChangeableOptions, Found, FromWriter, ThreadOptions, ToWriter } from "./messages.ts";
+import {
+  addText,
+  askedText,
+  type ChangeableOptions,
+  type Found,
+  type FromWriter,
+  type Texts,
+  type ThreadOptions,
+  type ToWriter,
+} from "./messages.ts";
 import { inputText } from "./parts.ts";
 import { isOfReplies, ReplyReader } from "./reply-text.ts";
 import { REAL_THREADS, SupervisedWorker, type ThreadReports } from "./supervised.ts";
@@ -27,7 +36,13 @@ export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "aband
 /** The result when the thread cannot compact. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
+/** With so many operations, a thread is busy until another one has prepared the next operation. */
+const BUSY = 2;
+
 type Complete = (reply: Reply | Rejection) => void;
+
+/** Has another thread prepare an operation, unless that thread has enough to do. The result is JSON, or null for none. */
+type Help = () => Promise<string | null> | null;
 
 interface Waiting {
   id: number;
@@ -44,14 +59,6 @@ interface Waiting {
   dueTurn: number;
 }
 
-/** Operations as JSON, separated by commas, by principal; events under null. */
-type Texts = Map<Principal | null, string>;
-
-function addText(texts: Texts, { principal, text }: Waiting): Texts {
-  const before = texts.get(principal);
-  return texts.set(principal, before === undefined ? text : `${before},${text}`);
-}
-
 export interface ThreadEvents extends ThreadReports {
   /** Called with every new seal, once it is on disk. */
   onSealed?(workspaceId: string, seal: StoredSeal): void;
@@ -65,19 +72,6 @@ export interface ThreadEvents extends ThreadReports {
   onCrash?(): void;
   /** Called with the number of operations that shared a transaction. */
   onGroup?(operations: number): void;
-}
-
-/**
- * The JSON of principals, which every message includes. The principal of a key is one object while keys do not change.
- */
-const principalTexts = new WeakMap<Principal, string>();
-
-function principalText(principal: Principal): string {
-  const known = principalTexts.get(principal);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(principal);
-  principalTexts.set(principal, text);
-  return text;
 }
 
 export class WriterThread {
@@ -127,8 +121,9 @@ export class WriterThread {
    * Submits an operation. Returns null when it was accepted; `complete` is then called exactly once, after this has
    * returned. Otherwise returns why it was not accepted.
    * @param looked what a reader thread has found for the operation
+   * @param help called when the operation will wait
    */
-  submit(request: OperationRequest, looked: Found | undefined, complete: Complete): Rejection | null {
+  submit(request: OperationRequest, looked: Found | undefined, complete: Complete, help?: Help): Rejection | null {
     const { name, principal, via, retry, lookedAt, partTexts = [] } = request;
     let rest = via === undefined ? "" : `,"via":${JSON.stringify(via)}`;
     if (retry !== undefined) rest += `,"retry":${JSON.stringify(retry)}`;
@@ -139,12 +134,25 @@ export class WriterThread {
       partTexts.length === 0 ? JSON.stringify(request.input) : inputText(request.input, isLong ? "[]" : partTexts[0]);
     const text = `"name":"${name}","input":${input}${rest}`;
     const beside = lengthOf(looked?.items ?? "");
-    return this.#take(principal, text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
+    const isBusy = this.depth >= BUSY;
+    const id = this.#take(principal, text, complete, request.isAbandoned, beside, isLong ? partTexts : undefined);
+    if (typeof id === "string") return id;
+    if (isBusy) void help?.()?.then((found) => found !== null && this.#found(principal.workspaceId, id, found));
+    return null;
+  }
+
+  /** Sends what another thread has found out about an operation: with the operation, if that was not sent yet. */
+  #found(workspaceId: string, id: number, found: string): void {
+    const waiting = this.#waiting.find((one) => one.id === id);
+    if (waiting !== undefined) waiting.text = `${waiting.text.slice(0, -1)},"found":${found}}`;
+    else if (this.#sent.has(id))
+      this.#worker.post(`{"kind":"found","workspaceId":"${workspaceId}","id":${id},"found":${found}}`);
   }
 
   /** Submits an event of the workspace itself, as {@link submit} does an operation. */
   record(workspaceId: string, event: WorkspaceEvent, complete: Complete): Rejection | null {
-    return this.#take(null, JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
+    const id = this.#take(null, JSON.stringify({ workspaceId, event }).slice(1, -1), complete);
+    return typeof id === "string" ? id : null;
   }
 
   /**
@@ -160,7 +168,7 @@ export class WriterThread {
     isAbandoned?: () => boolean,
     beside = 0,
     ahead: readonly string[] = [],
-  ): Rejection | null {
+  ): Rejection | number {
     if (this.#worker.isClosing) return "stopped";
     if (this.depth >= MAX_WAITING || this.#waitingCharacters >= MAX_WAITING_CHARACTERS) return "overloaded";
     const id = this.#nextId++;
@@ -178,7 +186,7 @@ export class WriterThread {
       dueTurn: this.#turn + CLOSING_TURNS,
     });
     this.#countTurns();
-    return null;
+    return id;
   }
 
   /** Sends a message that is not an operation. The message is lost while a dead thread waits to be restarted. */
@@ -267,12 +275,7 @@ export class WriterThread {
 
   /** @param depth the operations accepted and not yet answered */
   #postOperations(depth: number, texts: Texts): void {
-    let asked = "";
-    for (const [principal, operations] of texts) {
-      const by = principal === null ? "" : `"principal":${principalText(principal)},`;
-      asked += `${asked === "" ? "" : ","}{${by}"operations":[${operations}]}`;
-    }
-    this.#worker.post(`{"kind":"operations","depth":${depth},"asked":[${asked}]}`);
+    this.#worker.post(`{"kind":"operations","depth":${depth},"asked":${askedText(texts)}}`);
   }
 
   #receive(message: FromWriter): void {

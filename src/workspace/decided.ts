@@ -40,7 +40,17 @@ export function stillHolds<D extends Decided>(
 /** Reports whether a decision that was made before is valid under these policies at this time. */
 export function isValid(before: Decided, policies: PolicySettings, nowMs: number): boolean {
   const { validUntilMs = Number.POSITIVE_INFINITY } = before.decision;
-  return nowMs < validUntilMs && (before.policies === policies || isDeepStrictEqual(before.policies, policies));
+  return nowMs < validUntilMs && areEqual(before.policies, policies);
+}
+
+/** The settings that were last found equal: the parts of a request share theirs, and a comparison takes microseconds. */
+let equal: readonly [PolicySettings, PolicySettings] | null = null;
+
+function areEqual(before: PolicySettings, policies: PolicySettings): boolean {
+  if (before === policies || (equal?.[0] === before && equal[1] === policies)) return true;
+  if (!isDeepStrictEqual(before, policies)) return false;
+  equal = [before, policies];
+  return true;
 }
 
 /** Screens a text that is stored as it is, such as a label or a reason. */

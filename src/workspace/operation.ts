@@ -105,6 +105,13 @@ export interface PreparedOperation<N extends OperationName, Prepared> {
 export interface Composite<C extends CompositeName> {
   /** The operation of each part. Its answer becomes a result of the composite operation, unless it is a problem. */
   parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
+  /**
+   * Does expensive work for the parts while the operation waits, on another thread than the workspace's. Returns one
+   * result for each part, or one that {@link foundOf} divides.
+   */
+  ahead(reader: Reader, input: OperationInputs[C], context: AheadContext): Promise<JsonValue>;
+  /** Returns the `found` of each part's preparation. */
+  foundOf(result: JsonValue): (JsonValue | undefined)[];
   /** See `CompositeJob`. */
   nameOf(index: number): string;
   answer(results: readonly (string | null)[], applied: boolean): LongText;

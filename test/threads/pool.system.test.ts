@@ -164,3 +164,29 @@ test("a stop finishes what was taken and refuses the rest", async () => {
   using seen = new OpenWorkspace(fileOf(workspaceId));
   expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(500);
 });
+
+test(
+  "of many batches at once, every one is screened, whichever thread does it",
+  async () => {
+    const workspaces = [await newWorkspace(), await newWorkspace()];
+    const policies = { block_pii: true, block_secrets: true };
+    for (const id of workspaces) await ask(id, "config.update", { agentId: "a", config: { policies } });
+    const texts = Array.from({ length: 40 }, (_, i) => (i % 7 === 3 ? "mail jane.doe@gmail.com" : `note ${i}`));
+    const batch = async (workspaceId: string, at: number) => {
+      const parts = texts.map((value, i) => ({
+        name: "data.write" as const,
+        input: { agentId: "a", key: `${at}/${i}`, value, metadata: {} },
+      }));
+      const { answer } = await ask(workspaceId, "data.batch", { agentId: "a", atomic: false, parts });
+      if (answer.kind !== "json") throw new Error(answer.kind);
+      return JSON.parse(wholeText(answer.body)).results.map(({ allowed }: { allowed: boolean }) => allowed);
+    };
+    // The first come before the tables of the screening thread exist, later ones after that.
+    for (let round = 0; round < 3; round++) {
+      const asked = Array.from({ length: 60 }, (_, i) => batch(workspaces[i % 2] as string, round * 100 + i));
+      for (const allowed of await Promise.all(asked)) expect(allowed).toEqual(texts.map((_, i) => i % 7 !== 3));
+    }
+    expect(failures).toEqual([]);
+  },
+  TIMEOUT_MS,
+);

@@ -1,13 +1,18 @@
 /** Several reads, writes and deletions of an agent's data in one request. */
 import { showTime, showTimeOrNull } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
 import { textOfItems } from "../../long-text.ts";
-import { recorded } from "../../policy/decide.ts";
+import { ALLOWED, recorded } from "../../policy/decide.ts";
+import type { PolicySettings } from "../../policy/policies.ts";
 import { endOf } from "../../policy/retention.ts";
+import { readPolicies } from "../../state/agents.ts";
 import { findEntry } from "../../state/entries.ts";
 import { after } from "../../store/transaction.ts";
+import { nextTurn } from "../../timer.ts";
+import { LARGE_TEXT, screenedCharacters } from "../../workspace/large-text.ts";
 import { answered, type Composite, type Operation, type Outcome } from "../../workspace/operation.ts";
 import { deleteData, noEntry } from "./operations.ts";
-import { writeOperation } from "./write.ts";
+import { digestIfClean, writeOperation } from "./write.ts";
 
 const readInBatch: Operation<"data.read"> = async (reader, context, { agentId, key }) => {
   const agent = await context.agents.find(agentId);
@@ -43,6 +48,38 @@ const answering = (outcome: Outcome, body: string): Outcome => ({
   answer: { kind: "json", status: 200, body },
 });
 
+/** The writes of a batch in which nothing was found. */
+interface CleanWrites {
+  /** The policies under which they were screened. */
+  policies: PolicySettings;
+  /** For each operation, the digest of what it stores; null if it is no such write. */
+  digests: (string | null)[];
+}
+
+const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agentId, parts }, { nowMs }) => {
+  const policies = await readPolicies(reader, agentId);
+  // The patterns of a policy may take seconds for many small texts, and the large texts of others would wait.
+  if (policies.screening?.patterns !== undefined) return [];
+  const digests: CleanWrites["digests"] = [];
+  let characters = 0;
+  for (const { name, input } of parts) {
+    digests.push(name === "data.write" ? digestIfClean(policies, input, nowMs) : null);
+    characters += name === "data.write" ? screenedCharacters(input) : 0;
+    if (characters < LARGE_TEXT) continue;
+    await nextTurn();
+    characters = 0;
+  }
+  return { policies, digests } satisfies CleanWrites as unknown as JsonObject;
+};
+
+/** Returns the decisions about clean writes. The workspace's thread screens the other writes. */
+const decisionsOf: Composite<"data.batch">["foundOf"] = (clean) => {
+  const { policies, digests } = clean as unknown as CleanWrites;
+  return digests.map((digest) =>
+    digest === null ? undefined : ({ policies, decision: ALLOWED, digest } as unknown as JsonObject),
+  );
+};
+
 const SKIPPED = '{"skipped":true}';
 
 export const batchData: Composite<"data.batch"> = {
@@ -51,6 +88,8 @@ export const batchData: Composite<"data.batch"> = {
     "data.read": readInBatch,
     "data.delete": deleteInBatch,
   },
+  ahead: findCleanWrites,
+  foundOf: decisionsOf,
   nameOf: (index) => `operations[${index}]`,
   answer: (results, applied) =>
     textOfItems(

@@ -4,7 +4,8 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { valueDigest } from "../../log/hash.ts";
 import { canonicalJson } from "../../log/jcs.ts";
 import type { OperationInputs } from "../../operations.ts";
-import { type Allowed, decide, type Refused, type Reported } from "../../policy/decide.ts";
+import { ALLOWED, type Allowed, decide, type Refused, type Reported } from "../../policy/decide.ts";
+import type { PolicySettings } from "../../policy/policies.ts";
 import { invalid } from "../../problem.ts";
 import { type AgentDirectory, type AgentState, readPolicies } from "../../state/agents.ts";
 import { after, type Reader } from "../../store/transaction.ts";
@@ -31,9 +32,18 @@ interface ScreenedWrite extends Decided {
  * screening tables in the processor's cache; the database would evict them between one write and the next.
  */
 function prepareWrite(agents: AgentDirectory, input: Write, found?: JsonValue): ScreenedWrite | undefined {
-  if (found !== undefined) return serialized(input, found as unknown as Decided);
+  if (found !== undefined) {
+    const { digest, ...decided } = found as unknown as Decided & { digest?: string };
+    return serialized(input, decided, digest);
+  }
   const policies = agents.known(input.agentId)?.policies;
   return policies && serialized(input, { policies, decision: decide(policies, input) });
+}
+
+/** Returns the digest of what a write stores if the policies find nothing in it; null otherwise. */
+export function digestIfClean(policies: PolicySettings, input: Write, nowMs: number): string | null {
+  const { decision, content } = serialized(input, { policies, decision: decide(policies, input, nowMs) });
+  return decision === ALLOWED && content !== undefined ? content.digest : null;
 }
 
 /** Screens a write on another thread, under the agent's present policies. */
@@ -42,13 +52,14 @@ async function screenAhead(reader: Reader, input: Write, { nowMs }: { nowMs: num
   return decidedElsewhere(policies, decide(policies, input, nowMs));
 }
 
-function serialized(input: Write, decided: Decided): ScreenedWrite {
+/** @param known the digest, if it is known already */
+function serialized(input: Write, decided: Decided, known?: string): ScreenedWrite {
   const { decision } = decided;
   if (!decision.allowed) return decided;
   const stored = decision.found?.redacted ?? input;
   const metadata = canonicalJson(stored.metadata);
   const value = JSON.stringify(stored.value);
-  const digest = valueDigest(input.key, metadata, value);
+  const digest = known ?? valueDigest(input.key, metadata, value);
   return { ...decided, content: { value, metadata, digest } };
 }
 

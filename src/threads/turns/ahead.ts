@@ -4,10 +4,17 @@
  */
 import type { Reply } from "../../workspace/contract.ts";
 import type { AnyJob, OnReplies, PreparedJob, WorkspaceWriter } from "../../workspace/perform.ts";
-import type { Recorded } from "../messages.ts";
+import type { FoundMessage, Recorded } from "../messages.ts";
+import type { BatchQueue } from "./batch-queue.ts";
 
 /** An operation that waits for its transaction. */
 export type Arrived = Recorded & { ahead?: PreparedJob };
+
+/** Gives an operation what another thread has found out about it, unless it has been prepared or has begun. */
+export function takeFound(waiting: BatchQueue<Arrived>, { workspaceId, id, found }: FoundMessage): void {
+  const operation = waiting.find(workspaceId, (one) => one.id === id);
+  if (operation !== undefined && "input" in operation && operation.ahead === undefined) operation.found = found;
+}
 
 export class PreparedAhead {
   /** The writers with an open transaction, by workspace. */

@@ -82,6 +82,11 @@ export class BatchQueue<T extends { readonly workspaceId: string }> {
     return { workspaceId, group };
   }
 
+  /** Returns the first waiting operation of a workspace for which `is` holds; undefined when there is none. */
+  find(workspaceId: string, is: (operation: T) => boolean): T | undefined {
+    return this.#waiting.get(workspaceId)?.find(is);
+  }
+
   /** Returns the operations that would be the next batch of a workspace. */
   nextOf(workspaceId: string): T[] {
     const waiting = this.#waiting.get(workspaceId);
