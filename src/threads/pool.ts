@@ -239,13 +239,22 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     if ("parts" in input && request.partTexts === undefined)
       return partTexts(input.parts).then((texts) => this.#record({ ...request, partTexts: texts }, found));
     const { workspaceId } = principal;
-    const help = () => ("parts" in input && found === undefined ? this.#screening.screenAhead(request) : null);
+    const help = "parts" in input && found === undefined ? () => this.#screenAhead(request) : undefined;
     return new Promise((resolve) => {
       const complete = (reply: Reply | Rejection) =>
         resolve(typeof reply === "string" ? rejection(reply) : this.#opened(workspaceId, withItems(reply, found)));
       const refused = this.#writer(workspaceId).submit(request, found, complete, help);
       if (refused !== null) resolve(rejection(refused));
     });
+  }
+
+  /**
+   * Has the screening thread help with an operation that waits. Returns null when it does not: on a node of a libSQL
+   * server, where the workspace's thread has time while the server commits, and when the file cannot be used.
+   */
+  #screenAhead(request: OperationRequest): Promise<string | null> | null {
+    if (this.options.server !== null || this.down.has(request.principal.workspaceId)) return null;
+    return this.#screening.screenAhead(request);
   }
 
   /** Returns the reply with its stream opened, if it has one. */

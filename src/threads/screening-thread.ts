@@ -12,7 +12,6 @@ import type { QueryResult, ReaderThread } from "./reader-thread.ts";
 /** The most texts that may wait, and their most total length, UTF-16 units. */
 const MAX_WAITING = 512;
 const MAX_WAITING_CHARACTERS = 64 * 1024 * 1024;
-
 /** The most small texts that are screened at the same time, UTF-16 units, since a large text may wait for them. */
 const MAX_CHARACTERS_AHEAD = 256 * 1024;
 
@@ -64,8 +63,8 @@ export class ScreeningThread {
   }
 
   /**
-   * Screens the small texts of a composite operation that waits for its workspace's thread, which can do without. Returns
-   * null when there is no result, and at once when this thread has enough to do.
+   * Screens the small texts of a composite operation that waits for its workspace's thread. Returns what that thread may
+   * use, as JSON, or null when there is no result; null at once when this thread has enough to do.
    */
   screenAhead({ name, input, principal, partTexts = [] }: OperationRequest): Promise<string | null> | null {
     const characters = lengthOf(partTexts);

@@ -24,7 +24,7 @@ export function decidedElsewhere(policies: PolicySettings, decision: Decision): 
 /**
  * Reports whether a decision made before the transaction is still valid. It is not if the policies were changed since, or
  * an exception has ended that it rests on.
- * @throws {OutOfDate} instead, when it was made on another thread
+ * @throws {OutOfDate} instead, when it is about a large text
  */
 export function stillHolds<D extends Decided>(
   ahead: D | undefined,
