@@ -19,7 +19,7 @@ export interface Engine {
   /**
    * Commits the open transaction, which began after the event `expected`. Unless it returns `committed`, the caller
    * must roll back.
-   * @param isLong whether the commit has much to write, so that another thread should do it
+   * @param isLong whether the commit will take long, so that another thread should do it
    */
   commit(expected: Head, isLong: boolean): MaybePromise<CommitOutcome>;
 }
