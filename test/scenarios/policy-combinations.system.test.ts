@@ -898,6 +898,13 @@ class Race {
     return one;
   }
 
+  /** Whether a label was blocked, for which the policies must have changed just before. */
+  get hasBlockedLabel(): boolean {
+    const isBlocked = ({ operation, status }: Racing) =>
+      operation === "checkpoint.create" && status >= 400 && status < 500;
+    return this.racing.values().some(isBlocked);
+  }
+
   async restore(): Promise<Racing> {
     const content = drawContent(this.seeded, WRITTEN);
     lengthen(this.seeded, content);
@@ -980,7 +987,9 @@ class Followed {
 test("while 40 requests at once race changes of policies and configs, each obeys those before it in the trail", async () => {
   const seeded = new Seeded(SEED);
   const race = new Race(seeded);
-  for (let round = effort({ usual: 6, long: 80 }); round > 0; round--) {
+  const rounds = effort({ usual: 6, long: 80 });
+  // The rarest outcome needs more rounds with some seeds.
+  for (let round = 0; round < rounds || (round < 10 * rounds && !race.hasBlockedLabel); round++) {
     await setFloor({});
     const ready: Racing[] = [];
     for (let at = 0; at < 40; at++)
@@ -1029,8 +1038,7 @@ test("while 40 requests at once race changes of policies and configs, each obeys
     for (const text of content.texts) hidden.add(text);
     await expectNothing(agent);
   }
-  // Of the seven outcomes the rarest, a label that is blocked, may not come up in a few rounds.
-  expect(seen.size).toBeGreaterThanOrEqual(effort({ usual: 5, long: 7 }));
+  expect(seen.size).toBeGreaterThanOrEqual(7);
 });
 
 test("the search finds a text in every form", () => {
