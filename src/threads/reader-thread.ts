@@ -59,9 +59,10 @@ export class ReaderThread {
     if (!this.#worker.alive || this.#queries.size >= MAX_QUERIES) return Promise.resolve("overloaded");
     const id = this.#nextId++;
     const { name, principal, retry, partTexts } = request;
-    const query: Query = { id, workspaceId: principal.workspaceId, name, input: request.input, principal };
+    const input = partTexts === undefined ? request.input : { ...request.input, parts: [] };
+    const query: Query = { id, workspaceId: principal.workspaceId, name, input, principal };
     if (retry !== undefined) query.retry = retry;
-    if (partTexts !== undefined) Object.assign(query, { partTexts, input: { ...request.input, parts: [] } });
+    if (partTexts !== undefined) query.partTexts = partTexts;
     return new Promise((resolve) => {
       this.#queries.set(id, resolve);
       this.#post({ kind: "query", query });

@@ -165,13 +165,13 @@ function recordedOperation(name: OperationName): AnyOperation {
   return OPERATIONS[name] as AnyOperation;
 }
 
-type Preparation = NonNullable<PreparedOperation<OperationName, unknown>["ahead"]>;
+type Ahead = NonNullable<PreparedOperation<OperationName, unknown>["ahead"]>;
 
 /** Returns the function that prepares an operation on another thread than its workspace's. */
-export function preparationOf(name: OperationName): Preparation {
+export function preparationOf(name: OperationName): Ahead {
   const own = isComposite(name) ? COMPOSITES[name] : recordedOperation(name);
   if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);
-  return own.ahead as Preparation;
+  return own.ahead as Ahead;
 }
 
 export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {

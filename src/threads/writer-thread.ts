@@ -36,7 +36,7 @@ export type Rejection = "overloaded" | "stopped" | "crashed" | "unread" | "aband
 /** The result when the thread cannot compact. */
 const NOT_COMPACTED: Compacted = { before: 0, after: 0, longestMs: 0, trouble: "unavailable" };
 
-/** With so many operations, a thread is busy until another one has prepared the next operation. */
+/** A thread that has so many operations is busy for longer than another one takes to prepare an operation. */
 const BUSY = 2;
 
 type Complete = (reply: Reply | Rejection) => void;

@@ -23,7 +23,7 @@ export class TimeSlice {
   }
 
   begin(): void {
-    this.#beganMs = this.monotonicMs();
+    this.#beganMs = this.nowMs;
   }
 
   /** Time that is never set back, ms. */
@@ -32,21 +32,21 @@ export class TimeSlice {
   }
 
   get isOver(): boolean {
-    return this.monotonicMs() - this.#beganMs >= SLICE_MS;
+    return this.nowMs - this.#beganMs >= SLICE_MS;
   }
 
   /** Gives other workspaces a turn if the slice is over; to be called between the steps of long work. */
   async pause(): Promise<void> {
     if (!this.isOver) return;
     await this.giveWay();
-    this.#beganMs = this.monotonicMs();
+    this.#beganMs = this.nowMs;
   }
 
   /** Waits for work on another thread, and gives other workspaces turns meanwhile. */
   async during<T>(work: Promise<T>): Promise<T> {
     await this.serveDuring(work);
     const done = await work;
-    this.#beganMs = this.monotonicMs();
+    this.#beganMs = this.nowMs;
     return done;
   }
 }

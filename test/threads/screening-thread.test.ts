@@ -4,7 +4,7 @@ import type { QueryResult, ReaderThread } from "../../src/threads/reader-thread.
 import { ScreeningThread } from "../../src/threads/screening-thread.ts";
 import { anybody } from "../support/open-workspace.ts";
 
-/** Asks for batches of so many characters in so many lists. Returns what was asked of the thread. */
+/** Returns a way to ask for batches of so many characters in so many lists, what was asked of the thread, and its answers. */
 function screening() {
   const asked: { partTexts?: readonly string[] }[] = [];
   const answers: ((result: QueryResult) => void)[] = [];

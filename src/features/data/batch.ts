@@ -63,8 +63,9 @@ const findCleanWrites: Composite<"data.batch">["ahead"] = async (reader, { agent
   const digests: CleanWrites["digests"] = [];
   let characters = 0;
   for (const { name, input } of parts) {
-    digests.push(name === "data.write" ? digestIfClean(policies, input, nowMs) : null);
-    characters += name === "data.write" ? screenedCharacters(input) : 0;
+    const isWrite = name === "data.write";
+    digests.push(isWrite ? digestIfClean(policies, input, nowMs) : null);
+    if (isWrite) characters += screenedCharacters(input);
     if (characters < LARGE_TEXT) continue;
     await nextTurn();
     characters = 0;
