@@ -123,15 +123,21 @@ export function restoreScroll(): void {
     over.abort();
   };
   stopRestoring = end;
-  const to = () => scrollTo(0, y);
+  /** Where the page got to: less than `y` while it is too short. */
+  let reached = scrollY;
+  const to = () => {
+    scrollTo(0, y);
+    reached = scrollY;
+  };
   const observer = new ResizeObserver(to);
   over.signal.addEventListener("abort", () => observer.disconnect());
   for (const input of ["wheel", "keydown", "pointerdown", "touchstart"]) {
     addEventListener(input, end, { signal: over.signal, passive: true });
   }
-  // Something else scrolled a page that is long enough.
+  // Something else scrolled a page that is long enough. The browser reports a scroll late: the page may have grown since.
   const isLong = () => document.documentElement.scrollHeight - innerHeight >= y;
-  addEventListener("scroll", () => isLong() && Math.abs(scrollY - y) > 1 && end(), { signal: over.signal });
+  const isAt = (place: number) => Math.abs(scrollY - place) <= 1;
+  addEventListener("scroll", () => isLong() && !isAt(y) && !isAt(reached) && end(), { signal: over.signal });
   setTimeout(end, PATIENCE_MS);
   requestAnimationFrame(() => {
     if (over.signal.aborted) return;
