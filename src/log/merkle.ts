@@ -24,6 +24,12 @@ export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
   return SHA256.hash(node) as Uint8Array;
 }
 
+/** Writes the hash of the inner node above two adjacent hashes. */
+export function hashPair(pair: Uint8Array, into: Uint8Array): void {
+  node.set(pair, 1);
+  SHA256.hash(node, into);
+}
+
 /** Reports whether two hashes are equal. */
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && Buffer.compare(a, b) === 0;
 
@@ -40,19 +46,6 @@ export function foldSubtrees(subtrees: readonly Uint8Array[]): Uint8Array {
   if (root === undefined) return EMPTY_ROOT;
   for (let index = subtrees.length - 2; index >= 0; index--) root = hashNode(subtrees[index] as Uint8Array, root);
   return root;
-}
-
-/** Returns the root over the hashes in `hashes`. Their number must be a power of two. */
-export function rootOfRow(hashes: Uint8Array): Uint8Array {
-  const row = new Uint8Array(hashes);
-  for (let count = row.length / HASH_BYTES; count > 1; count /= 2) {
-    for (let index = 0; index < count / 2; index++) {
-      const at = 2 * index * HASH_BYTES;
-      const pair = hashNode(row.subarray(at, at + HASH_BYTES), row.subarray(at + HASH_BYTES, at + 2 * HASH_BYTES));
-      row.set(pair, index * HASH_BYTES);
-    }
-  }
-  return row.slice(0, HASH_BYTES);
 }
 
 /** The complete subtree of 2^height leaves that is number `index` of its height. */

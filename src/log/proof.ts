@@ -9,12 +9,11 @@ import {
   foldSubtrees,
   HASH_BYTES,
   hashNode,
-  rootOfRow,
   type Subtree,
   sameHash,
   splitPoint,
 } from "./merkle.ts";
-import { TILE_HEIGHT, type TileReader } from "./tiles.ts";
+import { rootOfRow, TILE_HEIGHT, type TileReader } from "./tiles.ts";
 
 /** No proof has more hashes than this: a tree of 2^53 leaves needs 53, and a consistency proof one more. */
 export const MAX_PROOF_HASHES = 63;

@@ -6,11 +6,12 @@
  * the last full tile of level 0 are those of the events themselves. So adding an
  * event costs nothing until it is sealed, a proof reads O(log n) tiles, and opening a log reads none.
  */
-import { coveringSubtrees, foldSubtrees, HASH_BYTES, rootOfRow } from "./merkle.ts";
+import { coveringSubtrees, foldSubtrees, HASH_BYTES, hashPair } from "./merkle.ts";
 
 /** The number of hashes in a full tile, and the height of the tree of which they are the leaves. */
 export const TILE_WIDTH = 256;
 export const TILE_HEIGHT = 8;
+const TILE_BYTES = TILE_WIDTH * HASH_BYTES;
 
 /** A tile to store. It replaces the tile at the same place. `hashes` has 32 to 8,192 bytes. */
 export interface Tile {
@@ -31,14 +32,55 @@ export interface TileReader {
 export const partialWidth = (level: number, size: number): number =>
   Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
 
+const scratch = new Uint8Array(TILE_BYTES);
+/** Views of the scratch buffer, since making one takes as long as hashing. */
+const viewsOf = (length: number): Uint8Array[] =>
+  Array.from({ length: TILE_WIDTH / 2 }, (_, index) => scratch.subarray(index * length, (index + 1) * length));
+const pairs = viewsOf(2 * HASH_BYTES);
+const nodes = viewsOf(HASH_BYTES);
+
+/** Returns the root over a row of hashes of one tile. Their number must be a power of two. */
+export function rootOfRow(row: Uint8Array): Uint8Array {
+  scratch.set(row);
+  for (let count = row.length / (2 * HASH_BYTES); count >= 1; count /= 2)
+    for (let index = 0; index < count; index++) hashPair(pairs[index] as Uint8Array, nodes[index] as Uint8Array);
+  return scratch.slice(0, HASH_BYTES);
+}
+
+/** The hashes of a tile that is not full. */
+class Row {
+  readonly #bytes = new Uint8Array(TILE_BYTES);
+  #length = 0;
+
+  get isFull(): boolean {
+    return this.#length === TILE_BYTES;
+  }
+
+  get hashes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Adds as many of the hashes from byte `at` on as the tile has space for. Returns how many bytes these are. */
+  fill(hashes: Uint8Array, at = 0): number {
+    const taken = hashes.subarray(at, at + TILE_BYTES - this.#length);
+    this.#bytes.set(taken, this.#length);
+    this.#length += taken.length;
+    return taken.length;
+  }
+
+  empty(): void {
+    this.#length = 0;
+  }
+}
+
 /**
  * Adds leaves to a tree in tiles, and returns the tiles to store. A writer is made from the stored tiles for each
  * batch, so nothing is lost when the transaction that stores the tiles fails.
  */
 export class TileWriter {
   #size: number;
-  /** The hashes of the tile that is not full, by level. */
-  readonly #hashes: Uint8Array[][] = [];
+  /** The tile that is not full, by level. */
+  readonly #rows: Row[] = [];
   readonly #changed = new Map<string, Tile>();
 
   private constructor(size: number) {
@@ -51,8 +93,8 @@ export class TileWriter {
     for (let level = 0; size >= TILE_WIDTH ** level; level++) {
       const width = partialWidth(level, size);
       const end = Math.floor(size / TILE_WIDTH ** level);
-      const row = width === 0 ? new Uint8Array() : await reader.readHashes(level, end - width, width);
-      writer.#hashes[level] = split(row);
+      const row = writer.#rowOf(level);
+      if (width > 0) row.fill(await reader.readHashes(level, end - width, width));
     }
     return writer;
   }
@@ -62,16 +104,21 @@ export class TileWriter {
     return this.#size;
   }
 
-  /** Adds a leaf by its hash. Costs one node hash, amortised. */
-  append(leaf: Uint8Array): void {
-    this.#size += 1;
-    this.#push(0, leaf);
+  /** Adds leaves by their hashes, one behind the other. Costs one node hash for each, amortised. */
+  append(leaves: Uint8Array): void {
+    const row = this.#rowOf(0);
+    for (let at = 0; at < leaves.length; ) {
+      const taken = row.fill(leaves, at);
+      at += taken;
+      this.#size += taken / HASH_BYTES;
+      if (row.isFull) this.#close(0, row);
+    }
   }
 
   /** Returns the root of the present tree. */
   root(): Uint8Array {
     const subtrees: Uint8Array[] = [];
-    for (const row of this.#hashes.toReversed()) subtrees.push(...completeSubtrees(Buffer.concat(row)));
+    for (const row of this.#rows.toReversed()) subtrees.push(...completeSubtrees(row.hashes));
     return foldSubtrees(subtrees);
   }
 
@@ -82,20 +129,24 @@ export class TileWriter {
     return tiles;
   }
 
-  #push(level: number, hash: Uint8Array): void {
-    this.#hashes[level] ??= [];
-    const row = this.#hashes[level];
-    row.push(hash);
-    const full = row.length === TILE_WIDTH;
-    if (level > 0 || full) this.#store(level, row);
-    if (!full) return;
-    this.#hashes[level] = [];
-    this.#push(level + 1, rootOfRow(Buffer.concat(row)));
+  #rowOf(level: number): Row {
+    this.#rows[level] ??= new Row();
+    return this.#rows[level];
   }
 
-  #store(level: number, row: readonly Uint8Array[]): void {
+  /** Stores a full tile, and adds its root to the level above. */
+  #close(level: number, row: Row): void {
+    this.#store(level, row);
+    const above = this.#rowOf(level + 1);
+    above.fill(rootOfRow(row.hashes));
+    row.empty();
+    if (above.isFull) this.#close(level + 1, above);
+    else this.#store(level + 1, above);
+  }
+
+  #store(level: number, row: Row): void {
     const index = Math.ceil(Math.floor(this.#size / TILE_WIDTH ** level) / TILE_WIDTH) - 1;
-    this.#changed.set(`${level}/${index}`, { level, index, hashes: Buffer.concat(row) });
+    this.#changed.set(`${level}/${index}`, { level, index, hashes: row.hashes.slice() });
   }
 }
 
@@ -105,10 +156,4 @@ export function completeSubtrees(row: Uint8Array): Uint8Array[] {
     const length = 2 ** height * HASH_BYTES;
     return rootOfRow(row.subarray(index * length, (index + 1) * length));
   });
-}
-
-function split(row: Uint8Array): Uint8Array[] {
-  return Array.from({ length: row.length / HASH_BYTES }, (_, index) =>
-    row.slice(index * HASH_BYTES, (index + 1) * HASH_BYTES),
-  );
 }

@@ -90,7 +90,7 @@ export async function storeTiles(
   for (let tile = first; tile < end; tile++) {
     const leaves = known?.tile(tile) ?? (await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH));
     if (leaves.length !== TILE_WIDTH * HASH_BYTES) throw new TreeIncomplete("events of the log are missing");
-    for (let at = 0; at < leaves.length; at += HASH_BYTES) writer.append(leaves.subarray(at, at + HASH_BYTES));
+    writer.append(leaves);
   }
   for (const { level, index, hashes } of writer.takeTiles()) {
     await tx.run(

@@ -1,6 +1,6 @@
 /** Compares the stored tiles of the tree with the events, while these are read. */
-import { HASH_BYTES, rootOfRow, sameHash } from "../../log/merkle.ts";
-import { TILE_WIDTH } from "../../log/tiles.ts";
+import { HASH_BYTES, sameHash } from "../../log/merkle.ts";
+import { rootOfRow, TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 import { allOf } from "../problems.ts";
