@@ -24,12 +24,6 @@ export function hashNode(left: Uint8Array, right: Uint8Array): Uint8Array {
   return SHA256.hash(node) as Uint8Array;
 }
 
-/** Writes the hash of the inner node above two adjacent hashes. */
-export function hashPair(pair: Uint8Array, into: Uint8Array): void {
-  node.set(pair, 1);
-  SHA256.hash(node, into);
-}
-
 /** Reports whether two hashes are equal. */
 export const sameHash = (a: Uint8Array, b: Uint8Array): boolean => a.length === b.length && Buffer.compare(a, b) === 0;
 

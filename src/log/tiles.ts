@@ -6,12 +6,14 @@
  * the last full tile of level 0 are those of the events themselves. So adding an
  * event costs nothing until it is sealed, a proof reads O(log n) tiles, and opening a log reads none.
  */
-import { coveringSubtrees, foldSubtrees, HASH_BYTES, hashPair } from "./merkle.ts";
+import { SHA256 } from "bun";
+import { coveringSubtrees, foldSubtrees, HASH_BYTES } from "./merkle.ts";
 
 /** The number of hashes in a full tile, and the height of the tree of which they are the leaves. */
 export const TILE_WIDTH = 256;
 export const TILE_HEIGHT = 8;
-const TILE_BYTES = TILE_WIDTH * HASH_BYTES;
+/** The length of the hashes in a full tile, bytes. */
+export const TILE_BYTES = TILE_WIDTH * HASH_BYTES;
 
 /** A tile to store. It replaces the tile at the same place. `hashes` has 32 to 8,192 bytes. */
 export interface Tile {
@@ -32,19 +34,51 @@ export interface TileReader {
 export const partialWidth = (level: number, size: number): number =>
   Math.floor(size / TILE_WIDTH ** level) % TILE_WIDTH;
 
-const scratch = new Uint8Array(TILE_BYTES);
-/** Views of the scratch buffer, since making one takes as long as hashing. */
-const viewsOf = (length: number): Uint8Array[] =>
-  Array.from({ length: TILE_WIDTH / 2 }, (_, index) => scratch.subarray(index * length, (index + 1) * length));
-const pairs = viewsOf(2 * HASH_BYTES);
-const nodes = viewsOf(HASH_BYTES);
+/** The hashes of a tile, in a buffer in which their root is computed without an object for each node. */
+export class TileBuffer {
+  // A free byte, then the hashes. When a pair of hashes is hashed, the byte before it is not needed any more, and
+  // becomes the 1 of an inner node (RFC 6962, 2.1), so nothing is copied.
+  readonly #bytes = new Uint8Array(1 + TILE_BYTES);
+  readonly #slots: Uint8Array[] = [];
+  readonly #pairs: Uint8Array[] = [];
+
+  constructor() {
+    for (let index = 0; index < TILE_WIDTH; index++) {
+      const at = 1 + index * HASH_BYTES;
+      this.#slots.push(this.#bytes.subarray(at, at + HASH_BYTES));
+      if (index % 2 === 0) this.#pairs.push(this.#bytes.subarray(at - 1, at + 2 * HASH_BYTES));
+    }
+  }
+
+  /** All hashes, one behind the other. */
+  get hashes(): Uint8Array {
+    return this.#bytes.subarray(1);
+  }
+
+  /** Returns the place of a hash. */
+  slot(index: number): Uint8Array {
+    return this.#slots[index] as Uint8Array;
+  }
+
+  /** Returns the root over the first `width` hashes, a power of two. Overwrites them. */
+  takeRoot(width = TILE_WIDTH): Uint8Array {
+    for (let count = width / 2; count >= 1; count /= 2) {
+      for (let index = 0; index < count; index++) {
+        const pair = this.#pairs[index] as Uint8Array;
+        pair[0] = 1;
+        SHA256.hash(pair, this.slot(index));
+      }
+    }
+    return this.slot(0).slice();
+  }
+}
+
+const scratch = new TileBuffer();
 
 /** Returns the root over a row of hashes of one tile. Their number must be a power of two. */
 export function rootOfRow(row: Uint8Array): Uint8Array {
-  scratch.set(row);
-  for (let count = row.length / (2 * HASH_BYTES); count >= 1; count /= 2)
-    for (let index = 0; index < count; index++) hashPair(pairs[index] as Uint8Array, nodes[index] as Uint8Array);
-  return scratch.slice(0, HASH_BYTES);
+  scratch.hashes.set(row);
+  return scratch.takeRoot(row.length / HASH_BYTES);
 }
 
 /** The hashes of a tile that is not full. */

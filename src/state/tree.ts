@@ -3,7 +3,7 @@
  * newest leaves the events themselves (log/tiles.ts). What is stored follows from the number of events alone.
  */
 import { foldSubtrees, HASH_BYTES } from "../log/merkle.ts";
-import { completeSubtrees, partialWidth, TILE_WIDTH, type TileReader, TileWriter } from "../log/tiles.ts";
+import { completeSubtrees, partialWidth, TILE_BYTES, TILE_WIDTH, type TileReader, TileWriter } from "../log/tiles.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** Raised when hashes that must be there are not: the file is damaged, or the log shorter than asked for. */
@@ -89,7 +89,7 @@ export async function storeTiles(
   const writer = await TileWriter.open(first * TILE_WIDTH, treeReader(tx));
   for (let tile = first; tile < end; tile++) {
     const leaves = known?.tile(tile) ?? (await fromEvents(tx, tile * TILE_WIDTH, TILE_WIDTH));
-    if (leaves.length !== TILE_WIDTH * HASH_BYTES) throw new TreeIncomplete("events of the log are missing");
+    if (leaves.length !== TILE_BYTES) throw new TreeIncomplete("events of the log are missing");
     writer.append(leaves);
   }
   for (const { level, index, hashes } of writer.takeTiles()) {

@@ -2,9 +2,8 @@
  * A run of leaves for adding many leaves: a tile of 256 leaves becomes one subtree at once, without an object for each
  * node. The result is the same as with {@link CompactRange}.
  */
-import { SHA256 } from "bun";
-import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
-import { TILE_WIDTH } from "../../log/tiles.ts";
+import { CompactRange } from "../../log/merkle.ts";
+import { TILE_WIDTH, TileBuffer } from "../../log/tiles.ts";
 
 /** Called with each full tile of leaves: its number, its hashes, and the root over them. */
 export type OnTile = (tile: number, hashes: Uint8Array, root: Uint8Array) => void;
@@ -12,11 +11,7 @@ export type OnTile = (tile: number, hashes: Uint8Array, root: Uint8Array) => voi
 export class LeafRun {
   readonly #range: CompactRange;
   readonly #onTile: OnTile | undefined;
-  // A free byte, then the hashes. When a pair of hashes is hashed, the byte before it is not needed any more, and
-  // becomes the 1 of an inner node (RFC 6962, 2.1), so nothing is copied.
-  readonly #bytes = new Uint8Array(1 + TILE_WIDTH * HASH_BYTES);
-  readonly #slots: Uint8Array[] = [];
-  readonly #pairs: Uint8Array[] = [];
+  readonly #tile = new TileBuffer();
   /** The number of leaves in the present tile, and how many of these are in the range already. */
   #held = 0;
   #given = 0;
@@ -24,11 +19,6 @@ export class LeafRun {
   constructor(start: number, onTile?: OnTile) {
     this.#range = new CompactRange(start);
     this.#onTile = onTile;
-    for (let index = 0; index < TILE_WIDTH; index++) {
-      const at = 1 + index * HASH_BYTES;
-      this.#slots.push(this.#bytes.subarray(at, at + HASH_BYTES));
-      if (index % 2 === 0) this.#pairs.push(this.#bytes.subarray(at - 1, at + 2 * HASH_BYTES));
-    }
   }
 
   get start(): number {
@@ -42,7 +32,7 @@ export class LeafRun {
 
   /** Where to write the next leaf, which {@link grow} then adds. */
   get slot(): Uint8Array {
-    return this.#slots[this.#held] as Uint8Array;
+    return this.#tile.slot(this.#held);
   }
 
   /** Adds the leaf that was written to {@link slot}. */
@@ -66,21 +56,19 @@ export class LeafRun {
 
   /** The run as it is now. */
   get range(): CompactRange {
-    for (; this.#given < this.#held; this.#given++) {
-      this.#range.append((this.#slots[this.#given] as Uint8Array).slice());
-    }
+    for (; this.#given < this.#held; this.#given++) this.#range.append(this.#tile.slot(this.#given).slice());
     return this.#range;
   }
 
   #full(): void {
     const whole = this.#held === TILE_WIDTH;
     // A tile that begins before the run lacks leaves here, so it cannot be compared.
-    const hashes = whole && this.#onTile !== undefined ? this.#bytes.slice(1) : null;
+    const hashes = whole && this.#onTile !== undefined ? this.#tile.hashes.slice() : null;
     const tile = this.end / TILE_WIDTH - 1;
     const untouched = whole && this.#given === 0;
     if (!untouched) void this.range;
     if (untouched || hashes !== null) {
-      const root = this.#root();
+      const root = this.#tile.takeRoot();
       if (untouched) {
         const start = tile * TILE_WIDTH;
         this.#range.appendRange(CompactRange.of(start, start + TILE_WIDTH, [root]));
@@ -89,17 +77,5 @@ export class LeafRun {
     }
     this.#held = 0;
     this.#given = 0;
-  }
-
-  /** Returns the root of the full tile. Overwrites its hashes. */
-  #root(): Uint8Array {
-    for (let count = TILE_WIDTH; count > 1; count /= 2) {
-      for (let index = 0; index < count / 2; index++) {
-        const pair = this.#pairs[index] as Uint8Array;
-        pair[0] = 1;
-        SHA256.hash(pair, this.#slots[index] as Uint8Array);
-      }
-    }
-    return (this.#slots[0] as Uint8Array).slice();
   }
 }

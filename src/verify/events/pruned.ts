@@ -8,7 +8,7 @@ import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/eve
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
-import { TILE_WIDTH } from "../../log/tiles.ts";
+import { TILE_BYTES, TILE_WIDTH } from "../../log/tiles.ts";
 import { prunedEvents } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { KeptState } from "../rows/expected/kept-rows.ts";
@@ -120,7 +120,7 @@ async function keptEvent({ reader, verifier }: PrunedParts, stored: FileEvent): 
 
 async function leavesOf(reader: Reader, tile: number): Promise<Uint8Array | null> {
   const hashes = await reader.value("SELECT hashes FROM tiles WHERE level = 0 AND tile = ?", [tile]);
-  return hashes instanceof Uint8Array && hashes.length === TILE_WIDTH * HASH_BYTES ? hashes : null;
+  return hashes instanceof Uint8Array && hashes.length === TILE_BYTES ? hashes : null;
 }
 
 /** Returns a tile's leaves as a segment of the log. A seal may have any size within it, so each is marked. */

@@ -1,6 +1,6 @@
 /** Compares the stored tiles of the tree with the events, while these are read. */
 import { HASH_BYTES, sameHash } from "../../log/merkle.ts";
-import { rootOfRow, TILE_WIDTH } from "../../log/tiles.ts";
+import { rootOfRow, TILE_BYTES, TILE_WIDTH } from "../../log/tiles.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { LogVerifier } from "../events/log-verifier.ts";
 import { allOf } from "../problems.ts";
@@ -14,7 +14,7 @@ interface Row {
   tile: number;
 }
 
-const newRow = (tile: number): Row => ({ hashes: new Uint8Array(TILE_WIDTH * HASH_BYTES), count: 0, tile });
+const newRow = (tile: number): Row => ({ hashes: new Uint8Array(TILE_BYTES), count: 0, tile });
 
 /** Reports whether a tile is stored with these hashes. */
 export async function isStoredTile(

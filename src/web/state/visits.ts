@@ -134,7 +134,8 @@ export function restoreScroll(): void {
   for (const input of ["wheel", "keydown", "pointerdown", "touchstart"]) {
     addEventListener(input, end, { signal: over.signal, passive: true });
   }
-  // Something else scrolled a page that is long enough. The browser reports a scroll late: the page may have grown since.
+  // Ends when something else scrolls a page that is long enough. The browser reports the page's own scroll late: the page
+  // may have grown since.
   const isLong = () => document.documentElement.scrollHeight - innerHeight >= y;
   const isAt = (place: number) => Math.abs(scrollY - place) <= 1;
   addEventListener("scroll", () => isLong() && !isAt(y) && !isAt(reached) && end(), { signal: over.signal });
