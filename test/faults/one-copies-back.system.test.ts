@@ -5,6 +5,7 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { endianness } from "node:os";
 import { join } from "node:path";
 import { isLogEmpty } from "../../src/store/closing.ts";
 import { governd, type MadeWorkspace } from "../cli/governd.ts";
@@ -17,6 +18,9 @@ setDefaultTimeout(2 * PROCESS_TEST_MS);
 
 /** The length of a log's header: its salts change when the log starts over. */
 const HEADER_BYTES = 32;
+/** Where a log's index has the number of its frames, and of those copied back (SQLite, "WAL-mode File Format", 2.2). */
+const FRAMES_AT = 16;
+const COPIED_AT = 96;
 /** How long a command may wait for the stopped daemon. */
 const WAITS_MS = 1_500;
 
@@ -81,7 +85,7 @@ const COMMANDS: Readonly<Record<string, { words: Words; waits: boolean | null }>
   "sink delete": refuses(() => [["snk_none"]]),
   "sink test": refuses(() => [["snk_none"]]),
   "sink rotate": refuses(() => [["snk_none"]]),
-  prune: works((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
+  prune: waits((scene) => both(scene, (id) => ["--workspace", id, "--before", "2026-01-01"])),
   compact: waits(() => [[]]),
   rekey: refuses(() => [["--decrypt"]]),
   migrate: refuses(() => [["--to", "embedded"]]),
@@ -102,15 +106,25 @@ async function everyCommand(): Promise<string[]> {
   return Array.from(out.matchAll(/^\.SS "(.*)"$/gm), ([, name]) => (name as string).replaceAll("\\", ""));
 }
 
-/** What a checkpoint changes, by file: the databases, and the beginnings of their logs. */
+/** Whether all of a log is in its database. The next commit then starts the log over, whoever makes it. */
+function isCopiedBack(database: string): boolean {
+  const index = new DataView(new Uint8Array(readFileSync(`${database}-shm`)).buffer);
+  return index.getUint32(COPIED_AT, endianness() === "LE") === index.getUint32(FRAMES_AT, endianness() === "LE");
+}
+
+/**
+ * What a checkpoint changes, by file: the databases, and the beginnings of their logs. A daemon that is stopped between
+ * copying a log back and emptying it leaves a log of which only the database counts.
+ */
 function states(data: string): Map<string, Buffer> {
   const files = ["control.db", ...readdirSync(join(data, "workspaces")).map((name) => join("workspaces", name))];
   const databases = files.filter((name) => name.endsWith(".db"));
   return new Map(
     databases.flatMap((name) => {
-      const log = isLogEmpty(join(data, name)) ? null : readFileSync(join(data, `${name}-wal`));
-      const database: [string, Buffer][] = [[name, readFileSync(join(data, name))]];
-      return log === null ? database : [...database, [`${name}-wal`, log.subarray(0, HEADER_BYTES)]];
+      const path = join(data, name);
+      const database: [string, Buffer][] = [[name, readFileSync(path)]];
+      if (isLogEmpty(path) || isCopiedBack(path)) return database;
+      return [...database, [`${name}-wal`, readFileSync(`${path}-wal`).subarray(0, HEADER_BYTES)]];
     }),
   );
 }
