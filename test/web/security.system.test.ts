@@ -210,7 +210,7 @@ describe.skipIf(!hasChromium)("secure", () => {
       await page.getByRole("button", { name: "End all others" }).click();
       await page.getByRole("button", { name: "End all others" }).waitFor({ state: "detached" });
       expect((await claim("/account", value)).status).toBe(401);
-      await stolen.getByRole("link", { name: "Agents", exact: true }).click();
+      // Its live stream ends with the session, so nobody need click there.
       await stolen.getByRole("heading", { name: "Sign in" }).waitFor();
       await thief.close();
     });
