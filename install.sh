@@ -515,8 +515,9 @@ Description=governd, a governance daemon for software agents
 Documentation=man:governd(1)
 Wants=network-online.target
 After=network-online.target
-# Retrying for ever does not fix a mistake in the settings.
-StartLimitIntervalSec=60
+# Retrying for ever does not fix a mistake in the settings, which ends a start at once. A start that waits for a libSQL
+# server takes five seconds, so it is retried until the server answers.
+StartLimitIntervalSec=20
 StartLimitBurst=5
 
 [Service]

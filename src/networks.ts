@@ -50,3 +50,6 @@ const LOOPBACK = new Networks(["127.0.0.0/8", "::1"]);
 
 /** Reports whether an address, or the host that a listener is bound to, is reachable from this machine only. */
 export const isLoopback = (address: string): boolean => address === "localhost" || LOOPBACK.includes(address);
+
+/** Reports whether a host to listen on stands for all addresses of the machine. Clients cannot connect to it. */
+export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::";

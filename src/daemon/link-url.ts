@@ -1,5 +1,6 @@
 /** URLs of the daemon for people: one-time links, and reachable addresses. */
 import type { LinkKind } from "../control/accounts/links.ts";
+import { isEveryAddress } from "../networks.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { type Address, formatAddress } from "../settings/values.ts";
 
@@ -20,5 +21,5 @@ export function publicBase({ hostnames, tls }: Settings, listen: Address): strin
 
 /** Returns an address to which clients can connect: `localhost` if the daemon listens on all addresses. */
 export function reachable({ host, port }: Address): Address {
-  return { host: host === "0.0.0.0" || host === "::" ? "localhost" : host, port };
+  return { host: isEveryAddress(host) ? "localhost" : host, port };
 }

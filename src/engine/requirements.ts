@@ -12,7 +12,7 @@ const TIMEOUT_MS = 5_000;
  * How long a start waits for a server that does not answer, since it may be restarting, and the pause between attempts,
  * ms.
  */
-const PATIENCE_MS = 5_000;
+export const PATIENCE_MS = 5_000;
 const PAUSE_MS = 200;
 
 /** What the daemon knows and the server does not tell. */

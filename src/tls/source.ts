@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import type { Clock } from "../ids.ts";
+import { isEveryAddress } from "../networks.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { readClientAuthorities, readServerCertificate, type ServerCertificate } from "./certificate.ts";
 import { ownCertificate } from "./own-authority.ts";
@@ -14,7 +15,7 @@ export interface CertificateSource<C extends ServerCertificate = ServerCertifica
   authorityFile: string | null;
 }
 
-type TlsSettings = Pick<Settings, "tls" | "tls_cert" | "tls_key" | "client_ca" | "hostnames">;
+type TlsSettings = Pick<Settings, "tls" | "tls_cert" | "tls_key" | "client_ca" | "hostnames" | "listen">;
 
 /** Returns the source that the settings name, or null with `tls = "off"`. */
 export function certificateSource(
@@ -24,9 +25,13 @@ export function certificateSource(
 ): CertificateSource | null {
   if (settings.tls === "off") return null;
   const isOwn = settings.tls === "auto";
-  const read = async () => (isOwn ? await ownCertificate(directory, settings.hostnames, clock()) : readGiven(settings));
+  const read = async () => (isOwn ? await ownCertificate(directory, namesOf(settings), clock()) : readGiven(settings));
   return { load: async () => withClientCa(settings, await read()), authorityFile: isOwn ? directory.authority : null };
 }
+
+/** Returns the names by which clients may call the daemon: also the address on which it listens, if it is only one. */
+const namesOf = ({ hostnames, listen: { host } }: TlsSettings): string[] =>
+  isEveryAddress(host) ? hostnames : [...hostnames, host];
 
 /**
  * Returns the present certificate without creating or renewing one. Returns null with `tls = "off"`, and before the

@@ -1,7 +1,8 @@
-/** The compose file and the unit in `deploy/` agree with the programs that they start. */
+/** The compose file and the units agree with the programs that they start. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { PATIENCE_MS } from "../../src/engine/requirements.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 
@@ -40,6 +41,16 @@ test("the settings of each node are settings that governd has, and each node is 
     );
     expect(String(settings.node_url?.value)).toContain(name);
   }
+});
+
+test("a service gives up on settings that are wrong, and never on a libSQL server that does not answer yet", () => {
+  const { stdout } = Bun.spawnSync(["sh", join(DEPLOY, "../install.sh"), "--print", "unit"]);
+  const unit = stdout.toString();
+  const seconds = (name: string) => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(unit)?.[1]);
+  const starts = seconds("StartLimitBurst");
+  expect(seconds("StartLimitIntervalSec")).toBeGreaterThan(starts * (seconds("RestartSec") + 1));
+  expect(seconds("StartLimitIntervalSec")).toBeLessThan(starts * (seconds("RestartSec") + PATIENCE_MS / 1_000));
+  expect(UNIT).toMatch(/^StartLimitIntervalSec=0$/m);
 });
 
 test("only nodes reach the server, and the only open port is that of the address", () => {

@@ -30,6 +30,16 @@ async function answer(certificate: { cert: string; key: string }, host: string, 
   }
 }
 
+/** The settings of a daemon that makes its own certificate. */
+const OWN = {
+  tls: "auto" as const,
+  tls_cert: null,
+  tls_key: null,
+  client_ca: null,
+  hostnames: [],
+  listen: { host: "127.0.0.1", port: 8443 },
+};
+
 describe("the daemon's own authority", () => {
   test("issues a certificate that a client trusts by the authority alone, for local names and hostnames", async () => {
     const certificate = await ownCertificate(directory, ["governd.example.org", "10.1.2.3", "fd00::7"], NOW);
@@ -43,6 +53,21 @@ describe("the daemon's own authority", () => {
     const authority = new X509Certificate(ca);
     expect(authority.ca).toBe(true);
     expect(leaf.checkIssued(authority) && leaf.verify(authority.publicKey)).toBe(true);
+  });
+
+  test.each([
+    ["10.0.0.11", "IP Address:10.0.0.11"],
+    ["fd00::11", "IP Address:FD00:0:0:0:0:0:0:11"],
+    ["box.local", "DNS:box.local"],
+    ["0.0.0.0", null],
+    ["::", null],
+    ["127.0.0.1", null],
+  ])("covers the one address on which it listens: %s", async (host, more) => {
+    const settings = { ...OWN, listen: { host, port: 8443 } };
+    const made = await certificateSource(settings, directory, () => NOW)?.load();
+    const local = ["DNS:localhost", "IP Address:127.0.0.1", "IP Address:0:0:0:0:0:0:0:1"];
+    const names = new X509Certificate(made?.cert as string).subjectAltName?.split(", ");
+    expect(new Set(names)).toEqual(new Set(more === null ? local : [more, ...local]));
   });
 
   test("is refused by a client that does not trust it", async () => {
@@ -117,6 +142,7 @@ describe("given files", () => {
       tls_key: directory.serverKey,
       client_ca: null,
       hostnames: [],
+      listen: OWN.listen,
     };
     const source = certificateSource(settings, directory, () => NOW);
     const first = await source?.load();
@@ -125,7 +151,7 @@ describe("given files", () => {
   });
 
   test("reading the daemon's own creates none", async () => {
-    const settings = { tls: "auto" as const, tls_cert: null, tls_key: null, client_ca: null, hostnames: ["x.example"] };
+    const settings = { ...OWN, hostnames: ["x.example"] };
     expect(storedCertificate(settings, directory)).toBeNull();
     const made = await ownCertificate(directory, [], NOW);
     expect(storedCertificate(settings, directory)).toEqual(made);
