@@ -2305,7 +2305,7 @@ def check_wholes(db, log, history, agents, tables):
                 agent.ended = max(agent.ended, effect.time)
     for agent in by_name.values():
         agent.positions = [row["as_of_seq"] for row in agent.checkpoints]
-    left = replay(log, history, by_name)
+    left, newest = replay(log, history, by_name)
     for agent in agents.values():
         stored = len(agent.configs)
         if not agent.uncertain or stored < agent.made:
@@ -2324,7 +2324,7 @@ def check_wholes(db, log, history, agents, tables):
         check_kept_checkpoints(log, history, agents)
     require_owners("checkpoints", agents, tables)
     for agent in agents.values():
-        check_entry_set(log, history, agent, left.get(agent.name, {}))
+        check_entry_set(log, history, agent, left.get(agent.name, {}), newest.get(agent.name, {}))
     require_owners("entries", agents, tables)
     for agent in agents.values():
         check_checkpoint_counts(agent)
@@ -2350,7 +2350,7 @@ def require_owners(table, agents, tables):
     require(known == len(tables[table]), "content_orphan", f"rows of {table} belong to no agent of this workspace")
 
 
-def check_entry_set(log, history, agent, left):
+def check_entry_set(log, history, agent, left, newest):
     """All stored versions of an agent against those that the log leaves."""
     brought, stored = {}, {}
     for row in agent.entries:
@@ -2367,10 +2367,10 @@ def check_entry_set(log, history, agent, left):
         require(said is None or count <= said["entries_restored"], "content_mismatch", "more stored entries say that a restore brought them back than it did")
     if (log.pruned and not log.kept) or (agent.lost_prefix and agent.older_erasure):
         return
-    present = {name[0]: name for name in left if name[3] is None}
-    for name in stored:
-        stale = name[3] is None and name[0] in present and present[name[0]][2] > name[2]
-        require(not stale, "content_stale", f"a stored entry is older than what event {present.get(name[0], name)[2]} wrote", name[1])
+    for row in agent.entries:  # also where the newest entry may be gone, because it expired
+        later = newest.get(row["key"], -1)
+        fresh = row["live_to"] is not None or later <= row["live_from"]
+        require(fresh, "content_stale", f"a stored entry is older than what event {later} wrote", row["written_seq"])
     require(stored == left, "content_changed", "the stored entries of an agent are, as a whole, not those that the log leaves")
 
 
@@ -2396,7 +2396,10 @@ def check_checkpoint_counts(agent):
 
 
 def replay(log, history, agents):
-    """Replays the log: the versions that must be stored, by agent. Left out is what the log does not determine."""
+    """
+    Replays the log: the versions that must be stored, by agent, without those that the log does not determine, and where
+    the newest version of each key begins.
+    """
     states, left = {}, {}
     start, pruned = (log.kept.seq, 0) if log.kept else (-1, log.pruned)
     begin_with_kept(log, history, agents, states, left)
@@ -2442,6 +2445,7 @@ def replay(log, history, agents):
         for key, (written, begin, created, time, expires) in present.items():
             if not agent.may_be_removed(time, expires):
                 left.setdefault(name, []).append((key, written, begin, created, None))
+    newest = {name: {key: one[1] for key, one in present.items()} for name, (present, _) in states.items()}
     found = {}
     for name, versions in left.items():
         agent, counts = agents[name], found.setdefault(name, {})
@@ -2449,7 +2453,7 @@ def replay(log, history, agents):
             if not agent.is_uncertain(begin, to):
                 one = version_name(agent, key, written, begin, created, to)
                 counts[one] = counts.get(one, 0) + 1
-    return found
+    return found, newest
 
 
 def begin_with_kept(log, history, agents, states, left):
