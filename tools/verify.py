@@ -2397,8 +2397,8 @@ def check_checkpoint_counts(agent):
 
 def replay(log, history, agents):
     """
-    Replays the log: the versions that must be stored, by agent, without those that the log does not determine, and where
-    the newest version of each key begins.
+    Replays the log. Returns, by agent, the versions that must be stored, as far as the log determines them, and the
+    position at which the newest version of each key begins.
     """
     states, left = {}, {}
     start, pruned = (log.kept.seq, 0) if log.kept else (-1, log.pruned)

@@ -1,9 +1,7 @@
 /** The names of this server. A request for another host may be an attack by another site (DNS rebinding). */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-
-/** The listening addresses that stand for all addresses of the machine. */
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
+import { isEveryAddress } from "../networks.ts";
 
 /** The most hosts whose result is cached, since a client can name any number. */
 const MAX_KNOWN = 256;
@@ -20,7 +18,7 @@ export class OwnHosts {
   /** `names`: those in the settings, and the listening address. `cert`: the certificate in PEM; null without TLS. */
   constructor(names: readonly string[], cert: string | null) {
     this.#names = new Set(names.map((name) => name.toLowerCase()));
-    this.#everyAddress = names.some((name) => EVERY_ADDRESS.has(name));
+    this.#everyAddress = names.some(isEveryAddress);
     this.#certificate = cert === null ? null : new X509Certificate(cert);
   }
 

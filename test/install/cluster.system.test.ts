@@ -33,7 +33,7 @@ const SERVER = [
   "systemctl daemon-reload && systemctl enable --now sqld",
   "echo --- server",
   "systemctl is-active sqld",
-  "systemd-analyze security --offline=true --threshold=20 --no-pager sqld.service | tail -n 1",
+  "systemd-analyze security --offline=true --no-pager sqld.service | tail -n 1",
 ];
 
 /** Shell functions for a node by its name: the file of its settings, and waiting until it is healthy. */
