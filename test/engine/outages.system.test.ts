@@ -1,5 +1,6 @@
 /** What clients see while the libSQL server is down, does not answer, or answers too late. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { namespaceOf } from "../../src/engine/server-engine.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { eventually } from "../eventually.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
@@ -78,5 +79,22 @@ describe.skipIf(LIBSQL_SERVER === null)("while the libSQL server fails", () => {
     expect(ms).toBeLessThan(PATIENCE_MS);
     expect((await daemon.log()).slice(logged)).not.toContain("unexpected failure");
     await works();
+  });
+
+  test("another namespace in the place of a deleted one takes no write, and neither does a deleted one", async () => {
+    const moved = await daemon.workspace();
+    const namespace = namespaceOf(moved.id);
+    const writeTo = (key: string) => moved.client.post("/v1/data/write", { agent_id: "a", key, value: "v" });
+    const deletion = () => server.admin("DELETE", `/v1/namespaces/${namespace}`);
+    expect((await writeTo("before")).status).toBe(200);
+    // The node sends nothing between the two.
+    await deletion();
+    await server.createNamespace(namespace);
+    const replaced = await writeTo("after");
+    expect([replaced.status, replaced.json.code]).toEqual([503, "unavailable"]);
+    expect((await server.execute(namespace, "SELECT name FROM sqlite_schema")).rows).toEqual([]);
+    await deletion();
+    const deleted = await writeTo("later");
+    expect([deleted.status, deleted.json.code]).toEqual([503, "unavailable"]);
   });
 });
