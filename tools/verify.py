@@ -45,7 +45,7 @@ ERASABLE = {"data.delete", "data.delete_prefix", "data.list", "data.query", "dat
 
 # Codes of what keeps an answer from being established; every other code is a sign of tampering (docs/verify-json.md).
 OBSTACLES = {"workspace_left_out", "completeness_unknown", "copied_while_written", "erasure_outside", "evidence_unreadable", "export_incomplete", "key_missing",
-             "log_empty", "newer_schema", "not_evidence", "seal_missing", "usage", "witness_missing"}
+             "log_empty", "newer_schema", "node_copies", "not_evidence", "seal_missing", "usage", "witness_missing"}
 
 
 class Problem(Exception):
@@ -3067,8 +3067,13 @@ def check_directory(root, trust):
     seals = os.listdir(root / "seals") if control.exists() and (root / "seals").exists() else []
     ids = {name[:-4] for name in seals if re.fullmatch(r"ws_[0-9a-z]{26}\.log", name)}
     ids |= {name[:-3] for name in os.listdir(root / "workspaces") if name.endswith(".db")}
-    ids |= known_workspaces(control) if control.exists() else set()
+    known, is_copy = known_workspaces(control) if control.exists() else (set(), False)
+    ids |= known
     require(ids, "not_evidence", "this data directory has no workspaces")
+    # A node's copies are brought up to date one by one, when they are used; what has no copy is on the server.
+    holds_copies = is_copy and not (root / "manifest.json").exists()
+    if holds_copies:
+        ids = {one for one in ids if (root / "workspaces" / f"{one}.db").exists()}
     logs = {}
 
     def read(workspace, trust):
@@ -3092,6 +3097,7 @@ def check_directory(root, trust):
         yield judge(root / "workspaces" / f"{workspace}.db", check_one, trust)
     if control.exists():
         def check_rows_of_control():
+            require(not holds_copies, "node_copies", COPIES)
             with copied(control) as db:
                 return check_control(db, logs, read_backup_time(root / "manifest.json"), again)
         yield judge(control, check_rows_of_control)
@@ -3132,14 +3138,15 @@ def read_backup_time(manifest):
 
 
 def known_workspaces(control):
-    """The workspaces that control.db names: the file of one may be missing."""
+    """The workspaces that control.db names, of which one may have no file, and whether it is a copy of one on a server."""
     require_database(control)
     try:
         with copied(control) as db:
             names = [name for (name,) in db.execute("SELECT id FROM workspaces")]
+            ((place,),) = db.execute("PRAGMA application_id")
     except Undetermined:
-        return set()  # its own verification says why
-    return {name for name in names if isinstance(name, str) and re.fullmatch("ws_[0-9a-z]{26}", name)}
+        return set(), False  # its own verification says why
+    return {name for name in names if isinstance(name, str) and re.fullmatch("ws_[0-9a-z]{26}", name)}, place != 0
 
 
 def require_database(path):
@@ -3148,6 +3155,7 @@ def require_database(path):
     require(plain, "evidence_unreadable", f"{path.name} is encrypted or damaged")
 
 
+COPIES = "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations"
 WITHOUT_CONTROL = "Not covered: control.db is not part of this (workspaces, keys, members, invitations)"
 
 

@@ -177,6 +177,10 @@ export const OBSTACLES = {
     means: "a backup was made, or restored, without this workspace",
     advice: "Ask for a backup that has it, and for what was wrong with it.",
   },
+  node_copies: {
+    means: "these are a node's copies of what is on a libSQL server: some may be missing or old",
+    advice: "Verify what is on the server: governd verify URL.",
+  },
   not_evidence: { means: "this is no workspace and no export", advice: "Name another file." },
   newer_schema: { means: "a newer governd wrote this file", advice: "Verify it with that version." },
   export_incomplete: {

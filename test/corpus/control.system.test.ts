@@ -497,6 +497,26 @@ describe("honest", () => {
     expect([alone.code, alone.out]).toEqual([0, expect.stringContaining("not covered: control.db is not part of")]);
   });
 
+  compared("are a node's copies, which alone establish nothing, and of which a changed one is found", async () => {
+    // The control database of a node is newer than the copies of the logs, and names workspaces without a copy.
+    const root = changed((connection) => {
+      connection.exec("PRAGMA application_id = 7");
+      connection.run("UPDATE api_keys SET revoked_at = 1, revoked_by = 'cli' WHERE id = ?", [base.keys.first]);
+    });
+    const directory = dataDirectory(root);
+    rmSync(workspaceFile(directory, base.otherId));
+    const asNode = await verified(root);
+    expect([asNode.exits, asNode.codes], asNode.said).toEqual([[2, 2], ["node_copies"]]);
+    expect((await governd(["verify", root])).out).toContain("governd verify URL");
+    {
+      using copy = openConnection(workspaceFile(directory, base.workspaceId));
+      copy.exec("UPDATE agents SET live_entries = live_entries + 1");
+      copy.truncateLog();
+    }
+    const changedCopy = await verified(root);
+    expect(changedCopy.exits, changedCopy.said).toEqual([1, 1]);
+  });
+
   compared("are backups that acts were recorded beside, and what is restored from them", async () => {
     const source = dataDirectory(changed(() => {}));
     const acts = async () => {

@@ -1,6 +1,6 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServerEngine } from "../../src/engine/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
@@ -8,6 +8,7 @@ import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { Browser, signUp, tokenOf } from "../account/browser.ts";
+import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { serverOfDirectory } from "../support/engine.ts";
 import { LIBSQL_SERVER, type LibsqlServer, texts } from "../support/libsql-server.ts";
@@ -93,6 +94,33 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     expect((await browsers[1]?.get("/account/sessions"))?.status).toBe(200);
     expect((await browsers[0]?.post("/account/sign-out"))?.status).toBe(204);
     expect((await browsers[1]?.get("/account/sessions"))?.status).toBe(401);
+  });
+
+  test("neither verify nor check accuses a node whose copies are missing or old", async () => {
+    await write(first, "k", "in the copy of the first node");
+    const [served, other] = [(first as TestDaemon).dataDir, (second as TestDaemon).dataDir];
+    const databases = async (dataDir: string) => {
+      const checked = await governd(["check", "--data-dir", dataDir, "--json"]);
+      const { findings } = checked.json<{ findings: { check: string; severity: string; message: string }[] }>();
+      return findings.filter(({ check }) => check === "database");
+    };
+    const ofKeys = (...words: string[]) => governd(["key", ...words, "--workspace", workspace.id]);
+    // A key whose event is in no copy of the first node's, though its control database has the key.
+    expect((await ofKeys("create", "--scope", "auditor", "--data-dir", other)).code).toBe(0);
+    expect((await ofKeys("list", "--data-dir", served)).out).toContain("auditor");
+    rmSync(join(other, "workspaces", `${workspace.id}.db`));
+    for (const dataDir of [served, other]) {
+      const verified = await governd(["verify", dataDir, "--json"], { released: false });
+      const { sources } = verified.json<{ sources: { problems: { code: string }[] }[] }>();
+      const codes = sources.flatMap(({ problems }) => problems.map(({ code }) => code));
+      expect([verified.code, codes]).toEqual([2, ["node_copies"]]);
+      const [found] = await databases(dataDir);
+      expect(found).toMatchObject({ severity: "ok", message: expect.stringMatching(/^copies of .* and \d of \d/) });
+    }
+    const { id } = await (first as TestDaemon).workspace("damaged");
+    writeFileSync(join(served, "workspaces", `${id}.db`), "no database");
+    const [damaged] = await databases(served);
+    expect(damaged).toMatchObject({ severity: "problem", message: expect.stringContaining("makes the copy again") });
   });
 
   test("what was looked up in a copy that is behind is looked up again", async () => {

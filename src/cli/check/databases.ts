@@ -13,6 +13,7 @@ import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { schemaVersion } from "../../store/migrate.ts";
+import { AT_HOME, placeOf } from "../../store/place.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { WORKSPACE_MIGRATIONS } from "../../workspace/file.ts";
 import { readHead } from "../../workspace/head.ts";
@@ -56,10 +57,12 @@ export async function checkDatabases(
   onProgress: (done: number, total: number) => Promise<void>,
 ): Promise<DatabasesChecked> {
   const named = new Set<string>();
+  let isNode = false;
   let unreadable = 0;
   let sinks: readonly SinkRecord[] = [];
   const control = await checkFile(directory.control, directory, NEWEST_CONTROL, (connection) => {
     for (const { id } of listLogs(connection)) named.add(id);
+    isNode = placeOf(connection) !== AT_HOME;
     // Older schemas have no accounts, no encrypted secrets, or no sinks.
     if (schemaVersion(connection) !== NEWEST_CONTROL) return;
     unreadable = new FactorKey(directory).unreadable(connection);
@@ -69,14 +72,15 @@ export async function checkDatabases(
     const message = `the key does not decrypt the authenticator's secret of ${count(unreadable, "account")}: restore the key from a backup`;
     control.findings.push(finding("second_factor", "problem", message, directory.factorKey));
   }
-  const present = existsSync(directory.workspaces) ? presentWorkspaces(directory) : [];
-  const ids = [...named.union(new Set(present))].sort();
+  const present = new Set(existsSync(directory.workspaces) ? presentWorkspaces(directory) : []);
+  // A node has copies of those workspaces only that it has served.
+  const ids = [...(isNode ? present : named.union(present))].sort();
   const sealingKeys = new Map<string, Uint8Array>();
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
     const checked = await checkWorkspace(directory, id, sealingKeys);
-    workspaces.push(checked);
+    workspaces.push(isNode ? withRemedy(checked) : checked);
     if (control.schema === null || named.has(id)) continue;
     const message = "the control database does not name this workspace, so nobody can use it";
     checked.findings.push(finding("database", "warning", message, workspaceFile(directory, id)));
@@ -85,13 +89,23 @@ export async function checkDatabases(
   const findings = all.flatMap((checked) => checked.findings);
   const bytesForCopies = all.reduce((sum, { bytesForCopy }) => sum + bytesForCopy, 0);
   if (worst(findings) !== "problem") {
-    const message = `control database and ${count(ids.length, "workspace")}: integrity_check found no problems`;
-    findings.push(finding("database", "ok", message));
+    const checked = isNode
+      ? `copies of the control database and ${ids.length} of ${count(named.size, "workspace")} on the server`
+      : `control database and ${count(ids.length, "workspace")}`;
+    findings.push(finding("database", "ok", `${checked}: integrity_check found no problems`));
   }
   findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, bytesForCopies)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys, sinks };
+}
+
+/** Says of a node's copy that cannot be read what helps. */
+function withRemedy(checked: Checked): Checked {
+  if (checked.schema !== null) return checked;
+  const remedy = "Stop the node, remove this copy, and start the node: it makes the copy again from the server";
+  const findings = checked.findings.map((found) => ({ ...found, message: `${found.message}. ${remedy}` }));
+  return { ...checked, findings };
 }
 
 /** Adds the key that the workspace names for its seals to `sealingKeys`. */

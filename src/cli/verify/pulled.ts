@@ -35,9 +35,9 @@ export async function verifyServer(
       const message = `The libSQL server ${server.url} cannot be read: ${messageOf(error)}. Check the URL and engine_auth_token.`;
       throw new Failure("evidence_unreadable", message, { cause: error });
     });
+    settle(dataDirectory(root));
     const results = await verify(root);
     for (const { report } of results) report.path = report.path.replace(root, server.url.replace(/\/$/, ""));
-    if (keep !== null) settle(dataDirectory(root));
     isKept = keep !== null;
     return results;
   } finally {

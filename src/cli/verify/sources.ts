@@ -7,6 +7,7 @@ import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
+import { AT_HOME, placeOf } from "../../store/place.ts";
 import { decodeText, textBytes } from "../../verify/columns.ts";
 import { verifyControl } from "../../verify/control/control.ts";
 import { readControlLog } from "../../verify/control/events.ts";
@@ -43,16 +44,20 @@ interface Source {
 
 /** Verifies a file, or all workspaces of a data directory and its control database. */
 export async function verifyPath(path: string, asked: Asked, progress: Progress): Promise<SourceResult[]> {
-  let sources: Source[] | SourceResult;
   const isDirectory = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  let sources: Source[] | SourceResult;
+  let holdsCopies = false;
   try {
-    sources = isDirectory ? await workspacesOf(path, asked.encryptionKey) : [{ path }];
+    const known = isDirectory ? await readControl(path, asked.encryptionKey) : NOTHING_KNOWN;
+    holdsCopies = known.isCopy && backupTime(path) === null;
+    sources = isDirectory ? workspacesOf(path, known.ids, holdsCopies) : [{ path }];
   } catch (error) {
     return [unreadable(path, error)];
   }
   if (!Array.isArray(sources)) return [sources];
   const results = explained(path, sources, await verifySources(sources, asked, progress));
   const { control } = dataDirectory(path);
+  if (holdsCopies) return [...results, obstacle(control, "control", "node_copies", COPIES)];
   if (isDirectory && asked.agentId === undefined && databaseKind(control) !== "absent") {
     return [...results, await verifyControlFile(path, sources, results, asked)];
   }
@@ -61,6 +66,13 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
   }
   return results;
 }
+
+/**
+ * A node's copies are brought up to date one by one, when they are used. So they neither hold all workspaces nor agree
+ * with each other.
+ */
+const COPIES =
+  "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations: verify what is on its libSQL server, governd verify URL";
 
 /** Marks the workspaces that are missing because a backup lacked them, which alone is no sign of tampering. */
 function explained(root: string, sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] {
@@ -131,7 +143,8 @@ function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource
   });
 }
 
-async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Source[] | SourceResult> {
+/** Returns the workspaces of a data directory. `isNode`: those that have no file are on a server. */
+function workspacesOf(root: string, known: readonly string[], isNode: boolean): Source[] | SourceResult {
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
@@ -141,13 +154,14 @@ async function workspacesOf(root: string, encryptionKey: KeySource): Promise<Sou
   const ids = new Set(isWhole ? namesIn(directory.seals, SEALS_OF) : []);
   for (const id of namesIn(directory.workspaces, /^(.*)\.db$/)) ids.add(id);
   // The control database also names workspaces whose files are missing.
-  for (const id of await knownWorkspaces(directory.control, encryptionKey)) ids.add(id);
+  for (const id of known) ids.add(id);
   if (ids.size === 0) return none("this data directory has no workspaces");
-  return [...ids].sort().map((workspaceId) => {
+  const sources = [...ids].sort().map((workspaceId) => {
     const seals = sealFile(directory, workspaceId);
     const path = workspaceFile(directory, workspaceId);
     return { path, workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
   });
+  return isNode ? sources.filter(({ path }) => existsSync(path)) : sources;
 }
 
 const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
@@ -156,20 +170,31 @@ const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;
 const namesIn = (directory: string, form: RegExp): string[] =>
   readdirSync(directory).flatMap((name) => form.exec(name)?.[1] ?? []);
 
-/** Returns no workspaces when the control database cannot be read: its own verification says why. */
-async function knownWorkspaces(control: string, encryptionKey: KeySource): Promise<string[]> {
-  if (databaseKind(control) === "absent") return [];
+interface Known {
+  /** The workspaces that the control database names. */
+  ids: string[];
+  /** Whether the control database is a copy of one on a server. */
+  isCopy: boolean;
+}
+
+const NOTHING_KNOWN: Known = { ids: [], isCopy: false };
+
+/** Returns nothing when the control database cannot be read: its own verification says why. */
+async function readControl(root: string, encryptionKey: KeySource): Promise<Known> {
+  const { control } = dataDirectory(root);
+  if (databaseKind(control) === "absent") return NOTHING_KNOWN;
   try {
     using file = await openEvidenceFile(control);
     using connection = openEvidence(file, control, encryptionKey);
-    return connection
+    const ids = connection
       .all<[Buffer | null]>(`SELECT ${textBytes("id")} FROM workspaces`)
       .map(([bytes]) => decodeText(bytes))
       .filter((id) => id !== null && /^ws_[0-9a-z]{26}$/.test(id)) as string[];
+    return { ids, isCopy: placeOf(connection) !== AT_HOME };
   } catch (error) {
     if (error instanceof EncryptionMismatch) throw error;
     unreadable(control, error);
-    return [];
+    return NOTHING_KNOWN;
   }
 }
 
