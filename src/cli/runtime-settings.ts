@@ -13,6 +13,9 @@ const SETTINGS = {
   // How many requests Bun sends at the same time, by default 256. A node of a libSQL server passes requests on to other
   // nodes, and a live stream counts as long as it lasts.
   BUN_CONFIG_MAX_HTTP_REQUESTS: "16384",
+  // How long Bun keeps the addresses of a name, by default 30 s. A libSQL server or a node that is started elsewhere has
+  // another address, and the old one may not even refuse connections, as that of a removed container.
+  BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS: "1",
 };
 
 let refused: string | null = null;

@@ -45,8 +45,8 @@ onLinux.each([
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=16384");
   expect(readFileSync("docs/scaling.md", "utf8")).toContain("at most 16,384 requests at the same time");
   const page = readFileSync("docs/operating.md", "utf8");
-  const set = environment.filter((line) => /^(MIMALLOC_PURGE|BUN_CONFIG_MAX_HTTP)/.test(line));
-  expect(set.length).toBe(3);
+  const set = environment.filter((line) => /^(MIMALLOC_PURGE|BUN_CONFIG_)/.test(line));
+  expect(set.length).toBe(4);
   expect(set.filter((line) => !page.includes(`\`${line}\``))).toEqual([]);
 });
 
@@ -64,6 +64,7 @@ onLinux("a daemon whose environment has all settings starts once, and so does an
     MIMALLOC_PURGE_DELAY: "70",
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "80",
     BUN_CONFIG_MAX_HTTP_REQUESTS: "300",
+    BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS: "5",
   };
   expect(valuesOf(INTERVAL, (await started({ env })).printed)).toEqual([80]);
   const { err } = await governdProcess(["version"], { env: VERBOSE });

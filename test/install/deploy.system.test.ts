@@ -1,10 +1,11 @@
 /** The compose file and the units agree with the programs that they start. */
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE_MS } from "../../src/engine/requirements.ts";
-import { governdProcess } from "../cli/governd-process.ts";
+import { governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
+import { temporaryDirectory } from "../temporary.ts";
 
 const DEPLOY = join(import.meta.dir, "../../deploy");
 
@@ -17,6 +18,7 @@ interface Service {
 
 const COMPOSE = Bun.YAML.parse(readFileSync(join(DEPLOY, "compose.yaml"), "utf8")) as {
   services: Record<string, Service>;
+  secrets: Record<string, { file: string }>;
 };
 const UNIT = readFileSync(join(DEPLOY, "systemd/sqld.service"), "utf8");
 
@@ -60,4 +62,21 @@ test("only nodes reach the server, and the only open port is that of the address
     Array.from({ length: 3 }, () => [["inside"], undefined]),
   );
   expect(address?.ports).toEqual(["8443:8443"]);
+});
+
+test("the secrets are those that docs/scaling.md makes, and a daemon reads them", async () => {
+  using directory = temporaryDirectory();
+  const page = readFileSync(join(DEPLOY, "../docs/scaling.md"), "utf8");
+  const blocks = Array.from(page.matchAll(/^```sh\n(.*?)^```$/gms), ([, text]) => text as string);
+  const [forServer, forContainers] = ["jwt.key", "seal.key"].map((name) => blocks.find((text) => text.includes(name)));
+  const made = Bun.spawnSync(["sh", "-ec", `${forServer}\n${forContainers}`], { cwd: directory.path });
+  expect({ code: made.exitCode, err: made.exitCode === 0 ? "" : made.stderr.toString() }).toEqual({ code: 0, err: "" });
+  const secrets = Object.values(COMPOSE.secrets).map(({ file }) => file.replace("secrets/", ""));
+  const modes = secrets.map((name) => [name, statSync(directory.join(name)).mode & 0o777]);
+  expect(modes).toEqual(secrets.map((name) => [name, 0o644]));
+  expect(statSync(directory.path).mode & 0o777).toBe(0o700);
+  const files = ["--tls-cert", directory.join("tls.crt"), "--tls-key", directory.join("tls.key")];
+  const words = ["--tls", "files", ...files, "--seal-key", directory.join("seal.key")];
+  await using daemon = await startGovernd(directory.join("data"), words);
+  expect(daemon.ready.ca_file).toBeNull();
 });

@@ -72,7 +72,7 @@ export async function verifyPath(path: string, asked: Asked, progress: Progress)
  * with each other.
  */
 const COPIES =
-  "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations: verify what is on its libSQL server, governd verify URL";
+  "this is the data directory of a node, whose copies alone prove nothing about all workspaces, keys, members and invitations";
 
 /** Marks the workspaces that are missing because a backup lacked them, which alone is no sign of tampering. */
 function explained(root: string, sources: readonly Source[], results: readonly SourceResult[]): SourceResult[] {
