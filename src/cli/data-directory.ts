@@ -3,6 +3,7 @@ import type { ActParts } from "../control/acts.ts";
 import { Administration, type AdministrationOptions } from "../control/administration.ts";
 import { ControlDatabase } from "../control/database.ts";
 import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
+import { requireLog } from "../control/workspaces.ts";
 import { haveLogsEmptied } from "../datadir/empty-logs.ts";
 import { readEncryptionKey } from "../datadir/encryption-key.ts";
 import type { DataDirectory } from "../datadir/layout.ts";
@@ -70,7 +71,8 @@ export async function writeWorkspace<T>(
   work: (writer: WorkspaceWriter, connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { settings, directory } = dataDirectoryOf(options);
-  requireWorkspaceFile(directory, workspaceId);
+  if (directory.server === null) requireWorkspaceFile(directory, workspaceId);
+  else await consult(options, ({ connection }) => requireLog(connection, workspaceId));
   return await withWriter(directory, sealKeySource(directory, settings.seal_key), workspaceId, work);
 }
 

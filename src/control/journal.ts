@@ -130,7 +130,7 @@ async function publish({ server, encryptionKey, ...directory }: DataDirectory, i
 }
 
 /** Returns the engine of a server, without warnings: commands and acts report the server's errors in their messages. */
-const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
+export const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
 
 /**
  * Opens an existing workspace for writing and closes it after `work`.
@@ -178,7 +178,12 @@ export function cliPrincipal(workspaceId: string): Principal {
 
 /** @throws {Failure} `not_found` when the data directory has no file of this workspace */
 export function requireWorkspaceFile(directory: DataDirectory, workspaceId: string): void {
-  if (!isId("ws", workspaceId) || !existsSync(workspaceFile(directory, workspaceId))) throw noSuchWorkspace();
+  if (isId("ws", workspaceId) && existsSync(workspaceFile(directory, workspaceId))) return;
+  if (directory.server === null) throw noSuchWorkspace();
+  throw new Failure(
+    "not_found",
+    "This node has no copy of such a workspace: it has copies of those that it has served.",
+  );
 }
 
 /** Seals the log. Returns why that failed, or null. Recorded events stay recorded in either case. */

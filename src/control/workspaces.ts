@@ -89,5 +89,10 @@ export function requireWorkspace(connection: Connection, id: string): void {
   if (!isWorkspace(connection, id)) throw noSuchWorkspace();
 }
 
+/** @throws {Failure} `not_found` when the id is neither that of a workspace nor that of the log of the installation */
+export function requireLog(connection: Connection, id: string): void {
+  if (findWorkspace(connection, id) === undefined) throw noSuchWorkspace();
+}
+
 export const noSuchWorkspace = (): Failure =>
   new Failure("not_found", "There is no such workspace. `governd workspace list` lists all workspaces.");

@@ -6,7 +6,7 @@
 import { isIP } from "node:net";
 
 /** A parameter of a statement. Integers beyond 2^53 are sent as JSON text. */
-type Argument = string | number | Uint8Array | null;
+type Argument = string | number | bigint | Uint8Array | null;
 
 /** A statement with its arguments. */
 export interface Statement {

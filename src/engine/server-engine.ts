@@ -7,6 +7,8 @@ import type { EncryptionKey } from "../store/encryption.ts";
 import { openMigrated } from "../store/migrate.ts";
 import { AT_HOME, placeOf } from "../store/place.ts";
 import { removeDatabase } from "../store/remove.ts";
+import type { Reader, Row } from "../store/transaction.ts";
+import type { SqlValue } from "../store/values.ts";
 import type { Engine } from "../workspace/engine.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { checkTail, type Head } from "../workspace/head.ts";
@@ -102,6 +104,20 @@ export class ServerEngine {
       },
       query(`INSERT OR IGNORE INTO ${refused} (event_id) VALUES (?)`, eventId),
     ]);
+  }
+
+  /** Returns a reader of what the server has of a workspace. Each call is a request. */
+  reader(workspaceId: string): Reader {
+    const namespace = this.namespace(namespaceOf(workspaceId));
+    const all = async <R extends Row>(sql: string, parameters: readonly SqlValue[] = []): Promise<R[]> => {
+      const [rows = []] = await namespace.read([query(sql, ...parameters)]);
+      return rows as Row[] as R[];
+    };
+    return {
+      all,
+      get: async <R extends Row>(sql: string, parameters?: readonly SqlValue[]) => (await all<R>(sql, parameters))[0],
+      value: async <V>(sql: string, parameters?: readonly SqlValue[]) => (await all<[V]>(sql, parameters))[0]?.[0],
+    };
   }
 
   /** Copies a workspace from the server into a new file. A token that allows only reading is enough. */

@@ -123,6 +123,28 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     expect(damaged).toMatchObject({ severity: "problem", message: expect.stringContaining("makes the copy again") });
   });
 
+  test("commands beside a node that has no copy of a workspace do what they do beside any other", async () => {
+    await write(first, "erased", "by the other node");
+    const copy = join((second as TestDaemon).dataDir, "workspaces", `${workspace.id}.db`);
+    const sealKey = join((first as TestDaemon).dataDir, "keys", "seal.key");
+    const common = ["--seal-key", sealKey, "--data-dir", (second as TestDaemon).dataDir];
+    const named = ["--workspace", workspace.id, "--agent", "a", "--key", "erased"];
+    for (const [words, said] of [
+      [["erase", ...named], "1"],
+      [["key-info"], workspace.id],
+    ] as const) {
+      rmSync(copy, { force: true });
+      const ran = await governd([...words, ...common]);
+      expect([ran.code, ran.out, ran.err]).toEqual([0, expect.stringContaining(said), ""]);
+    }
+    expect((await read(first, "erased")).code).toBe("entry_not_found");
+    rmSync(copy, { force: true });
+    const compacted = await governd(["compact", workspace.id, "--data-dir", (second as TestDaemon).dataDir]);
+    expect([compacted.code, compacted.err]).toEqual([2, expect.stringContaining("no copy")]);
+    const unknown = await governd(["erase", ...named.with(1, "ws_01m8h5y8shek5bxtdp5v44cdt2"), ...common]);
+    expect([unknown.code, unknown.err]).toEqual([2, expect.stringContaining("There is no such workspace.")]);
+  });
+
   test("what was looked up in a copy that is behind is looked up again", async () => {
     await write(first, "needle-1", "before");
     const engine = new ServerEngine(serverOfDirectory((first as TestDaemon).dataDir) as ServerOptions, () => {});

@@ -14,7 +14,7 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, withWriter } from "../../control/journal.ts";
+import { cliPrincipal, serverOf, withWriter } from "../../control/journal.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { haveLogsEmptied } from "../../datadir/empty-logs.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
@@ -92,7 +92,10 @@ async function showKeyInfo(session: Session, options: object): Promise<void> {
   ]);
 }
 
+/** Returns the key that a workspace names for its seals; null when it names none, or its file is missing. */
 async function namedKey(directory: DataDirectory, workspaceId: string): Promise<string | null> {
+  // A node's copy may be missing, or from before a rotation of the key.
+  if (directory.server !== null) return await sealingKey(serverOf(directory.server).reader(workspaceId));
   const path = workspaceFile(directory, workspaceId);
   if (!existsSync(path)) return null;
   using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
