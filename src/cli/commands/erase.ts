@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { Failure } from "../../failure.ts";
 import { eraseData } from "../../features/data/operations.ts";
 import { wholeText } from "../../long-text.ts";
-import { performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
+import { dataDirectoryOf, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED } from "../session.ts";
 
 interface EraseOptions {
@@ -19,6 +19,9 @@ const DESCRIPTION = `erase data for good
 Removes the entries from the present and from every checkpoint, and destroys the details of every audit
 event about them. The events stay, and the log still verifies. This cannot be undone, and does not reach
 copies elsewhere (backups, exports).`;
+
+const ON_A_SERVER =
+  "The disks of the libSQL server and of other nodes may still hold it: docs/scaling.md says how to get rid of that.";
 
 export function addErase(program: Command, session: Session): void {
   const erase = program
@@ -49,6 +52,7 @@ async function runErase(session: Session, options: EraseOptions): Promise<void> 
   const body = JSON.parse(answer?.kind === "json" ? wholeText(answer.body) : "{}") as Record<string, unknown>;
   await session.print(body, [
     `Erased ${body.deleted} entries and the details of ${body.erased_events} events. Recorded as ${body.audit_id}.`,
+    ...(dataDirectoryOf(options).directory.server === null ? [] : [ON_A_SERVER]),
   ]);
 }
 
