@@ -1,10 +1,11 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServerEngine } from "../../src/engine/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
+import { openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { Browser, signUp, tokenOf } from "../account/browser.ts";
@@ -99,10 +100,10 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
   test("neither verify nor check accuses a node whose copies are missing or old", async () => {
     await write(first, "k", "in the copy of the first node");
     const [served, other] = [(first as TestDaemon).dataDir, (second as TestDaemon).dataDir];
-    const databases = async (dataDir: string) => {
+    const findings = async (dataDir: string, of: string) => {
       const checked = await governd(["check", "--data-dir", dataDir, "--json"]);
       const { findings } = checked.json<{ findings: { check: string; severity: string; message: string }[] }>();
-      return findings.filter(({ check }) => check === "database");
+      return findings.filter(({ check }) => check === of);
     };
     const ofKeys = (...words: string[]) => governd(["key", ...words, "--workspace", workspace.id]);
     // A key whose event is in no copy of the first node's, though its control database has the key.
@@ -114,12 +115,19 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
       const { sources } = verified.json<{ sources: { problems: { code: string }[] }[] }>();
       const codes = sources.flatMap(({ problems }) => problems.map(({ code }) => code));
       expect([verified.code, codes]).toEqual([2, ["node_copies"]]);
-      const [found] = await databases(dataDir);
+      const [found] = await findings(dataDir, "database");
       expect(found).toMatchObject({ severity: "ok", message: expect.stringMatching(/^copies of .* and \d of \d/) });
     }
+    using directory = temporaryDirectory();
+    const older = directory.join("older");
+    cpSync(served, older, { recursive: true });
+    using control = openConnection(join(older, "control.db"));
+    control.exec("PRAGMA user_version = 8");
+    const upgrade = await findings(older, "upgrade");
+    expect(upgrade[0]?.message).toMatch(/from schema 8 to \d+, on the libSQL server: back that up first/);
     const { id } = await (first as TestDaemon).workspace("damaged");
     writeFileSync(join(served, "workspaces", `${id}.db`), "no database");
-    const [damaged] = await databases(served);
+    const [damaged] = await findings(served, "database");
     expect(damaged).toMatchObject({ severity: "problem", message: expect.stringContaining("makes the copy again") });
   });
 

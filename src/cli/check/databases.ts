@@ -94,7 +94,7 @@ export async function checkDatabases(
       : `control database and ${count(ids.length, "workspace")}`;
     findings.push(finding("database", "ok", `${checked}: integrity_check found no problems`));
   }
-  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, bytesForCopies)));
+  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, isNode ? null : bytesForCopies)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys, sinks };
@@ -141,7 +141,8 @@ const unread = (problem: string, path: string): Checked => {
   return { findings: [finding("database", "problem", problem, path)], schema: null, bytesForCopy: 0, freeBytes: 0 };
 };
 
-function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesForCopies: number): string {
+/** @param bytesForCopies null on a node: the server's databases are migrated without copies of them */
+function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesForCopies: number | null): string {
   const pending: string[] = [];
   if (schema !== null && schema < NEWEST_CONTROL) {
     pending.push(`the control database from schema ${schema} to ${NEWEST_CONTROL}`);
@@ -150,6 +151,8 @@ function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesF
   if (behind > 0) pending.push(`${count(behind, "workspace")} to schema ${NEWEST}, each when it is first used`);
   if (pending.length === 0) return "this governd would not change any schema";
   const migrations = pending.join(", and ");
+  if (bytesForCopies === null)
+    return `this governd would migrate ${migrations}, on the libSQL server: back that up first, and upgrade all nodes soon`;
   return `this governd would migrate ${migrations}; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
 }
 
