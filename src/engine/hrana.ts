@@ -4,6 +4,7 @@
  * answer is lost. (libSQL's own client makes a new body each time, and does not say whether a request was sent.)
  */
 import { isIP } from "node:net";
+import { Unreachable } from "../workspace/storage-failure.ts";
 
 /** A parameter of a statement. Integers beyond 2^53 are sent as JSON text. */
 type Argument = string | number | bigint | Uint8Array | null;
@@ -46,7 +47,7 @@ export class NoAnswer extends Error {
 }
 
 /** The server refused a request as a whole, and carried out none of it. */
-export class ServerRefused extends Error {
+export class ServerRefused extends Unreachable {
   override readonly name = "ServerRefused";
 
   constructor(

@@ -16,9 +16,9 @@ import { DamagedWorkspace, MissingWorkspace } from "../workspace/storage-failure
 import { ServerAdmin } from "./admin.ts";
 import { WorkingCopy } from "./copy.ts";
 import { NamespaceMissing } from "./copy-errors.ts";
-import { HranaServer, query, ServerRefused } from "./hrana.ts";
+import { HranaServer, NoAnswer, query, ServerRefused } from "./hrana.ts";
 import { MovingEngine } from "./moving-engine.ts";
-import { Namespace } from "./namespace.ts";
+import { Namespace, ServerUnavailable } from "./namespace.ts";
 import { pullAsIs } from "./pull.ts";
 import { FIRST_COMMIT, pushInto } from "./push.ts";
 import { Replicas } from "./replicas.ts";
@@ -63,14 +63,29 @@ export class ServerEngine {
     return new Namespace(name, { server: this.#server, replicas: this.#replicas, onWarning: this.onWarning });
   }
 
-  /** Creates a namespace unless it exists. Does nothing without an admin API. @throws {ServerRefused} */
+  /** Creates a namespace unless it exists. Does nothing without an admin API. @throws {ServerUnavailable} */
   async ensureNamespace(name: string): Promise<void> {
-    await this.#admin?.create(name);
+    await this.#admin?.create(name).catch((error) => {
+      throw this.#whyNot("created", name, error);
+    });
   }
 
-  /** Deletes the namespace of a workspace that was never used. Does nothing without an admin API. */
+  /**
+   * Deletes the namespace of a workspace that was never used. Does nothing without an admin API.
+   * @throws {ServerUnavailable}
+   */
   async discard(workspaceId: string): Promise<void> {
-    await this.#admin?.delete(namespaceOf(workspaceId));
+    const name = namespaceOf(workspaceId);
+    await this.#admin?.delete(name).catch((error) => {
+      throw this.#whyNot("deleted", name, error);
+    });
+  }
+
+  /** Returns the error for a namespace that could not be created or deleted, with what the operator can do. */
+  #whyNot(done: "created" | "deleted", name: string, error: unknown): unknown {
+    if (!(error instanceof NoAnswer || error instanceof ServerRefused)) return error;
+    const remedy = this.#admin === null ? "set engine_admin_url and engine_admin_token" : "check its admin API";
+    return new ServerUnavailable(`the namespace ${name} cannot be ${done} (${error.message}): ${remedy}`);
   }
 
   /** Reports whether the log of a workspace has the event with this id; null when there is no such log. */
@@ -126,11 +141,16 @@ export class ServerEngine {
     await pullAsIs(path, { namespace, migrations: WORKSPACE_MIGRATIONS, log: LOG, encryptionKey });
   }
 
-  /** Copies the file of a new workspace to the server, and marks the file as a copy. */
+  /**
+   * Copies the file of a new workspace to the server, and marks the file as a copy.
+   * @throws {ServerUnavailable}
+   */
   async publish(workspaceId: string, connection: Connection): Promise<void> {
-    await this.ensureNamespace(namespaceOf(workspaceId));
-    const namespace = this.namespace(namespaceOf(workspaceId));
-    await pushInto(namespace, connection, WORKSPACE_COPY);
+    const name = namespaceOf(workspaceId);
+    await this.ensureNamespace(name);
+    await pushInto(this.namespace(name), connection, WORKSPACE_COPY).catch((error) => {
+      throw this.#whyNot("created", name, error);
+    });
     connection.exec(`PRAGMA application_id = ${FIRST_COMMIT}`);
   }
 

@@ -47,6 +47,30 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
     }
   }, 120_000);
 
+  test("to create a workspace without its admin API, and says what to set", async () => {
+    await using there = await LibsqlServer.start();
+    using directory = temporaryDirectory();
+    const { url, token: authToken, adminUrl, adminToken } = there;
+    const create = async (admin: { adminUrl: string | null; adminToken: string | null }) => {
+      noteServer(directory.path, { url, authToken, replicaUrls: [], ...admin });
+      const words = ["workspace", "create", "--name", "W", "--data-dir", directory.path];
+      return governd(words, { released: false });
+    };
+    expect((await create({ adminUrl, adminToken })).code).toBe(0);
+    for (const [admin, remedy] of [
+      [{ adminUrl: null, adminToken: null }, "set engine_admin_url and engine_admin_token"],
+      [{ adminUrl, adminToken: "another" }, "check its admin API"],
+      [{ adminUrl: "http://127.0.0.1:9", adminToken }, "check its admin API"],
+    ] as const) {
+      const { code, err } = await create(admin);
+      expect([code, err]).toEqual([2, expect.stringMatching(/^governd: The engine cannot be used now: .*\n$/)]);
+      expect(err).toContain(remedy);
+    }
+    expect((await create({ adminUrl, adminToken })).code).toBe(0);
+    const { out } = await governd(["workspace", "list", "--data-dir", directory.path]);
+    expect(out.match(/^ws_/gm)).toHaveLength(2);
+  });
+
   test("wrong tokens, and one that only reads", async () => {
     expect(await refused({ engine_admin_token: "another" })).toMatch(/engine_unusable: .*engine_admin_token/);
     expect(await refused({ engine_auth_token: "another" })).toMatch(/accept the token|401/);
