@@ -84,7 +84,8 @@ export class ServerEngine {
   /** Returns the error for a namespace that could not be created or deleted, with what the operator can do. */
   #whyNot(done: "created" | "deleted", name: string, error: unknown): unknown {
     if (!(error instanceof NoAnswer || error instanceof ServerRefused)) return error;
-    const remedy = this.#admin === null ? "set engine_admin_url and engine_admin_token" : "check its admin API";
+    const remedy =
+      this.#admin === null ? "set engine_admin_url and engine_admin_token" : "check the server's admin API";
     return new ServerUnavailable(`the namespace ${name} cannot be ${done} (${error.message}): ${remedy}`);
   }
 

@@ -59,8 +59,8 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
     expect((await create({ adminUrl, adminToken })).code).toBe(0);
     for (const [admin, remedy] of [
       [{ adminUrl: null, adminToken: null }, "set engine_admin_url and engine_admin_token"],
-      [{ adminUrl, adminToken: "another" }, "check its admin API"],
-      [{ adminUrl: "http://127.0.0.1:9", adminToken }, "check its admin API"],
+      [{ adminUrl, adminToken: "another" }, "check the server's admin API"],
+      [{ adminUrl: "http://127.0.0.1:9", adminToken }, "check the server's admin API"],
     ] as const) {
       const { code, err } = await create(admin);
       expect([code, err]).toEqual([2, expect.stringMatching(/^governd: The engine cannot be used now: .*\n$/)]);
