@@ -96,7 +96,10 @@ interface WireResponse {
 /** Codes of errors for connections that failed before anything was sent. */
 const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "ENOTFOUND", "FailedToOpenSocket", "EHOSTUNREACH"]);
 
-/** How much of the answer to a refused request is repeated in messages, UTF-16 units. */
+/**
+ * How much of the answer to a refused request is repeated in messages, UTF-16 units. Nothing of an answer with status
+ * 400 is, which may quote the request.
+ */
 const REASON_LENGTH = 200;
 
 function argument(value: Argument): object {
@@ -217,7 +220,8 @@ export class HranaServer {
       throw new NoAnswer(true, reasonOf(error));
     }
     if (answered.status >= 500) throw new NoAnswer(true, `status ${answered.status}`);
-    if (!answered.ok) throw new ServerRefused(answered.status, text.slice(0, REASON_LENGTH));
+    if (!answered.ok)
+      throw new ServerRefused(answered.status, answered.status === 400 ? "" : text.slice(0, REASON_LENGTH));
     try {
       return JSON.parse(text) as WireResponse;
     } catch {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { SettingName } from "../../src/settings/definitions.ts";
+import { Browser, signUp, tokenOf } from "../account/browser.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { flagsFor, noteServer } from "../support/engine.ts";
@@ -69,6 +70,19 @@ describe.skipIf(LIBSQL_SERVER === null)("a daemon refuses", () => {
     expect((await create({ adminUrl, adminToken })).code).toBe(0);
     const { out } = await governd(["workspace", "list", "--data-dir", directory.path]);
     expect(out.match(/^ws_/gm)).toHaveLength(2);
+  });
+
+  test("people a new workspace without its admin API, and its log says what to set", async () => {
+    await using first = await start({});
+    const { browser } = await signUp(first, tokenOf(first.signUpUrl));
+    const { engine_admin_url: _, engine_admin_token: __, ...flags } = flagsFor(server);
+    const sealKey = { seal_key: join(first.dataDir, "keys", "seal.key") };
+    await using second = await TestDaemon.start({ engine: "embedded", flags: { ...flags, ...sealKey } });
+    const there = new Browser(second);
+    for (const [name, value] of browser.cookies) there.cookies.set(name, value);
+    const { status, json } = await there.post("/account/workspaces", { name: "W" });
+    expect([status, json.code]).toEqual([503, "unavailable"]);
+    expect(await second.log()).toMatch(/"reason":"the namespace .*: set engine_admin_url and engine_admin_token"/);
   });
 
   test("wrong tokens, and one that only reads", async () => {

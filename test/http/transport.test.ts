@@ -290,6 +290,7 @@ test("every request is logged with what is known of it, and no more", async () =
     blocked_by: null,
     audit_id: null,
     problem: null,
+    reason: null,
     trace: null,
   };
   const known = { workspace_id: expect.any(String), actor: "key_full" };

@@ -29,6 +29,8 @@ export class Exchange {
   replayed = false;
   /** The code of the problem document; null when the response is not one. */
   problem: string | null = null;
+  /** Why the libSQL server could not be used, for the operator; null otherwise. */
+  reason: string | null = null;
   /** What remains of the limit of the request's key; null without a limit. */
   rateLimit: RateLimitHeaders | null = null;
 
@@ -81,6 +83,7 @@ export class Exchange {
       blocked_by: this.blockedBy,
       audit_id: this.auditId,
       problem: this.problem,
+      reason: this.reason,
       trace: this.trace,
     };
   }

@@ -1,4 +1,6 @@
 /** The steps of every request: id, authentication, response, log entry. */
+
+import { messageOf } from "../../failure.ts";
 import { isLoopback, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
 import type { Principal } from "../../workspace/contract.ts";
@@ -283,8 +285,9 @@ export class Pipeline {
   /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
   fail(exchange: Exchange | null, error: unknown): Response {
     const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.deps.monotonicMs());
-    const problem =
-      error instanceof Problem ? error : (serverProblem(error) ?? this.#internal(error, failed.requestId));
+    const ofServer = error instanceof Problem ? null : serverProblem(error);
+    if (ofServer !== null) failed.reason = messageOf(error);
+    const problem = error instanceof Problem ? error : (ofServer ?? this.#internal(error, failed.requestId));
     failed.problem = problem.code;
     return this.#done(failed, problemResponse(problem, failed.requestId, failed.headers("")));
   }
