@@ -6,7 +6,8 @@ import { KnownHeads } from "../../src/threads/known-heads.ts";
 import { headOf } from "./known-heads.ts";
 
 const ID = "ws_01m8h6xrcaeanvgbnk9r1yzv0v";
-const READS = 300_000;
+/** How many different heads are read, however seldom the two threads run at the same time. */
+const HEADS = 300;
 
 test("a head is that of one event, also while another thread replaces it", async () => {
   const heads = new KnownHeads();
@@ -16,14 +17,13 @@ test("a head is that of one event, also while another thread replaces it", async
   try {
     while ((heads.get(ID)?.seq ?? 0) === 0) await Bun.sleep(1);
     const [seen, mixed] = [new Set<number>(), [] as unknown[]];
-    for (let i = 0; i < READS; i++) {
+    while (seen.size < HEADS) {
       const head = heads.get(ID);
       if (head === null) continue; // it was being replaced all the time
       seen.add(head.seq);
       if (head.hash !== headOf(head.seq).hash || head.knownMs !== head.seq) mixed.push(head);
     }
     expect(mixed.slice(0, 3)).toEqual([]);
-    expect(seen.size).toBeGreaterThan(READS / 1_000);
   } finally {
     await writer.terminate();
   }
