@@ -16,6 +16,7 @@ import { SerialQueue } from "../serial-queue.ts";
 import type { Connection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import type { Migration } from "../store/migrate.ts";
+import { AT_HOME, placeOf } from "../store/place.ts";
 import { shareKeys } from "./shared-keys.ts";
 
 /** How long a node may use what it has read from the control database, ms. */
@@ -58,7 +59,7 @@ export class SharedControl {
     const format = migrations.length;
     await engine.ensureNamespace(CONTROL_NAMESPACE);
     const namespace = engine.namespace(CONTROL_NAMESPACE);
-    const isCopy = connection.value<number>("PRAGMA application_id") !== 0;
+    const isCopy = placeOf(connection) !== AT_HOME;
     const isUsed = (await namespace.state()) !== null;
     if (!isCopy && isUsed) requireEmpty(connection);
     if (!isUsed) {

@@ -97,8 +97,8 @@ interface WireResponse {
 const NOT_SENT = new Set(["ConnectionRefused", "ECONNREFUSED", "ENOTFOUND", "FailedToOpenSocket", "EHOSTUNREACH"]);
 
 /**
- * How much of the answer to a refused request is repeated in messages, UTF-16 units. Nothing of an answer with status
- * 400 is, which may quote the request.
+ * How much of the answer to a refused request is repeated in messages, UTF-16 units. An answer with status 400 is not
+ * repeated, since it may quote the request.
  */
 const REASON_LENGTH = 200;
 

@@ -9,14 +9,14 @@ import type { KnownHead } from "../workspace/continuity.ts";
 const SLOTS = 32_768;
 /** The number of slots that are searched for one workspace. */
 const PROBES = 8;
+/** How often the slots are read when the thread of the workspaces changes them meanwhile. */
+const MOST_READS = 1_000;
 
 const KEY_AT = 0;
 /** The position of the head plus one, so that 0 is an empty slot. */
 const SIZE_AT = 8;
 const KNOWN_AT = 16;
 const HASH_AT = 24;
-/** How often a head is read again when the thread of the workspace changes one meanwhile. */
-const MOST_READS = 1_000;
 /** How much of a hash is stored: its first bytes. */
 const HASH_BYTES = 24;
 const SLOT_BYTES = 48;

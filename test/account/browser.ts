@@ -33,6 +33,13 @@ export class Browser {
 
   constructor(readonly daemon: TestDaemon) {}
 
+  /** Returns this browser as it comes through another node: with copies of its cookies. */
+  at(daemon: TestDaemon): Browser {
+    const there = new Browser(daemon);
+    for (const [name, value] of this.cookies) there.cookies.set(name, value);
+    return there;
+  }
+
   async visit(visit: Visit): Promise<Answered> {
     const method = visit.method ?? (visit.body === undefined ? "GET" : "POST");
     const headers: Record<string, string> = { ...visit.headers };

@@ -44,6 +44,8 @@ onLinux.each([
   expect(valuesOf(INTERVAL, printed).at(-1)).toBe(2_000);
   expect(environment).toContain("BUN_CONFIG_MAX_HTTP_REQUESTS=16384");
   expect(readFileSync("docs/scaling.md", "utf8")).toContain("at most 16,384 requests at the same time");
+  expect(environment).toContain("BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS=1");
+  expect(readFileSync("docs/scaling.md", "utf8")).toContain("look a name up again after a second");
   const page = readFileSync("docs/operating.md", "utf8");
   const set = environment.filter((line) => /^(MIMALLOC_PURGE|BUN_CONFIG_)/.test(line));
   expect(set.length).toBe(4);

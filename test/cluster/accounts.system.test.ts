@@ -27,13 +27,6 @@ describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
     files[Symbol.dispose]();
   });
 
-  /** The same browser, whose next request comes through the other node. */
-  function through(node: TestDaemon, { cookies }: Browser): Browser {
-    const browser = new Browser(node);
-    for (const [name, value] of cookies) browser.cookies.set(name, value);
-    return browser;
-  }
-
   test("and have as many attempts with a password as through one", async () => {
     const { email } = await invited(owner, "member");
     const statuses: number[] = [];
@@ -51,7 +44,7 @@ describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
     const sent = await begun.get("/account/oidc/start?next=/", named);
     const back = new URL(await issuer.visited(sent.headers.get("location") as string));
     expect(back.host).toBe(HOST);
-    const browser = through(nodes[1], begun);
+    const browser = begun.at(nodes[1]);
     expect((await browser.get(back.pathname + back.search, named)).headers.get("location")).toBe("/");
     expect((await browser.get("/account", named)).json.account.email).toBe("ada@example.org");
   });

@@ -8,7 +8,7 @@ import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { jobOf } from "../../src/threads/registry.ts";
 import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { Browser, signUp, tokenOf } from "../account/browser.ts";
+import { signUp, tokenOf } from "../account/browser.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { serverOfDirectory } from "../support/engine.ts";
@@ -75,11 +75,7 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     const person = await signUp(nodes[0] as TestDaemon, tokenOf((second as TestDaemon).signUpUrl));
     const path = `/account/workspaces/${person.workspaceId}/keys`;
     // As one browser that comes through either node.
-    const browsers = nodes.map((node) => {
-      const browser = new Browser(node);
-      for (const [name, value] of person.browser.cookies) browser.cookies.set(name, value);
-      return browser;
-    });
+    const browsers = nodes.map((node) => person.browser.at(node));
     for (const [made, used] of [
       [0, 1],
       [1, 0],
@@ -102,7 +98,9 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     const [served, other] = [(first as TestDaemon).dataDir, (second as TestDaemon).dataDir];
     const findings = async (dataDir: string, of: string) => {
       const checked = await governd(["check", "--data-dir", dataDir, "--json"]);
-      const { findings } = checked.json<{ findings: { check: string; severity: string; message: string }[] }>();
+      const { findings } = checked.json<{
+        findings: { check: string; severity: string; message: string; path?: string }[];
+      }>();
       return findings.filter(({ check }) => check === of);
     };
     const ofKeys = (...words: string[]) => governd(["key", ...words, "--workspace", workspace.id]);
@@ -129,6 +127,10 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     writeFileSync(join(served, "workspaces", `${id}.db`), "no database");
     const [damaged] = await findings(served, "database");
     expect(damaged).toMatchObject({ severity: "problem", message: expect.stringContaining("makes the copy again") });
+    const unnamed = join(older, "workspaces", "ws_01m8h5y8shek5bxtdp5v44cdt2.db");
+    writeFileSync(unnamed, "no database");
+    const ofUnnamed = (await findings(older, "database")).filter(({ path }) => path === unnamed);
+    expect(ofUnnamed.map(({ severity }) => severity)).toEqual(["problem", "warning"]);
   });
 
   test("commands beside a node that has no copy of a workspace do what they do beside any other", async () => {

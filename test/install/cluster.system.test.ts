@@ -3,25 +3,17 @@
  * first node by install.sh, a second node, a crash of the server, and an upgrade of one node after another.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { hostTarget } from "../../scripts/build/targets.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { BINARY, boot, canBoot, hasDebian, makeDebian, makeRelease } from "./root.ts";
+import { block } from "./scaling-page.ts";
 
 setDefaultTimeout(240_000);
 
 const ROOT = join(import.meta.dir, "../..");
-const PAGE = readFileSync(join(ROOT, "docs/scaling.md"), "utf8");
-
-/** The page's first block of a language that holds a text. */
-function block(language: string, holds: string): string {
-  const found = [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)].find(
-    ([, is, text]) => is === language && text?.includes(holds),
-  );
-  return found?.[2] as string;
-}
 
 /** The server, its keys and its unit. */
 const SERVER = [

@@ -6,6 +6,7 @@ import { PATIENCE_MS } from "../../src/engine/requirements.ts";
 import { governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { block } from "./scaling-page.ts";
 
 const DEPLOY = join(import.meta.dir, "../../deploy");
 
@@ -66,10 +67,8 @@ test("only nodes reach the server, and the only open port is that of the address
 
 test("the secrets are those that docs/scaling.md makes, and a daemon reads them", async () => {
   using directory = temporaryDirectory();
-  const page = readFileSync(join(DEPLOY, "../docs/scaling.md"), "utf8");
-  const blocks = Array.from(page.matchAll(/^```sh\n(.*?)^```$/gms), ([, text]) => text as string);
-  const [forServer, forContainers] = ["jwt.key", "seal.key"].map((name) => blocks.find((text) => text.includes(name)));
-  const made = Bun.spawnSync(["sh", "-ec", `${forServer}\n${forContainers}`], { cwd: directory.path });
+  const script = block("sh", "jwt.key") + block("sh", "seal.key");
+  const made = Bun.spawnSync(["sh", "-ec", script], { cwd: directory.path });
   expect({ code: made.exitCode, err: made.exitCode === 0 ? "" : made.stderr.toString() }).toEqual({ code: 0, err: "" });
   const secrets = Object.values(COMPOSE.secrets).map(({ file }) => file.replace("secrets/", ""));
   const modes = secrets.map((name) => [name, statSync(directory.join(name)).mode & 0o777]);

@@ -79,8 +79,9 @@ export async function checkDatabases(
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
-    const checked = await checkWorkspace(directory, id, sealingKeys);
-    workspaces.push(isNode ? withRemedy(checked) : checked);
+    const found = await checkWorkspace(directory, id, sealingKeys);
+    const checked = isNode ? withRemedy(found) : found;
+    workspaces.push(checked);
     if (control.schema === null || named.has(id)) continue;
     const message = "the control database does not name this workspace, so nobody can use it";
     checked.findings.push(finding("database", "warning", message, workspaceFile(directory, id)));
@@ -89,18 +90,23 @@ export async function checkDatabases(
   const findings = all.flatMap((checked) => checked.findings);
   const bytesForCopies = all.reduce((sum, { bytesForCopy }) => sum + bytesForCopy, 0);
   if (worst(findings) !== "problem") {
-    const checked = isNode
-      ? `copies of the control database and ${ids.length} of ${count(named.size, "workspace")} on the server`
-      : `control database and ${count(ids.length, "workspace")}`;
-    findings.push(finding("database", "ok", `${checked}: integrity_check found no problems`));
+    const what = isNode ? copiesOf(ids.length, named.size) : `control database and ${count(ids.length, "workspace")}`;
+    findings.push(finding("database", "ok", `${what}: integrity_check found no problems`));
   }
-  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, isNode ? null : bytesForCopies)));
+  const how = isNode ? ON_THE_SERVER : `; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
+  findings.push(finding("upgrade", "ok", upgradeText(control, workspaces, how)));
   const free = workspaces.reduce((sum, { freeBytes }) => sum + freeBytes, 0);
   findings.push(finding("free_pages", "ok", `governd compact would give back ${mebibytes(free)}`));
   return { findings, bytesForCopies, sealingKeys, sinks };
 }
 
-/** Says of a node's copy that cannot be read what helps. */
+const copiesOf = (copies: number, workspaces: number): string =>
+  `copies of the control database and ${copies} of ${count(workspaces, "workspace")} on the server`;
+
+/** How a node migrates databases, and what the operator has to do. */
+const ON_THE_SERVER = ", on the libSQL server: back that up first, and upgrade all nodes soon";
+
+/** Adds what to do to the finding about a node's copy that cannot be read. */
 function withRemedy(checked: Checked): Checked {
   if (checked.schema !== null) return checked;
   const remedy = "Stop the node, remove this copy, and start the node: it makes the copy again from the server";
@@ -141,8 +147,8 @@ const unread = (problem: string, path: string): Checked => {
   return { findings: [finding("database", "problem", problem, path)], schema: null, bytesForCopy: 0, freeBytes: 0 };
 };
 
-/** @param bytesForCopies null on a node: the server's databases are migrated without copies of them */
-function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesForCopies: number | null): string {
+/** Returns what an upgrade would migrate; `how` is the end of the sentence. */
+function upgradeText({ schema }: Checked, workspaces: readonly Checked[], how: string): string {
   const pending: string[] = [];
   if (schema !== null && schema < NEWEST_CONTROL) {
     pending.push(`the control database from schema ${schema} to ${NEWEST_CONTROL}`);
@@ -150,10 +156,7 @@ function upgradeText({ schema }: Checked, workspaces: readonly Checked[], bytesF
   const behind = workspaces.filter((checked) => checked.schema !== null && checked.schema < NEWEST).length;
   if (behind > 0) pending.push(`${count(behind, "workspace")} to schema ${NEWEST}, each when it is first used`);
   if (pending.length === 0) return "this governd would not change any schema";
-  const migrations = pending.join(", and ");
-  if (bytesForCopies === null)
-    return `this governd would migrate ${migrations}, on the libSQL server: back that up first, and upgrade all nodes soon`;
-  return `this governd would migrate ${migrations}; it first makes copies, which need ${mebibytes(bytesForCopies)}`;
+  return `this governd would migrate ${pending.join(", and ")}${how}`;
 }
 
 type Looked = Space & { schema: number };

@@ -143,8 +143,8 @@ function openEvidence(file: EvidenceFile, path: string, encryptionKey: KeySource
   });
 }
 
-/** Returns the workspaces of a data directory. `isNode`: those that have no file are on a server. */
-function workspacesOf(root: string, known: readonly string[], isNode: boolean): Source[] | SourceResult {
+/** Returns the workspaces of a data directory. With `holdsCopies`, leaves out those that have no file. */
+function workspacesOf(root: string, known: readonly string[], holdsCopies: boolean): Source[] | SourceResult {
   const directory = dataDirectory(root);
   const none = (message: string) => obstacle(root, "directory", "not_evidence", message);
   if (!existsSync(directory.workspaces)) return none("this directory is not a data directory of governd");
@@ -161,7 +161,7 @@ function workspacesOf(root: string, known: readonly string[], isNode: boolean): 
     const path = workspaceFile(directory, workspaceId);
     return { path, workspaceId, ...(existsSync(seals) && { sealFile: seals }) };
   });
-  return isNode ? sources.filter(({ path }) => existsSync(path)) : sources;
+  return holdsCopies ? sources.filter(({ path }) => existsSync(path)) : sources;
 }
 
 const SEALS_OF = /^(ws_[0-9a-z]{26})\.log$/;

@@ -1,5 +1,4 @@
 /** The steps of every request: id, authentication, response, log entry. */
-
 import { messageOf } from "../../failure.ts";
 import { isLoopback, type Networks } from "../../networks.ts";
 import { Problem } from "../../problem.ts";
@@ -285,7 +284,7 @@ export class Pipeline {
   /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
   fail(exchange: Exchange | null, error: unknown): Response {
     const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.deps.monotonicMs());
-    const ofServer = error instanceof Problem ? null : serverProblem(error);
+    const ofServer = serverProblem(error);
     if (ofServer !== null) failed.reason = messageOf(error);
     const problem = error instanceof Problem ? error : (ofServer ?? this.#internal(error, failed.requestId));
     failed.problem = problem.code;
