@@ -1,5 +1,5 @@
 /** JSON-RPC 2.0 messages, as MCP restricts them: one request or notification a body, and no null as an id. */
-import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { JsonProblem, NotAnObject, parseStrictJson } from "../pipeline/strict-json.ts";
 
 /** The error codes of JSON-RPC 2.0 section 5.1 and of MCP 2026-07-28. */
@@ -55,16 +55,34 @@ export function parseMessage(bytes: Uint8Array): JsonObject {
 export const idOf = ({ id }: JsonObject): MessageId | null =>
   typeof id === "string" || Number.isSafeInteger(id) ? (id as MessageId) : null;
 
-/** Returns the message. @throws {RpcError} 400 with -32600 when it is neither a request nor a notification */
+/**
+ * Returns the message. A null member means the same as an absent one: the libraries of some languages send all members.
+ * @throws {RpcError} 400 with -32600 when it is neither a request nor a notification
+ */
 export function messageOf(body: JsonObject): Message {
-  const { jsonrpc, method, params = NO_PARAMS } = body;
+  const { jsonrpc, method, params = NO_PARAMS } = withoutNulls(body);
   if (jsonrpc !== "2.0") throw malformed('"jsonrpc" must be "2.0".');
   if (typeof method !== "string") throw malformed('A request has a "method". Responses are not accepted.');
   if (!isJsonObject(params)) throw malformed('"params" must be an object.');
   const id = idOf(body);
-  if (id === null && body.id !== undefined) throw malformed('"id" must be a string or an integer.');
+  // Taken for absent in a request, it would make a notification of it, whose sender waits for an answer in vain.
+  const hasNoId = body.id === undefined || (body.id === null && method.startsWith(NOTIFICATION));
+  if (id === null && !hasNoId) throw malformed('"id" must be a string or an integer.');
   return { id, method, params };
 }
+
+/** What the methods of notifications begin with. */
+const NOTIFICATION = "notifications/";
+
+/** The member with the arguments of a tool. Its schema says where null has a meaning. */
+const ARGUMENTS = "arguments";
+
+function withoutNulls(object: JsonObject): JsonObject {
+  const present = Object.entries(object).filter(([, value]) => value !== null);
+  return Object.fromEntries(present.map(([name, value]) => [name, name === ARGUMENTS ? value : presentIn(value)]));
+}
+
+const presentIn = (value: JsonValue): JsonValue => (isJsonObject(value) ? withoutNulls(value) : value);
 
 const malformed = (message: string) => new RpcError(RPC.request, message, 400);
 
