@@ -5,7 +5,7 @@ import type { Freshness } from "../policy/retention.ts";
 import { directionOf } from "../store/direction.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, pagesByTwo } from "../store/walk.ts";
-import { type AgentState, readNewestCheckpoint } from "./agents.ts";
+import { type AgentLimit, type AgentState, isWithin, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
 
@@ -21,18 +21,19 @@ interface NewCheckpoint {
 
 export interface Checkpoint extends NewCheckpoint {
   agent: number;
+  agentId: string;
   configVersion: number | null;
   createdAt: string;
   createdBy: string;
 }
 
 const SELECT = `SELECT c.id, c.agent, c.as_of_seq, c.event_seq, c.config_version, c.entry_count, c.label, c.metadata,
-  e.timestamp, e.body ->> '$.actor' FROM checkpoints c JOIN events e ON e.seq = c.event_seq`;
-type Tuple = [string, number, number, number, number | null, number, string | null, string, string, string];
+  e.timestamp, e.body ->> '$.actor', e.agent_id FROM checkpoints c JOIN events e ON e.seq = c.event_seq`;
+type Tuple = [string, number, number, number, number | null, number, string | null, string, string, string, string];
 
 function toCheckpoint(row: Tuple): Checkpoint {
-  const [id, agent, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy] = row;
-  return { id, agent, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy };
+  const [id, agent, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy, agentId] = row;
+  return { id, agent, agentId, asOfSeq, eventSeq, configVersion, entryCount, label, metadata, createdAt, createdBy };
 }
 
 /** Adds a checkpoint. Constant time, whatever the agent holds. */
@@ -44,9 +45,11 @@ export async function insertCheckpoint(tx: Transaction, agent: AgentState, row: 
   );
 }
 
-export async function findCheckpoint(reader: Reader, id: string): Promise<Checkpoint | undefined> {
+/** Returns a checkpoint of the agents in a limit. One of another agent is not found, like one that does not exist. */
+export async function findCheckpoint(reader: Reader, id: string, limit: AgentLimit): Promise<Checkpoint | undefined> {
   const row = await reader.get<Tuple>(`${SELECT} WHERE c.id = ?`, [id]);
-  return row === undefined ? undefined : toCheckpoint(row);
+  const checkpoint = row && toCheckpoint(row);
+  return checkpoint && isWithin(limit, checkpoint.agentId) ? checkpoint : undefined;
 }
 
 /** What checkpoints are sorted by, as SQL and as the text of a position. A checkpoint without a label has an empty one. */

@@ -5,6 +5,7 @@ import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
 import { after, type MaybePromise, type Reader, type Row } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
+import { type AgentLimit, isWithin } from "./agents.ts";
 
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
 export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
@@ -18,12 +19,14 @@ export const toStored = ([seq, canonical, hash, details, salt]: readonly [...Eve
   salt,
 });
 
-/** Returns one event by its id. `json`: the event as the API shows it. */
-export async function readEvent(reader: Reader, id: string) {
+/**
+ * Returns an event of the agents in a limit; one of another agent is not found. `json`: the event as the API shows it.
+ */
+export async function readEvent(reader: Reader, id: string, limit: AgentLimit) {
   const row = await reader.get<[...EventRow, string | null]>(`${SELECT_EVENT}, agent_id FROM events WHERE id = ?`, [
     id,
   ]);
-  if (row === undefined) return undefined;
+  if (row === undefined || !isWithin(limit, row[5])) return undefined;
   const stored = toStored(row);
   return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
 }
@@ -40,11 +43,11 @@ export async function seqOfSinkCreation(reader: Reader, id: string): Promise<num
   return await reader.value<number>(sql, [id]);
 }
 
-/** Returns the position of an event in the log, and its chain with the position there. */
-export async function findPosition(reader: Reader, id: string) {
+/** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
+export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
   const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
   const row = await reader.get<[number, string | null, number]>(sql, [id]);
-  return row && { seq: row[0], agentId: row[1], agentSeq: row[2] };
+  return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
 }
 
 /**

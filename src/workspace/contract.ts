@@ -9,6 +9,7 @@ import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } fr
 import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { type AgentLimit, isWithin } from "../state/agents.ts";
 import type { RetryId } from "../state/answers.ts";
 import type { TrailFilter } from "../trail-filter.ts";
 
@@ -20,8 +21,8 @@ export interface Principal {
   actor: string;
   workspaceId: string;
   scope: Scope;
-  /** The agents that the key is limited to; null means every agent. */
-  agents: readonly string[] | null;
+  /** The agents that the key is limited to, or the one that the request names; null means every agent. */
+  agents: AgentLimit;
   /** Set for a person with a session, whose views are recorded (`views.ts`). */
   person?: true;
   /** Set for a workload: its identity at its issuer. */
@@ -49,8 +50,17 @@ export const isPerson = ({ actor }: Principal): boolean => actor.startsWith("usr
 
 /** @throws {Problem} `forbidden` when the key is limited to other agents */
 export function requireAgentAllowed({ agents }: Principal, agentId: string | null): void {
-  if (agents === null || (agentId !== null && agents.includes(agentId))) return;
+  if (isWithin(agents, agentId)) return;
   throw new Problem("forbidden", "This API key is limited to other agents. Use a key that allows this agent.");
+}
+
+/**
+ * Returns the principal of a request that names an agent: it finds nothing that another agent has.
+ * @throws {Problem} `forbidden` when the key is limited to other agents
+ */
+export function limitedTo(principal: Principal, agentId: string): Principal {
+  requireAgentAllowed(principal, agentId);
+  return { ...principal, agents: [agentId] };
 }
 
 /** An event of the workspace itself (no agent), whose effect is in the control database. */

@@ -170,12 +170,12 @@ export type OperationsOf<Word extends string> = {
 /** Returns the agent that an operation is about; null when the agent does not exist, or there is none. */
 export async function subjectOf(
   reader: Reader,
-  { agents }: Pick<Context, "agents">,
+  { agents, principal }: Pick<Context, "agents" | "principal">,
   input: OperationInputs[OperationName],
 ) {
   if ("agentId" in input) return agents.find(input.agentId);
   if (!("checkpointId" in input)) return null;
-  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
   return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
 }
 

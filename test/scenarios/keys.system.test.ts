@@ -97,11 +97,16 @@ describe.each(BY_NAME)("%s", (_name, route) => {
     expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
   });
 
-  test("a key limited to other agents: 403, recorded nowhere", async () => {
+  test("a key limited to other agents: 403, recorded nowhere, or their things are not found", async () => {
     // Seals are about no agent.
     if (leavesNoTrace(route.operation) || ABOUT_NO_AGENT.test(route.operation)) return;
     const refused = await outcome(clients.limited, requestTo(route, "theirs"));
-    expect(refused).toEqual({ status: 403, code: "forbidden", recorded: 0 });
+    const { operation, unfindable } = route;
+    const isById = route.path.includes("/:id") && !ABOUT_ALL_AGENTS.test(operation);
+    const expected = isById
+      ? { status: 404, code: unfindable, recorded: 1 }
+      : { status: 403, code: "forbidden", recorded: 0 };
+    expect(refused).toEqual(expected);
   });
 
   test("allowed keys are served, and the request is recorded", async () => {
@@ -138,10 +143,11 @@ test("a key limited to agents cannot read the workspace's own data", async () =>
     { path: "/v1/audit", query: { scope: "workspace" } },
     { path: "/v1/audit/verify", body: { scope: "workspace" } },
     { path: "/v1/audit/export", body: { scope: "workspace" } },
-    { path: `/v1/audit/${event}` },
   ]) {
     expect(await outcome(clients.limited, sent)).toEqual({ status: 403, code: "forbidden", recorded: 0 });
   }
+  const { status, code } = await outcome(clients.limited, { path: `/v1/audit/${event}` });
+  expect([status, code]).toEqual([404, "audit_event_not_found"]);
 });
 
 test("another workspace's things are not found, and its agents are others", async () => {

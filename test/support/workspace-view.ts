@@ -73,7 +73,7 @@ export class WorkspaceView implements Disposable {
 
   /** Returns an event as the API shows it. */
   async event(id: string): Promise<unknown> {
-    const found = await readEvent(this.connection, id);
+    const found = await readEvent(this.connection, id, null);
     return found === undefined ? undefined : JSON.parse(found.json);
   }
 

@@ -7,7 +7,6 @@ import { showVersion } from "../../state/configs.ts";
 import { type AgentOverview, findOverview, listOverviews } from "../../state/overview.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { requireAgentAllowed } from "../../workspace/contract.ts";
 import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../workspace/decided.ts";
 import {
   answered,
@@ -136,7 +135,6 @@ export function refusingSuspended(operation: Operation<OperationName>): Operatio
   const checked: Operation<OperationName> = async (reader, context, input, prepared) => {
     const agent = await subjectOf(reader, context, input);
     if (agent === null || !agent.suspended) return operation(reader, context, input, prepared);
-    requireAgentAllowed(context.principal, agent.agentId);
     const details: JsonObject = "checkpointId" in input ? { checkpoint_id: input.checkpointId } : {};
     return refused(agent, "denied", details, { code: "agent_suspended", detail: SUSPENDED });
   };

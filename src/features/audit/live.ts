@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../log/rows.ts";
 import { findPosition, scanEvents } from "../../state/events.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { fits } from "../../trail-filter.ts";
-import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
 import { finished, notFound, type Operation } from "../../workspace/operation.ts";
 import { agentIdOf, filterDetails, subjectOf } from "./scope.ts";
 
@@ -28,11 +28,10 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
   // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
-    const found = await findPosition(reader, after);
-    if (found === undefined || (agentId !== null && found.agentId !== agentId)) {
+    const found = await findPosition(reader, after, agentId === null ? (filter?.agentIds ?? null) : [agentId]);
+    if (found === undefined) {
       return notFound(agent, null, "audit_event_not_found", NO_EVENT, details);
     }
-    requireAgentAllowed(context.principal, found.agentId);
     position = agentId === null ? found.seq : found.agentSeq;
   }
   return finished(agent, details, {

@@ -18,7 +18,7 @@ import { readEvent } from "../../state/events.ts";
 import { newestSeal, type StoredSeal, sealingKeys } from "../../state/seals.ts";
 import { treeReader, treeRoot } from "../../state/tree.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
+import type { Answer } from "../../workspace/contract.ts";
 import { answered, type Context, finished, notFound, type Operation } from "../../workspace/operation.ts";
 import { announcedKeys } from "./announced-keys.ts";
 
@@ -28,11 +28,10 @@ const NO_EVENT =
   "There is no audit event with this id. GET /v1/audit lists the events of an agent. Pruned events are in the export that the operator kept, from which `governd receipt` makes receipts.";
 const NOT_SEALED = "The event cannot be sealed now. The operator's log says why; try again later.";
 
-/** Returns the event and its agent; null when there is no such event. @throws {Problem} for a key of other agents */
+/** Returns the event and its agent; null when there is no such event that the request may find. */
 async function findAllowed(reader: Reader, context: Context, eventId: string) {
-  const event = await readEvent(reader, eventId);
+  const event = await readEvent(reader, eventId, context.principal.agents);
   if (event === undefined) return null;
-  requireAgentAllowed(context.principal, event.agentId);
   return { event, agent: event.agentId === null ? null : await context.agents.find(event.agentId) };
 }
 

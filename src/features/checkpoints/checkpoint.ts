@@ -10,14 +10,14 @@ import { readConfigVersion, showVersion } from "../../state/configs.ts";
 import type { EntryRow } from "../../state/entries.ts";
 import { countExpired } from "../../state/expiry.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { requireAgentAllowed, type StreamPlan } from "../../workspace/contract.ts";
+import type { StreamPlan } from "../../workspace/contract.ts";
 import { type Context, notFound, type Outcome, type ProblemAnswer } from "../../workspace/operation.ts";
 
 const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints lists an agent's checkpoints.";
 
 /** Returns a checkpoint as the API shows it, without its state. */
-export function showCheckpoint(agentId: string, checkpoint: Checkpoint, more: object = {}): string {
-  const { id, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
+export function showCheckpoint(checkpoint: Checkpoint, more: object = {}): string {
+  const { id, agentId, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
   const rest = JSON.stringify({
     created_at: createdAt,
     created_by: createdBy,
@@ -35,16 +35,12 @@ export function showCheckpoint(agentId: string, checkpoint: Checkpoint, more: ob
 export interface AllowedCheckpoint {
   checkpoint: Checkpoint;
   agent: AgentState;
-  agentId: string;
 }
 
-/** Returns the checkpoint and its agent; null when there is none. @throws {Problem} for a key of other agents */
+/** Returns the checkpoint and its agent; null when there is none that the request may find. */
 export async function findAllowed(reader: Reader, context: Context, id: string): Promise<AllowedCheckpoint | null> {
-  const checkpoint = await findCheckpoint(reader, id);
-  if (checkpoint === undefined) return null;
-  const agent = await context.agents.findByFirstSeq(checkpoint.agent);
-  requireAgentAllowed(context.principal, agent.agentId);
-  return { checkpoint, agent, agentId: agent.agentId as string };
+  const checkpoint = await findCheckpoint(reader, id, context.principal.agents);
+  return checkpoint === undefined ? null : { checkpoint, agent: await context.agents.findByFirstSeq(checkpoint.agent) };
 }
 
 /**
@@ -111,7 +107,7 @@ function* inPieces(rows: readonly EntryRow[], before: string): Generator<string>
 }
 
 async function stillThere(reader: Reader, id: string): Promise<Checkpoint> {
-  const checkpoint = await findCheckpoint(reader, id);
+  const checkpoint = await findCheckpoint(reader, id, null);
   if (checkpoint === undefined) throw new CheckpointVanished("the checkpoint was deleted");
   return checkpoint;
 }

@@ -20,12 +20,11 @@ type Found = Omit<Comparison, "changes"> & { items: string[]; next: CursorPositi
 const NOTHING: Found = { added: 0, changed: 0, removed: 0, unchanged: 0, items: [], next: null };
 
 export const compareCheckpoints = inquiry("checkpoint.compare", {
-  async query(reader, { nowMs }, { checkpointId, to, page }): Promise<Found> {
-    const from = await findCheckpoint(reader, checkpointId);
-    const other = to === null ? null : await findCheckpoint(reader, to);
+  async query(reader, { nowMs, principal }, { checkpointId, to, page }): Promise<Found> {
+    const from = await findCheckpoint(reader, checkpointId, principal.agents);
+    const other = to === null ? null : await findCheckpoint(reader, to, principal.agents);
     if (from === undefined || other === undefined) return NOTHING; // said when it is recorded
-    const agentId = await reader.value<string>("SELECT agent_id FROM agents WHERE first_seq = ?", [from.agent]);
-    const agent = await readAgent(reader, agentId as string);
+    const agent = await readAgent(reader, from.agentId);
     if (agent === null) return NOTHING;
     const positions = [from.asOfSeq, other?.asOfSeq ?? null] as const;
     const found = await compareStates(reader, from.agent, positions, freshAt(agent.policies, nowMs), nextTurn);

@@ -34,6 +34,7 @@ const create: Operation<"checkpoint.create", Decided> = async (reader, context, 
   const checkpoint: Checkpoint = {
     id: context.ids.next("cp"),
     agent: agent.firstSeq,
+    agentId: input.agentId,
     asOfSeq: context.seq,
     eventSeq: context.seq,
     configVersion: agent.configVersion,
@@ -47,7 +48,7 @@ const create: Operation<"checkpoint.create", Decided> = async (reader, context, 
   const { metadata } = input;
   const stated = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
   const details = { ...stated, ...reportedOf(decision) };
-  return answered(agent, details, showCheckpoint(input.agentId, checkpoint, findingsIn(decision)), {
+  return answered(agent, details, showCheckpoint(checkpoint, findingsIn(decision)), {
     status: 201,
     effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },
   });
@@ -62,7 +63,7 @@ export const createCheckpoint: PreparedOperation<"checkpoint.create", Decided> =
 const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
   const agent = await context.agents.find(input.agentId);
   const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input);
-  const shown = items.map((checkpoint) => showCheckpoint(input.agentId, checkpoint));
+  const shown = items.map((checkpoint) => showCheckpoint(checkpoint));
   const details = naming(agent, input.agentId, { count: items.length });
   return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
 };
@@ -70,7 +71,7 @@ const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, contex
 const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
   const found = await findAllowed(reader, context, checkpointId);
   if (found === null) return noCheckpoint(context, checkpointId);
-  const { checkpoint, agent, agentId } = found;
+  const { checkpoint, agent } = found;
   const details = { checkpoint_id: checkpoint.id };
   return finished(agent, details, {
     kind: "stream",
@@ -78,7 +79,7 @@ const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { c
     body: {
       kind: "checkpoint",
       checkpointId: checkpoint.id,
-      head: showCheckpoint(agentId, checkpoint).slice(0, -1),
+      head: showCheckpoint(checkpoint).slice(0, -1),
       fresh: freshAt(agent.policies, context.nowMs),
       ...(page && { page }),
     },

@@ -47,7 +47,7 @@ const restore: Operation<"checkpoint.restore", LargeEntries> = async (reader, co
 
 /** Decides about the large entries on another thread, as the restore would if nothing changed until then. */
 const screenAhead: Ahead = async (reader, input, { nowMs, principal }) => {
-  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
   if (checkpoint === undefined) return null;
   const agent = await new AgentDirectory(reader).findByFirstSeq(checkpoint.agent);
   const moment = { nowMs, principal, pause: nextTurn };
@@ -141,7 +141,7 @@ function barOfPlan({ liveEntries }: AgentState, plan: RestorePlan, { limits }: P
 
 function restored(
   context: Context,
-  { agent, agentId, checkpoint }: AllowedCheckpoint,
+  { agent, checkpoint }: AllowedCheckpoint,
   newConfig: NewConfig | null,
   plan: RestorePlan | null,
   present: number,
@@ -168,7 +168,7 @@ function restored(
   }
   const body = {
     checkpoint_id: checkpoint.id,
-    agent_id: agentId,
+    agent_id: checkpoint.agentId,
     config_version: config?.version ?? showVersion(agent.configVersion),
     ...counts,
     safety_checkpoint_id: safety.id,

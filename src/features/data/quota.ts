@@ -10,7 +10,7 @@ import { findCheckpoint } from "../../state/checkpoints.ts";
 import { hasRow } from "../../state/entries.ts";
 import { usedBytesPast } from "../../state/usage.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type Answer, requireAgentAllowed } from "../../workspace/contract.ts";
+import type { Answer } from "../../workspace/contract.ts";
 import { type Context, naming, type Operation, type Outcome, refused, subjectOf } from "../../workspace/operation.ts";
 
 /** The limits of one workspace; 0 for no limit. */
@@ -77,7 +77,6 @@ function isEmpty({ agent, effect }: Outcome<Answer>): boolean {
 async function refuse(reader: Reader, context: Context, input: Input, excess: Excess, isRecorded: boolean) {
   const agent = await subjectOf(reader, context, input);
   const agentId = "agentId" in input ? input.agentId : (agent?.agentId ?? null);
-  requireAgentAllowed(context.principal, agentId);
   if (!isRecorded) throw new Problem("quota_exceeded", explain(excess));
   // The details do not name the key, which was not screened yet.
   const what = {
@@ -105,7 +104,7 @@ async function growthOf(reader: Reader, context: Context, input: Input): Promise
     return { written: input, entries: 1, bytes };
   }
   if (!("checkpointId" in input) || !("restoreData" in input) || !input.restoreData) return null;
-  const checkpoint = await findCheckpoint(reader, input.checkpointId);
+  const checkpoint = await findCheckpoint(reader, input.checkpointId, context.principal.agents);
   if (checkpoint === undefined) return null;
   const agent = await context.agents.findByFirstSeq(checkpoint.agent);
   // A restore copies the restored entries. Their size is known only after the restore.

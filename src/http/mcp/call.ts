@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { wholeText } from "../../long-text.ts";
 import { PROBLEMS, Problem } from "../../problem.ts";
-import { type Bytes, type Principal, type Reply, requireAgentAllowed } from "../../workspace/contract.ts";
+import { type Bytes, limitedTo, type Principal, type Reply } from "../../workspace/contract.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type HandleDeps, perform } from "../pipeline/handle.ts";
 import { conditionOf } from "../pipeline/precondition.ts";
@@ -54,7 +54,7 @@ export async function callTool(asked: McpRequest, params: JsonObject): Promise<s
     const args = asked.agentId === null ? own : { agent_id: asked.agentId, ...own };
     const question = asked.caller.elicits ? (tool.confirm?.(args) ?? null) : null;
     if (question !== null) return await callConfirmed(asked, params, { tool, args, question });
-    return shownResult(asked, tool, await performCall(asked, tool.call(args)));
+    return shownResult(asked, tool, await performCall(asked, namedIn(args), tool.call(args)));
   } catch (error) {
     if (!(error instanceof Problem) || !isCorrectable(error)) throw error;
     asked.exchange.problem = error.code;
@@ -65,16 +65,25 @@ export async function callTool(asked: McpRequest, params: JsonObject): Promise<s
 
 const isCorrectable = ({ code }: Pick<Problem, "code">): boolean => CORRECTABLE.has(PROBLEMS[code][0]);
 
-/** Performs a call like a request for its route. @throws {Problem} when it is refused before the operation */
+/** Returns the agent that a call names; null when it is about the whole workspace. */
+const namedIn = ({ agent_id: agentId }: JsonObject): string | null => (typeof agentId === "string" ? agentId : null);
+
+/**
+ * Performs a call like a request for its route.
+ * @param named the only agent in which the operation finds anything; null for all agents of the key
+ * @throws {Problem} when it is refused before the operation
+ */
 export async function performCall(
   asked: McpRequest,
+  named: string | null,
   { route, params = {}, query = {}, body = {} }: Call,
 ): Promise<Reply<Bytes>> {
-  const { principal, exchange, request, bytes, deps } = asked;
+  const { exchange, request, bytes, deps } = asked;
   exchange.operation = route.operation;
-  checkScope(principal, route.operation);
-  const { agent_id: agentId } = checkParams(route, params);
-  if (agentId !== undefined) requireAgentAllowed(principal, agentId);
+  exchange.agentId ??= named;
+  checkScope(asked.principal, route.operation);
+  const principal = named === null ? asked.principal : limitedTo(asked.principal, named);
+  checkParams(route, params);
   const key = retryKey(route, request.headers);
   const retry = key === null ? null : retryOf(key, asked, bytes);
   // The preconditions of a call are arguments, but a precondition in a header must not be ignored.
@@ -105,7 +114,7 @@ async function callConfirmed(
   const count = answer === null ? null : confirmations.accept(requestState as string, of);
   if (answer === "no") return problemResult(asked, "not_confirmed", NOT_CONFIRMED);
   if (answer === null && question.counting === undefined) return ask(0);
-  const reply = await performCall(asked, question.counting?.(count) ?? tool.call(args));
+  const reply = await performCall(asked, namedIn(args), question.counting?.(count) ?? tool.call(args));
   // Nobody has confirmed this number of entries: it is the first call, or the number has changed.
   const refusal = reply.answer;
   if (refusal.kind === "problem" && refusal.code === "count_mismatch") return ask(refusal.extra?.count as number);

@@ -6,7 +6,7 @@ import type { Static } from "@sinclair/typebox";
 import { isAgentId } from "../../agent-id.ts";
 import type { JsonObject } from "../../json.ts";
 import { Problem } from "../../problem.ts";
-import { type Principal, requireAgentAllowed } from "../../workspace/contract.ts";
+import { limitedTo, type Principal } from "../../workspace/contract.ts";
 import { choice } from "../fields.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { readBody } from "../pipeline/body.ts";
@@ -166,8 +166,7 @@ function newAddress(principal: Principal, agentId: string | undefined, queryText
   const offered = (all: readonly Tool[]) =>
     all.filter(({ scopes, core }) => scopes.includes(principal.scope) && (wanted === undefined || core === true));
   if (agentId === undefined) return { principal, agentId: null, tools: offered(tools().anyAgent) };
-  requireAgentAllowed(principal, agentId);
-  return { principal: { ...principal, agents: [agentId] }, agentId, tools: offered(tools().oneAgent) };
+  return { principal: limitedTo(principal, agentId), agentId, tools: offered(tools().oneAgent) };
 }
 
 function methodOf({ method }: Message, { stateless }: Caller): Method {

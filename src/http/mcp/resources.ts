@@ -78,7 +78,11 @@ async function bodyOf(asked: McpRequest, operation: OperationName, agent: string
   const route = routeOf(operation);
   try {
     const query = (key === null ? {} : route.query?.parse({ agent_id: agent, key })) as JsonObject;
-    const { answer } = await performCall(asked, { route, query, ...(key === null && { params: { agent_id: agent } }) });
+    const { answer } = await performCall(asked, agent, {
+      route,
+      query,
+      ...(key === null && { params: { agent_id: agent } }),
+    });
     if (answer.kind === "json") return wholeText(answer.body);
     if (answer.kind === "problem") throw new Problem(answer.code, answer.detail);
   } catch (error) {
