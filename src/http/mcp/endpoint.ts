@@ -35,6 +35,9 @@ const LISTS_FRESH_MS = 5 * 60_000;
 const INSTRUCTIONS =
   "A memory that policies govern. A write that a policy blocks stores nothing and says what was found where: leave that out and write again. Everything is recorded.";
 
+/** What a tool's only argument without a description is. */
+const AGENT_NAMED = "agent_id names the agent whose memory or trail it is; any id begins a new agent.";
+
 /** The dependencies of the endpoints. */
 interface McpDeps extends HandleDeps {
   randomBytes(length: number): Uint8Array;
@@ -60,7 +63,12 @@ interface Method {
 }
 
 const CAPABILITIES = '{"tools":{},"resources":{}}';
-const ABOUT = `"capabilities":${CAPABILITIES},"instructions":${JSON.stringify(INSTRUCTIONS)}`;
+
+/** Returns the members of an answer that say what an endpoint is. */
+function about({ agentId }: McpRequest): string {
+  const words = agentId === null ? `${INSTRUCTIONS} ${AGENT_NAMED}` : INSTRUCTIONS;
+  return `"capabilities":${CAPABILITIES},"instructions":${JSON.stringify(words)}`;
+}
 
 const list = (name: string, items: (asked: McpRequest) => string): Method => ({
   run: (asked, { cursor }) => {
@@ -73,13 +81,14 @@ const list = (name: string, items: (asked: McpRequest) => string): Method => ({
 const METHODS: Readonly<Record<string, Method>> = {
   initialize: {
     only: "handshake",
-    run: (_asked, { protocolVersion }) =>
-      `{"protocolVersion":"${agreedVersion(protocolVersion)}","serverInfo":${SERVER_INFO},${ABOUT}}`,
+    run: (asked, { protocolVersion }) =>
+      `{"protocolVersion":"${agreedVersion(protocolVersion)}","serverInfo":${SERVER_INFO},${about(asked)}}`,
   },
   ping: { only: "handshake", run: () => "{}" },
   "server/discover": {
     only: "stateless",
-    run: ({ caller }) => resultOf(caller, `"supportedVersions":${JSON.stringify(VERSIONS)},${ABOUT}`, LISTS_FRESH_MS),
+    run: (asked) =>
+      resultOf(asked.caller, `"supportedVersions":${JSON.stringify(VERSIONS)},${about(asked)}`, LISTS_FRESH_MS),
   },
   "tools/list": list("tools", (asked) => `[${asked.tools.map(({ listed }) => listed).join(",")}]`),
   "tools/call": { run: callTool },

@@ -6,7 +6,7 @@ import { AgentId } from "../fields.ts";
 import { Validator } from "../pipeline/validate.ts";
 import type { Route } from "../route.ts";
 import { object } from "../shapes.ts";
-import { answerSchema, inputSchema } from "./schemas.ts";
+import { AGENT, answerSchema, inputSchema } from "./schemas.ts";
 
 /** A request for a route: its query, its body and its path parameters. */
 export interface Call {
@@ -72,7 +72,7 @@ export const toolsOf = (rows: readonly ToolRow[], ofAgent: boolean): readonly To
 
 function toolOf(row: ToolRow, ofAgent: boolean): Tool {
   const agent = row.agentOptional ? t.Optional(AgentId) : AgentId;
-  const schema = object(ofAgent ? row.takes : { agent_id: agent, ...row.takes });
+  const schema = object(ofAgent ? row.takes : { [AGENT]: agent, ...row.takes });
   const listed = {
     name: row.name,
     title: row.title,

@@ -1,9 +1,11 @@
 /** All tools. A row defines the schemas, the annotations and the entry in the list; its operation does the work. */
 import { type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
 import { auditRoutes } from "../../features/audit/routes.ts";
+import { AUDIT_RESULTS } from "../../features/audit/schema.ts";
 import { checkpointRoutes } from "../../features/checkpoints/routes.ts";
 import { configRoutes } from "../../features/config/routes.ts";
 import { dataRoutes } from "../../features/data/routes.ts";
+import { IF_VERSION, IfVersionText, NO_VERSION } from "../../features/data/schema.ts";
 import { policyRoutes } from "../../features/policies/routes.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationName } from "../../operations.ts";
@@ -39,6 +41,12 @@ const asSent =
     return route.body === null ? { route, query: args } : { route, body: args };
   };
 
+/** Returns a write. Its schema for models has no null, so a word stands for it, as in a query of the API. */
+function writeOf({ if_version: version, ...write }: JsonObject): Call {
+  const condition = version === undefined ? {} : { if_version: version === NO_VERSION ? null : version };
+  return asSent("data.write")({ ...write, ...condition });
+}
+
 /** The scopes of tools for data, and of tools for auditing. */
 const MEMORY = ["full", "agent"] as const;
 const AUDIT = ["full", "auditor"] as const;
@@ -64,11 +72,10 @@ function confirmDeletion(args: JsonObject): Confirmation | null {
   };
 }
 
-const TRAIL = membersOf("audit.query", "operations", "start_time", "result", "limit") as Record<string, TSchema>;
+const TRAIL = membersOf("audit.query", "start_time", "limit") as Record<string, TSchema>;
 
-/** A list of words, or one text with commas between them, as in the API's query. */
-const wordsOrText = (list: TSchema | undefined, description: string) =>
-  t.Optional(t.Union([list as TSchema, t.String()], { description }));
+/** A list of words, or one text with commas between them, as in the API's query, which knows the words. */
+const wordsOrText = (description: string) => t.Optional(t.Union([t.Array(t.String()), t.String()], { description }));
 
 const wordsIn = (words: JsonValue): JsonValue => (typeof words === "string" ? words.split(",") : words);
 
@@ -92,8 +99,13 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     scopes: MEMORY,
     core: true,
     hints: { destructive: true, idempotent: true },
-    takes: membersOf("data.write", "key", "value", "metadata", "ttl_seconds", "if_version"),
-    call: asSent("data.write"),
+    takes: {
+      ...membersOf("data.write", "key", "value", "metadata", "ttl_seconds"),
+      if_version: t.Optional(
+        t.Union([IfVersionText, t.Null()], { description: IF_VERSION.if_version.description as string }),
+      ),
+    },
+    call: writeOf,
     answer: routeOf("data.write").response.schema,
   },
   {
@@ -126,7 +138,10 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     scopes: MEMORY,
     core: true,
     hints: { readOnly: true },
-    takes: membersOf("data.list", "prefix", "cursor"),
+    takes: {
+      ...membersOf("data.list", "prefix"),
+      cursor: t.Optional(t.String({ description: "`next_cursor` of the previous page, with the same prefix." })),
+    },
     call: asSent("data.list"),
     answer: listOf(object({ key: Key, size: countOf("Bytes of the text as UTF-8.") })),
     shown: ({ data, ...page }) => ({
@@ -199,8 +214,8 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     hints: { readOnly: true },
     agentOptional: true,
     takes: {
-      operations: wordsOrText(TRAIL.operations, "Only events of these operations."),
-      result: wordsOrText(TRAIL.result, "Only events with these results."),
+      operations: wordsOrText("Only events of these operations, such as data.write or checkpoint.restore."),
+      result: wordsOrText(`Only events with these results: ${AUDIT_RESULTS.join(", ")}.`),
       since: TRAIL.start_time as TSchema,
       limit: TRAIL.limit as TSchema,
     },
