@@ -179,10 +179,12 @@ export const Timestamp = component(
   ),
 );
 
+/** A boolean. */
+export const truth = (description: string) => t.Boolean({ description: `${description}: true or false.` });
+
 /** An optional boolean. */
-export function flag(description: string, byDefault = false) {
-  return t.Optional(t.Boolean({ default: byDefault, description: `${description}: true or false.` }));
-}
+export const flag = (description: string, byDefault = false) =>
+  t.Optional({ ...truth(description), default: byDefault });
 
 /** One of a few words, which are appended to `description`. */
 export function wordOf<const W extends string>(words: readonly W[], description: string, options: SchemaOptions = {}) {

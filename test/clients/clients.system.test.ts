@@ -9,6 +9,7 @@ import { effort } from "../effort.ts";
 import { BLOCKS } from "../integrations/adapters.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { temporaryDirectory } from "../temporary.ts";
+import { minimalProgram } from "./minimal.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
@@ -25,6 +26,7 @@ beforeAll(async () => {
   writeFileSync(DOCUMENTS[1], accountJson(actions));
   mkdirSync(inFolder("adapters"));
   cpSync(join(import.meta.dir, "programs"), inFolder("programs"), { recursive: true });
+  writeFileSync(inFolder("programs/minimal.ts"), minimalProgram());
   for (const [name, code] of BLOCKS) if (name.endsWith(".ts")) writeFileSync(join(inFolder("adapters"), name), code);
   symlinkSync(join(ROOT, "node_modules"), inFolder("node_modules"));
 });

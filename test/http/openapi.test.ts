@@ -131,6 +131,32 @@ test("requests have no members that are not described, and what only answers hav
   ]);
 });
 
+test("no schema states a default, since some generators then require the member in every request", () => {
+  const stating: string[] = [];
+  const visit = (value: unknown, where: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    const isSchema = ["type", "enum", "$ref", "anyOf", "oneOf"].some((keyword) => keyword in value);
+    if (isSchema && "default" in value) stating.push(where);
+    for (const [name, member] of Object.entries(value)) visit(member, `${where}/${name}`);
+  };
+  for (const { name, of } of DOCUMENTS) visit(of, name);
+  expect(stating).toEqual([]);
+});
+
+test("what a request may leave out says what is then meant, where that is a value", () => {
+  const absent = (of: Document) => JSON.stringify(of).match(/If absent: [^."]+\./g) ?? [];
+  for (const { of, routes: some } of DOCUMENTS) {
+    const members = some.flatMap(({ query, body }) =>
+      [query, body].flatMap((each) => Object.values(each?.schema.properties ?? {})),
+    );
+    const told = new Set(absent(of));
+    for (const { default: usual } of members as { default?: unknown }[])
+      if (usual !== undefined) expect([...told]).toContain(`If absent: ${usual}.`);
+  }
+  // What a change leaves out stays as it is.
+  expect(JSON.stringify(document.components.schemas?.SinkChangeRequest)).not.toContain("If absent");
+});
+
 test("the items of every list have a name", () => {
   const unnamed: string[] = [];
   const visit = (value: unknown, where: string): void => {

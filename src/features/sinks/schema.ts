@@ -1,6 +1,6 @@
 /** The bodies of requests about sinks, and their answers. */
 import { Type as t } from "@sinclair/typebox";
-import { AgentId, flag, textField, wordOf } from "../../http/fields.ts";
+import { AgentId, textField, truth, wordOf } from "../../http/fields.ts";
 import {
   Actor,
   AuditId,
@@ -51,7 +51,7 @@ const Url = component(
     (text) => text.length <= MAX_URL_LENGTH,
   ),
 );
-const Format = component("SinkFormat", wordOf(SINK_FORMATS, "The form of events", { default: "governd" }));
+const Format = component("SinkFormat", wordOf(SINK_FORMATS, "The form of events"));
 /** A text of a request, or null for none. */
 const textOrNull = (maxLength: number, description: string) =>
   t.Union([t.String({ maxLength }), t.Null()], { description, examples: [null] });
@@ -62,23 +62,33 @@ const Start = component(
   "SinkStart",
   t.Union([t.Literal("now"), t.Literal("beginning"), t.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })], {
     description: "Where it begins; a number is a `seq`.",
-    default: "now",
   }),
 );
 
-/** What a change can change. */
+const IncludeDetails = truth("Whether the details of events are sent");
+const Enabled = truth("Whether events are delivered");
+
+/** What a change can change. What it leaves out stays. */
 const settings = {
   format: t.Optional(Format),
   filter: t.Optional(Filter),
-  include_details: flag("Whether the details of events are sent"),
-  enabled: flag("Whether events are delivered", true),
+  include_details: t.Optional(IncludeDetails),
+  enabled: t.Optional(Enabled),
   ca: t.Optional(Ca),
   client_certificate: t.Optional(ClientCertificate),
   client_key: t.Optional(pem("Its key, PEM; never shown.")),
   token: t.Optional(textOrNull(MAX_TOKEN_LENGTH, "For the receiver; never shown.")),
 };
 
-export const NewSink = object({ type: Type, url: Url, ...settings, start: t.Optional(Start) });
+export const NewSink = object({
+  type: Type,
+  url: Url,
+  ...settings,
+  format: t.Optional({ ...Format, default: "governd" }),
+  include_details: t.Optional({ ...IncludeDetails, default: false }),
+  enabled: t.Optional({ ...Enabled, default: true }),
+  start: t.Optional({ ...Start, default: "now" }),
+});
 
 export const ChangedSink = object({ url: t.Optional(Url), ...settings });
 

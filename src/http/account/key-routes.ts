@@ -47,7 +47,7 @@ export const keyActions = [
     at: "POST /account/workspaces/:workspace_id/keys",
     body: object({
       label: t.Optional({ ...Name, examples: ["support bot in production"] }),
-      scope: t.Optional(ScopeName),
+      scope: t.Optional({ ...ScopeName, default: "full" }),
       agents: t.Optional(
         t.Array(AgentId, {
           minItems: 1,

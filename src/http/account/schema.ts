@@ -86,7 +86,7 @@ export const NetworkNames = t.Array(NetworkName, {
 });
 
 export const RoleName = wordOf(ROLES, "A role", { examples: ["auditor"] });
-export const ScopeName = wordOf(SCOPES, "A scope", { default: "full", examples: ["agent"] });
+export const ScopeName = wordOf(SCOPES, "A scope", { examples: ["agent"] });
 
 export const idOf = (prefix: string) =>
   t.String({ pattern: `^${prefix}_`, examples: [`${prefix}_01jz8v6s3yf0abm5q2x9k7n4tc`] });

@@ -1,6 +1,7 @@
 /** JSON Schemas for clients of tools, which are short and plain, and answers without the agent's name. */
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { withDefaultInWords } from "../documents/api/schema-words.ts";
 
 /**
  * Returns the schema of a tool's arguments for a model. It has only keywords that every provider of models accepts: one
@@ -21,7 +22,8 @@ export function inputSchema({ properties, required = [] }: TObject): JsonObject 
 }
 
 /** Returns the schema of an argument, or of an item of one. If it takes several forms, only the first one is shown. */
-function argument({ anyOf, type, items, description = "" }: TSchema): JsonObject {
+function argument(schema: TSchema): JsonObject {
+  const { anyOf, type, items, description = "" } = withDefaultInWords(schema);
   const [first] = (anyOf ?? []) as TSchema[];
   const shown =
     first === undefined ? { type, ...(items && { items: { type: argument(items).type } }) } : argument(first);

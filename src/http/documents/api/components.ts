@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from "../../../problem.ts";
 import { componentOf } from "../../shapes.ts";
 import { EVERY_RESPONSE, HEADERS, type HeaderName } from "./headers.ts";
 import { ProblemSchema } from "./problem-schema.ts";
-import { describedOnce, shortened, without } from "./schema-words.ts";
+import { describedOnce, shortened, withDefaultInWords, without } from "./schema-words.ts";
 
 const SECTIONS = ["schemas", "responses", "parameters", "headers"] as const;
 type Section = (typeof SECTIONS)[number];
@@ -92,10 +92,10 @@ export class Components {
     const named = componentOf(value);
     if (named === undefined) return this.#members(value);
     const reference = this.#refer("schemas", named.name, () => this.#members(named.original));
-    const { description } = value as TSchema;
-    return description === named.original.description
+    const { description, default: usual } = value as TSchema;
+    return description === named.original.description && usual === undefined
       ? reference
-      : { ...reference, description: describedOnce(value as TSchema).description as string };
+      : { ...reference, description: withDefaultInWords(describedOnce(value as TSchema)).description as string };
   }
 
   #members(schema: object): JsonObject {

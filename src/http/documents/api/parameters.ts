@@ -70,8 +70,8 @@ export function parametersOf({ path: routed, query, headers, retryable }: Parts,
 }
 
 function queryParameters(schema: TObject | undefined, components: Components): JsonObject[] {
-  return Object.entries(schema?.properties ?? {}).map(([name, member]) => {
-    const { examples: _examples, ...described } = components.schema(inQuery(member as TSchema));
+  return Object.entries((schema?.properties ?? {}) as Record<string, TSchema>).map(([name, member]) => {
+    const { examples: _examples, ...described } = components.schema(inQuery(member));
     // A component already has its description.
     const { description, ...rest } = described;
     return {
@@ -80,13 +80,13 @@ function queryParameters(schema: TObject | undefined, components: Components): J
       ...(schema?.required?.includes(name) && { required: true }),
       ...(description === undefined ? {} : { description }),
       // A list is one parameter with commas.
-      ...((member as TSchema).type === "array" && { explode: false }),
+      ...(member.type === "array" && { explode: false }),
       schema: rest,
-      ...(!tellsValues(rest) && { example: exampleOf(member as TSchema, `the parameter ${name}`) }),
+      ...(!tellsValues(rest, member) && { example: exampleOf(member, `the parameter ${name}`) }),
     };
   });
 }
 
-/** Whether a schema itself shows a value, so that an example would repeat it. */
-const tellsValues = ({ default: usual, enum: words, const: word }: JsonObject): boolean =>
+/** Whether a parameter itself shows a value, so that an example would repeat it. */
+const tellsValues = ({ enum: words, const: word }: JsonObject, { default: usual }: TSchema): boolean =>
   (usual ?? words ?? word) !== undefined;

@@ -4,7 +4,17 @@ import type { JsonObject } from "../../../json.ts";
 import { componentOf } from "../../shapes.ts";
 
 /** Returns a schema in its shortest form. Nested schemas are not changed. */
-export const shortened = (schema: object): object => exemplified(describedOnce(orNull(withWords(schema))));
+export const shortened = (schema: object): object =>
+  withDefaultInWords(exemplified(describedOnce(orNull(withWords(schema)))));
+
+/**
+ * Returns a schema whose description states the default. Some generators of types take a member with a `default` for one
+ * that is always there, so that nobody could leave it out of a request.
+ */
+export function withDefaultInWords<S extends object>(schema: S): S {
+  const { default: usual, ...rest } = schema as JsonObject;
+  return usual === undefined ? schema : ({ ...rest, description: `${rest.description} If absent: ${usual}.` } as S);
+}
 
 /**
  * Returns a schema with an example only if none can be derived from its other members: for a text, for an object with
