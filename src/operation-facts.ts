@@ -183,6 +183,11 @@ interface RecordedRequest extends Recorded, Requested {
   /** Whether the operation is refused while its agent is suspended. */
   suspendable: boolean;
   /**
+   * Whether the operation is something that an agent does, so that its event moves the agent's `last_activity_at`. What
+   * others do about an agent is not: they configure and suspend it, read its trail, or try policies on its data.
+   */
+  activity: boolean;
+  /**
    * What the operation makes grow besides the trail. On a full disk, operations that make `entries` or `history`
    * (configs, checkpoints) grow are refused. Operations that make `entries` grow also count against the quota of
    * entries.

@@ -35,6 +35,7 @@ const CONFIG_READ = {
   kind: "plain",
   scopes: ["full", "agent", "auditor"],
   suspendable: false,
+  activity: true,
   grows: "nothing",
   effect: "none",
   erasedBy: [],
@@ -48,6 +49,7 @@ const CONFIG_CHANGE = {
   kind: "plain",
   scopes: ["full"],
   suspendable: false,
+  activity: false,
   grows: "history",
   effect: "add_config",
   erasedBy: [],
@@ -61,6 +63,7 @@ const CHECKPOINT_CHANGE = {
   kind: "plain",
   scopes: ["full", "agent"],
   suspendable: true,
+  activity: true,
   erasedBy: [],
   group: "checkpoints",
 } as const;
@@ -69,6 +72,7 @@ const CHECKPOINT_CHANGE = {
 const DATA_READ = {
   scopes: ["full", "agent"],
   suspendable: true,
+  activity: true,
   grows: "nothing",
   effect: "none",
   group: "data_reads",
@@ -76,12 +80,13 @@ const DATA_READ = {
 } as const;
 
 /** Operations that change an agent's entries. */
-const DATA_CHANGE = { kind: "plain", suspendable: true, group: "data" } as const;
+const DATA_CHANGE = { kind: "plain", suspendable: true, activity: true, group: "data" } as const;
 
 /** Reads of the audit trail and of agents as a whole. */
 const TRAIL_READ = {
   scopes: ["full", "auditor"],
   suspendable: false,
+  activity: false,
   grows: "nothing",
   effect: "none",
   erasedBy: [],
@@ -99,6 +104,7 @@ const SUSPENSION = {
   input: takes<{ agentId: string; reason: string | null }>(),
   scopes: ["full"],
   suspendable: false,
+  activity: false,
   grows: "nothing",
   erasedBy: [],
   group: "suspension",
@@ -328,6 +334,7 @@ export const OPERATIONS = {
       { agentId: string; key: string; condition?: VersionCondition } | { agentId: string; prefix: string }
     >(),
     scopes: ["full"],
+    activity: false,
     grows: "nothing",
     overQuota: "accepted",
     effect: "erase",
@@ -347,6 +354,7 @@ export const OPERATIONS = {
   "policies.read": {
     ...CONFIG_READ,
     scopes: ["full", "auditor"],
+    activity: false,
     input: takes<Record<never, never>>(),
     did: "read the workspace's policies",
     tried: "read the workspace's policies",
@@ -360,6 +368,7 @@ export const OPERATIONS = {
   "policies.list_versions": {
     ...CONFIG_READ,
     scopes: ["full", "auditor"],
+    activity: false,
     input: takes<{ page: Page } & OldestFirst>(),
     did: "listed the versions of the workspace's policies",
     tried: "list the versions of the workspace's policies",
@@ -367,6 +376,7 @@ export const OPERATIONS = {
   "policies.read_version": {
     ...CONFIG_READ,
     scopes: ["full", "auditor"],
+    activity: false,
     input: takes<{ version: string }>(),
     did: "read a version of the workspace's policies",
     tried: "read a version of the workspace's policies",
@@ -399,6 +409,7 @@ export const OPERATIONS = {
       form: "json" | "ndjson";
     }>(),
     suspendable: false,
+    activity: false,
     erasedBy: [],
     ocsf: "datastore.query",
     did: "replayed policies",
@@ -804,6 +815,12 @@ const EVENT_FACTS: ReadonlyMap<string, RecordedFacts> = new Map(
 
 /** Returns the facts of a recorded operation; undefined for a name that is not in the list. */
 export const eventFacts = (operation: string): RecordedFacts | undefined => EVENT_FACTS.get(operation);
+
+/** Reports whether an event is something that its agent does. */
+export function isActivity(operation: string): boolean {
+  const facts = eventFacts(operation);
+  return facts !== undefined && "activity" in facts && facts.activity;
+}
 
 /** The event that records what a person only viewed. */
 export const VIEW = "dashboard.view" satisfies EventName;

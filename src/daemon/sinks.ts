@@ -19,6 +19,7 @@ import { findSink, listSinks, SinkKey, type SinkRecord, storeProgress } from "..
 import type { DataDirectory } from "../datadir/layout.ts";
 import { Failure, messageOf } from "../failure.ts";
 import type { RandomPool } from "../ids.ts";
+import { SYSTEM } from "../log/event.ts";
 import type { SinkLag } from "../metrics/sinks.ts";
 import { isAct, type OperationInputs, type ReportName } from "../operations.ts";
 import { Problem } from "../problem.ts";
@@ -33,7 +34,6 @@ import {
   problem,
   type Reply,
   refusal,
-  SYSTEM,
   unrecorded,
   type WorkspaceClient,
 } from "../workspace/contract.ts";

@@ -13,6 +13,9 @@ export const AUDIT_FORMAT = "governd.audit/1";
 /** The operation of the first event of every log. */
 export const GENESIS = "workspace.create" satisfies EventName;
 
+/** The `actor` of what the daemon does by itself. */
+export const SYSTEM = "system";
+
 /** The result of an operation. */
 export type AuditResult = "ok" | "allowed" | "blocked" | "not_found" | "conflict" | "denied";
 

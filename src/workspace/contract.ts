@@ -3,7 +3,7 @@
  * names and inputs), and the reply. Both are plain data, since they cross a thread boundary.
  */
 import type { JsonObject } from "../json.ts";
-import type { AuditResult } from "../log/event.ts";
+import { type AuditResult, SYSTEM } from "../log/event.ts";
 import type { LongText } from "../long-text.ts";
 import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } from "../operation-facts.ts";
 import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../operations.ts";
@@ -30,9 +30,6 @@ export interface Principal {
   /** Set when `workspaceId` names the log of the installation, which an operator may read. */
   installation?: true;
 }
-
-/** The `actor` of what the daemon does by itself. */
-export const SYSTEM = "system";
 
 /** Returns the principal of what the daemon does by itself in a workspace. */
 export const systemPrincipal = (workspaceId: string): Principal => ({

@@ -1,6 +1,7 @@
 /** Checkpoints that the daemon makes by itself: when one is due, for whom, and how many stay. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { keepSchedule } from "../../src/features/checkpoints/schedule.ts";
+import { findOverview } from "../../src/state/overview.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -156,4 +157,22 @@ test("other workspaces have their turn between its transactions, of which many a
   // Three that make them; behind each, one that deletes, and one that finds no more to delete.
   expect(turns).toBe(9);
   for (const agent of agents) expect(await made(agent)).toHaveLength(1);
+});
+
+test("is no activity of the agent", async () => {
+  const kept = { checkpoint_every_hours: 1, checkpoints_kept: 1 };
+  await schedule(kept);
+  later(1);
+  await write("k");
+  const lastActivity = async () => (await findOverview(workspace.connection, agentId, nowMs))?.lastActivityAt;
+  const written = new Date(nowMs).toISOString();
+  for (const block_pii of [true, false]) {
+    later(1);
+    await schedule({ ...kept, block_pii });
+    await sweep();
+    expect(await lastActivity()).toBe(written);
+  }
+  // One was made each time, and the first one deleted.
+  expect(await made()).toHaveLength(1);
+  expect(await lastActivity()).toBe(new Date(nowMs).toISOString());
 });

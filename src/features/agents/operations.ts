@@ -103,7 +103,6 @@ async function setSuspended(
     ...found,
     // Includes the event of this operation, which is not appended yet.
     events: agent.headSeq + 1,
-    lastActivityAt: context.timestamp,
     suspension,
   });
   return answered(agent, details, JSON.stringify({ ...shown, ...findingsIn(decision) }), {

@@ -26,7 +26,7 @@ export const AgentShape = shape("Agent", {
   config_version: nullable(VersionId),
   policies: Policies,
   first_activity_at: Time,
-  last_activity_at: Time,
+  last_activity_at: { ...Time, description: "When the agent last did something itself." },
   blocked_24h: countOf("Blocked by a policy in the last 24 hours."),
   blocked_by_hour: t.Array(Count, {
     minItems: 24,

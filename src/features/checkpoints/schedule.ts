@@ -1,10 +1,11 @@
 /** Makes and deletes scheduled checkpoints, as the policies in force for an agent require. */
+import { SYSTEM } from "../../log/event.ts";
 import { CHECKPOINT_EVERY, dueSince, scheduledKept } from "../../policy/checkpoint-schedule.ts";
 import type { AgentState } from "../../state/agents.ts";
 import { agentsThatSet, loadFloor } from "../../state/configs.ts";
 import { sqlNames } from "../../state/entry-changes.ts";
 import type { Reader } from "../../store/transaction.ts";
-import { type Principal, SYSTEM, systemPrincipal } from "../../workspace/contract.ts";
+import { type Principal, systemPrincipal } from "../../workspace/contract.ts";
 import type { Job } from "../../workspace/job.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { createCheckpoint, removeCheckpoint } from "./operations.ts";

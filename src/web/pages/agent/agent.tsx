@@ -1,5 +1,6 @@
 /** One agent: its configuration, versions, data, checkpoints and audit trail, and the switch that stops it. */
 import type { ComponentChildren, FunctionComponent } from "preact";
+import { isActivity } from "../../../operations.ts";
 import { isCode, segment } from "../../api/client.ts";
 import type { Agent } from "../../api/types.ts";
 import { changesSomething, type Loaded, useAsk, useEvents, useThrottled } from "../../state/load.ts";
@@ -42,7 +43,8 @@ export function AgentPage({ agentId, children }: Props & { children: ComponentCh
   const refresh = useThrottled(agent.reload, REFRESH_MS);
   useEvents((event) => {
     if (event.agent_id !== agentId) return;
-    agent.set((old) => ({ ...old, events: Math.max(old.events, event.agent_seq), last_activity_at: event.timestamp }));
+    const acted = isActivity(event.operation) && { last_activity_at: event.timestamp };
+    agent.set((old) => ({ ...old, events: Math.max(old.events, event.agent_seq), ...acted }));
     if (changesSomething(event)) refresh();
   }, agent.reload);
   const base = paths.agent(id, agentId);
