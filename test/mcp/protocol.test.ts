@@ -73,6 +73,13 @@ test.each(CHANGES)("%s %j ignores no precondition header", async (name, args) =>
   expect(server.workspace.asked).toEqual([]);
 });
 
+test("a check of a text refuses an Idempotency-Key, since its answer is not stored", async () => {
+  const call = { name: "policy_check", arguments: { agent_id: "a", value: "v" } };
+  const { json } = await server.send(older("tools/call", call, { "idempotency-key": "one" }));
+  expect(json.result).toMatchObject({ isError: true, structuredContent: { param: "Idempotency-Key" } });
+  expect(server.workspace.asked).toEqual([]);
+});
+
 test("every tool that changes something is among those", () => {
   const changing = TOOL_ROWS.filter(({ hints }) => hints.readOnly !== true);
   expect(new Set(CHANGES.map(([name]) => name))).toEqual(new Set(changing.map(({ name }) => name)));

@@ -192,6 +192,8 @@ describe("the header", () => {
     { path: "/v1/audit/export", body: { scope: "workspace" } },
     { path: "/v1/audit/verify", body: { scope: "workspace" } },
     { path: "/v1/audit/stream", query: { scope: "workspace" } },
+    { path: "/v1/policies/check", body: { value: "any", policies: { block_pii: true } } },
+    { path: "/v1/policies/replay", body: { policies: { block_pii: true } } },
   ])("%j refuses it", async (sent) => {
     const { json } = await expectProblem(keyed(sent, freshKey()), 400, "invalid_request");
     expect(json.param).toBe("Idempotency-Key");
@@ -206,6 +208,56 @@ describe("the header", () => {
       expect(answers.map(({ status }) => status)).toEqual([200, 200]);
       expect(new Set(answers.map(({ headers }) => headers.get("x-audit-id"))).size).toBe(2);
     }
+  });
+});
+
+describe("a stored answer has no text that is stored nowhere else", () => {
+  /** Tables with what clients have stored, and what events say. */
+  const KEPT = ["entries", "configs", "checkpoints", "events"];
+  const MARK = "unmistakable quince";
+  const policies = { screening: { pii: { mode: "redact" } } };
+  /** Values for the members of requests that are texts of clients, which a policy redacts in part. */
+  const TEXTS: Record<string, unknown> = {
+    value: `${MARK}, written to jane.roe@acme.io`,
+    query: `${MARK}, written to jane.roe@acme.io`,
+    label: MARK,
+    reason: MARK,
+    metadata: { note: MARK },
+    policies,
+  };
+
+  const rowsWith = (table: string): number =>
+    workspace.view.connection
+      .all<unknown[]>(`SELECT * FROM ${table}`)
+      .filter((row) => row.some((cell) => String(cell instanceof Uint8Array ? Buffer.from(cell) : cell).includes(MARK)))
+      .length;
+
+  const taking = apiRoutes.filter(({ body, method }) => {
+    const members = Object.keys(body?.schema.properties ?? {});
+    return method !== "GET" && members.some((name) => name !== "policies" && name in TEXTS);
+  });
+
+  test.each(taking.map((route) => [`${route.method} ${route.path}`, route] as const))("%s", async (_, route) => {
+    const agent = freshAgent();
+    await client.configure(agent, { policies });
+    const { audit_id: event } = (await client.write(agent, "k", "v")).json;
+    const { id: checkpoint } = (await client.checkpoint(agent)).json;
+    const request = requestOf(route, { agent, checkpoint, event });
+    const members = Object.keys(route.body?.schema.properties ?? {}).filter((name) => name in TEXTS);
+    const texts = Object.fromEntries(members.map((name) => [name, TEXTS[name]]));
+    const before = { kept: KEPT.map(rowsWith), answers: rowsWith("answers") };
+    const { status } = await client.send(
+      keyed({ ...request, body: { ...(request.body as object), ...texts } }, freshKey()),
+    );
+    const isKept = KEPT.some((table, at) => rowsWith(table) > (before.kept[at] as number));
+    const isInAnswer = rowsWith("answers") > before.answers;
+    expect(isInAnswer && !isKept, "an answer repeats what is kept nowhere").toBe(false);
+    if (!route.retryable) expect(status).toBe(400);
+  });
+
+  test("there are such routes", () => {
+    expect(taking.map(({ operation }) => operation)).toContain("policy.check");
+    expect(taking.some(({ retryable }) => retryable)).toBe(true);
   });
 });
 

@@ -86,6 +86,8 @@ export const policyRoutes = [
   route({
     operation: "policy.check",
     at: "POST /v1/policies/check",
+    // With policies that redact, the answer has the rest of a text that must be stored nowhere.
+    retryable: false,
     body: object({
       agent_id: t.Optional(AgentId),
       policies: t.Optional(Policies),

@@ -40,7 +40,10 @@ export function refuseRetryKey(headers: Headers): void {
 }
 
 const notStored = () =>
-  invalid("The answer of this operation is not stored for retries. Leave the header out.", HEADER);
+  invalid(
+    "The answer of this operation is never stored, since it may be long, or show what nothing else keeps. Leave the header out.",
+    HEADER,
+  );
 
 /**
  * Returns what the workspace stores about a request with this key. The key itself is not stored. It is part of the
