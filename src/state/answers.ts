@@ -75,13 +75,14 @@ export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: 
 }
 
 /**
- * Deletes the bodies that may contain erased data of an agent: those with the text, and those of redacted texts, which
- * name no key. The rows stay, so that their requests are not carried out again.
+ * Deletes the bodies that may contain erased data of an agent: those with the text, and those of redacted texts and with
+ * findings, which name no key. (A finding in metadata names its members.) The rows stay, so that their requests are not
+ * carried out again.
  */
 export async function eraseAnswers(tx: Transaction, agentId: string, text: string): Promise<void> {
   await tx.run(
     `UPDATE answers SET body = NULL
-     WHERE (instr(body, ?1) > 0 OR instr(body, '"redacted_value"') > 0)
+     WHERE (instr(body, ?1) > 0 OR instr(body, '"redacted_value"') > 0 OR instr(body, '"findings":[{') > 0)
        AND coalesce((SELECT agent_id FROM events WHERE seq = event_seq), ?2) = ?2`,
     [text, agentId],
   );

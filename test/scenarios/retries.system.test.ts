@@ -319,6 +319,32 @@ describe("an erasure", () => {
   });
 });
 
+test("an erasure destroys what findings of the agent say, also in a batch", async () => {
+  const [agent, other] = [freshAgent(), freshAgent()];
+  const member = "held_for_quarantine";
+  const entry = { key: "k", value: "v", metadata: { [member]: "mail jane.roe@acme.io" } };
+  const requests: Sent[] = [];
+  for (const each of [agent, other]) {
+    await client.configure(each, { policies: { block_pii: true } });
+    const batch = {
+      agent_id: each,
+      atomic: false,
+      operations: [
+        { op: "write", ...entry },
+        { op: "read", key: "x" },
+      ],
+    };
+    requests.push(keyed({ path: "/v1/data/write", body: { agent_id: each, ...entry } }, freshKey()));
+    requests.push(keyed({ path: "/v1/data/batch", body: batch }, freshKey()));
+  }
+  const firsts: Answered[] = [];
+  for (const request of requests) firsts.push(await client.send(request));
+  for (const { text } of firsts) expect(text).toContain(`metadata.${member}`);
+  await client.send({ method: "DELETE", path: "/v1/data", query: { agent_id: agent, key: "k", erase: true } });
+  for (const request of requests.slice(0, 2)) await expectProblem(request, 422, "idempotency_mismatch");
+  for (const at of [2, 3]) await expectReplay(requests[at] as Sent, firsts[at] as Answered);
+});
+
 describe("a stored answer", () => {
   test("outlives the daemon, and ends after 24 hours", async () => {
     const agent = freshAgent();
