@@ -12,13 +12,6 @@ import type { MaybePromise, Reader, Transaction } from "../store/transaction.ts"
 import { loadFloor, policiesIn } from "./configs.ts";
 import { isSuspended } from "./suspension.ts";
 
-/** The agents whose things a request may find: those that it names or its key is limited to. Null for everything. */
-export type AgentLimit = readonly string[] | null;
-
-/** Reports whether something of an agent is within a limit. `agentId`: null for what is the workspace's own. */
-export const isWithin = (limit: AgentLimit, agentId: string | null): boolean =>
-  limit === null || (agentId !== null && limit.includes(agentId));
-
 export interface AgentState {
   /** Position of the agent's first event: its name in the file. */
   readonly firstSeq: number;

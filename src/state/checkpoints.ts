@@ -1,11 +1,12 @@
 /** Checkpoints: positions in the log, and the state visible there. */
+import { type AgentLimit, isWithin } from "../agent-id.ts";
 import { pageOf } from "../lists.ts";
 import type { CheckpointSorting, Page } from "../operation-facts.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { directionOf } from "../store/direction.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { CHANGED_AT_ONCE, pagesByTwo } from "../store/walk.ts";
-import { type AgentLimit, type AgentState, isWithin, readNewestCheckpoint } from "./agents.ts";
+import { type AgentState, readNewestCheckpoint } from "./agents.ts";
 import { ENTRY_COLUMNS, type EntryRow, type EntryTuple, toEntryRow } from "./entries.ts";
 import { BYTES, FRESH, freshBounds, removeVersions, type Sized } from "./expiry.ts";
 

@@ -1,11 +1,11 @@
 /** Reads single events of the audit log, and ranges of events in order. */
+import { type AgentLimit, isWithin } from "../agent-id.ts";
 import { showTime } from "../ids.ts";
 import { presentEventJson } from "../log/present.ts";
 import type { StoredEvent } from "../log/rows.ts";
 import type { TimeWindow } from "../operation-facts.ts";
 import { after, type MaybePromise, type Reader, type Row } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
-import { type AgentLimit, isWithin } from "./agents.ts";
 
 export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
 export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];

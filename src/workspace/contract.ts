@@ -2,6 +2,7 @@
  * The contract between the HTTP side and the workspace side: the request for an operation (`operations.ts` has the
  * names and inputs), and the reply. Both are plain data, since they cross a thread boundary.
  */
+import { type AgentLimit, isWithin } from "../agent-id.ts";
 import type { JsonObject } from "../json.ts";
 import { type AuditResult, SYSTEM } from "../log/event.ts";
 import type { LongText } from "../long-text.ts";
@@ -9,7 +10,6 @@ import type { AuditScope, ExportFormat, Page, Scope, TimeWindow, ViewFormat } fr
 import type { AccountEventName, ActName, EventName, OperationInputs, OperationName } from "../operations.ts";
 import type { Freshness } from "../policy/retention.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { type AgentLimit, isWithin } from "../state/agents.ts";
 import type { RetryId } from "../state/answers.ts";
 import type { TrailFilter } from "../trail-filter.ts";
 

@@ -28,7 +28,8 @@ export const streamAudit: Operation<"audit.stream"> = async (reader, context, { 
   // A new stream starts after this operation's own event. A resumed stream leaves no event out.
   let position = agentId === null ? context.seq : (agent?.headSeq ?? -1) + 1;
   if (after !== undefined) {
-    const found = await findPosition(reader, after, agentId === null ? (filter?.agentIds ?? null) : [agentId]);
+    const named = agentId === null ? filter?.agentIds : [agentId];
+    const found = await findPosition(reader, after, named ?? context.principal.agents);
     if (found === undefined) {
       return notFound(agent, null, "audit_event_not_found", NO_EVENT, details);
     }
