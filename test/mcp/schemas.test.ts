@@ -120,6 +120,7 @@ describe.each(PATHS)("%s", (path) => {
     for (const sent of [["data.writes"], "data.writes", ["data.write", "memory_write"]]) {
       const { isError, structuredContent } = await call("audit_query", { operations: sent });
       expect([isError, structuredContent.param]).toEqual([true, "operations"]);
+      expect(structuredContent.detail).toStartWith('The argument "operations" is not valid.');
       for (const near of ["data.write", "data.delete", "checkpoint.restore"])
         expect(structuredContent.detail).toContain(near);
     }

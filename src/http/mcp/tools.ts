@@ -1,5 +1,5 @@
 /** All tools. A row defines the schemas, the annotations and the entry in the list; its operation does the work. */
-import { type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
+import { type TObject, type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
 import { auditRoutes } from "../../features/audit/routes.ts";
 import { AUDIT_RESULTS } from "../../features/audit/schema.ts";
 import { checkpointRoutes } from "../../features/checkpoints/routes.ts";
@@ -11,6 +11,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import type { OperationName } from "../../operations.ts";
 import { invalid } from "../../problem.ts";
 import { AgentId, Key, NonEmptyPrefix, Value } from "../fields.ts";
+import { Validator } from "../pipeline/validate.ts";
 import type { Route } from "../route.ts";
 import { countOf, EventId, listOf, object } from "../shapes.ts";
 import { type Call, type Confirmation, type Tool, type ToolRow, toolsOf } from "./tool.ts";
@@ -79,6 +80,9 @@ const wordsOrText = (description: string) => t.Optional(t.Union([t.Array(t.Strin
 
 const wordsIn = (words: JsonValue): JsonValue => (typeof words === "string" ? words.split(",") : words);
 
+/** Checks the words of a query, which are arguments here. */
+const trail = new Validator((routeOf("audit.query").query as Validator<TObject>).schema, "argument");
+
 function trailQuery({ agent_id: agentId, operations, result, since, ...rest }: JsonObject): Call {
   const route = routeOf("audit.query");
   const query = {
@@ -88,7 +92,7 @@ function trailQuery({ agent_id: agentId, operations, result, since, ...rest }: J
     ...(operations === undefined ? {} : { operations: wordsIn(operations) }),
     ...(result === undefined ? {} : { result: wordsIn(result) }),
   };
-  return { route, query: route.query?.parse(query) as JsonObject };
+  return { route, query: trail.parse(query) as JsonObject };
 }
 
 export const TOOL_ROWS: readonly ToolRow[] = [
