@@ -12,6 +12,7 @@ import { Button } from "./ui/button.tsx";
 import { Icon, type IconName, LogoMark } from "./ui/icon.tsx";
 import { learnActors } from "./ui/inline.tsx";
 import { counted } from "./ui/numbers.ts";
+import { WorkspaceChoice } from "./workspace-choice.tsx";
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const room = useContext(RoomContext);
@@ -134,32 +135,6 @@ function Alerts({ room: { id } }: { room: Room }) {
 }
 
 const LIVE_WORDS = { live: "Live", connecting: "Connecting …", waiting: "Not live, trying again" } as const;
-
-function WorkspaceChoice({ room }: { room: Room }) {
-  if (session.value.kind !== "in") return null;
-  const { workspaces } = session.value;
-  if (workspaces.length === 1 || room.isInstallation) {
-    return (
-      <p class="workspace-choice" title={room.id}>
-        {room.name}
-      </p>
-    );
-  }
-  return (
-    <select
-      class="workspace-choice"
-      aria-label="Workspace"
-      value={room.id}
-      onChange={(event) => go(paths.workspace(event.currentTarget.value))}
-    >
-      {workspaces.map(({ id, name }) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
-    </select>
-  );
-}
 
 function ThemeChoice() {
   return (

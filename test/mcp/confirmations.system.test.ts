@@ -1,5 +1,5 @@
 /** What is confirmed by a person, where the client can ask one. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Confirmations } from "../../src/http/mcp/confirmations.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { freshAgent } from "../support/scenario.ts";
@@ -55,12 +55,70 @@ test("a person who does not agree keeps everything", async () => {
   }
 });
 
-test("a restore asks too", async () => {
-  const { client, asked } = await scene(() => YES);
-  const { id } = (await client.call("checkpoint_create")).structuredContent;
-  await client.call("memory_delete", { key: "q" });
-  expect((await client.call("checkpoint_restore", { id })).structuredContent).toMatchObject({ entries_restored: 1 });
-  expect(asked).toEqual([`Replace the present memory by that of the checkpoint ${id}?`]);
+describe("before a restore", () => {
+  const on = (time: string) => `on ${time.slice(0, 10)} at ${time.slice(11, 19)} UTC`;
+  const KEPT = "The present state is kept in a new checkpoint.";
+
+  test("a person sees the agent, the checkpoint and what would change, and no value", async () => {
+    const { agent, client, asked } = await scene(() => YES);
+    await workspace.client.configure(agent, { model: "old" });
+    const made = (await client.call("checkpoint_create", { label: 'before "v2"' })).structuredContent;
+    await workspace.client.configure(agent, { model: "new" });
+    for (const key of ["p/1", "p/2"]) await client.call("memory_delete", { key });
+    await client.call("memory_write", { key: "p/3", value: "another value" });
+    for (const key of ["r/1", "r/2", "r/3"]) await client.call("memory_write", { key, value: "another value" });
+    const head = workspace.view.head;
+    const restored = (await client.call("checkpoint_restore", { id: made.id })).structuredContent;
+    expect(restored).toMatchObject({ entries_restored: 3, entries_removed: 3, config_version: "v3" });
+    const effects =
+      "2 entries come back, 1 entry changes back, 3 entries are removed, the configuration v2 is replaced by the content of v1.";
+    expect(asked).toEqual([
+      `Restore the agent "${agent}" to the checkpoint "before \\"v2\\"" (${made.id}), made ${on(made.created_at)}? ${effects} ${KEPT}`,
+    ]);
+    expect(workspace.view.eventsAfter(head).map(({ line }) => line)).toEqual([
+      `${agent} checkpoint.compare ok`,
+      `${agent} checkpoint.restore ok`,
+    ]);
+  });
+
+  test("a checkpoint of an earlier restore is called so, and nothing is said of a configuration that the key cannot restore", async () => {
+    const { agent } = await scene(() => YES);
+    const ofAgent = await daemon.clientWith(workspace.id, { scope: "agent" });
+    const asked: string[] = [];
+    const client = await statelessClient(ofAgent, {
+      answer: (message) => {
+        asked.push(message);
+        return YES;
+      },
+    });
+    const call = async (name: string, args: object) =>
+      (await client.call(name, { agent_id: agent, ...args })).structuredContent;
+    await workspace.client.configure(agent, { model: "old" });
+    const { id } = await call("checkpoint_create", {});
+    await workspace.client.configure(agent, { model: "new" });
+    await call("memory_delete", { key: "q" });
+    const { safety_checkpoint_id: safety } = await call("checkpoint_restore", { id });
+    const { created_at: at } = (await workspace.client.get(`/v1/checkpoints/${safety}`)).json;
+    await call("memory_write", { key: "q", value: "v" });
+    await call("checkpoint_restore", { id: safety });
+    expect(asked[0]).toContain(`to the checkpoint ${id}, made on 2`);
+    expect(asked[0]).toContain(`? 1 entry comes back. ${KEPT}`);
+    expect(asked[1]).toContain(`to the checkpoint ${safety}, made by a restore ${on(at)}? 1 entry is removed. ${KEPT}`);
+    const list = (await call("checkpoint_list", {})).data as { before_restore: boolean }[];
+    expect(list.map(({ before_restore: isOfRestore }) => isOfRestore)).toEqual([true, true, false]);
+  });
+
+  test("nobody is asked about a checkpoint that there is not, and one that is like the present says so", async () => {
+    const { client, asked } = await scene(() => YES);
+    const { id } = (await client.call("checkpoint_create")).structuredContent;
+    await client.call("checkpoint_restore", { id });
+    expect(asked[0]).toContain("? Nothing differs now.");
+    const missing = await client.call("checkpoint_restore", {
+      id: `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
+    });
+    expect(missing).toMatchObject({ isError: true, structuredContent: { code: "checkpoint_not_found" } });
+    expect(asked).toHaveLength(1);
+  });
 });
 
 test("a client of an older version needs the number, also when it could ask", async () => {

@@ -74,6 +74,7 @@ describe("making", () => {
             config_version: null,
             entry_count: 0,
             audit_seq: view.head,
+            before_restore: false,
           }),
       },
       {
@@ -163,6 +164,7 @@ describe("reading", () => {
             config_version: "v1",
             entry_count: 3,
             audit_seq: expect.any(Number),
+            before_restore: false,
             state: {
               config: { version: "v1", config: { model: "old" }, created_at: TIME, created_by: KEY },
               entries: [
@@ -225,6 +227,7 @@ describe("reading", () => {
             from_config_version: "v1",
             to_config_version: "v2",
             has_more: false,
+            checkpoint: { id: made, agent_id: agent, label: null, entry_count: 4, before_restore: false },
           });
           const shown = json.data.map((one: Changed) => [one.key, one.change, one.from?.value, one.to?.value]);
           expect(shown).toEqual([
@@ -576,7 +579,7 @@ describe("restoring", () => {
     const restored = (await client.post(`/v1/checkpoints/${id}/restore`, {})).json;
     expect(await stateOf(client, restored.safety_checkpoint_id)).toEqual(NOW);
     const safety = (await client.get(`/v1/checkpoints/${restored.safety_checkpoint_id}`)).json;
-    expect(safety).toMatchObject({ config_version: "v2", entry_count: 3, agent_id: scene.agent });
+    expect(safety).toMatchObject({ config_version: "v2", entry_count: 3, agent_id: scene.agent, before_restore: true });
 
     const undone = (await client.post(`/v1/checkpoints/${restored.safety_checkpoint_id}/restore`, {})).json;
     expect(undone).toMatchObject({ config_version: "v4", entries_restored: 2, entries_removed: 1 });

@@ -98,4 +98,47 @@ describe.skipIf(!hasChromium)("accessible", () => {
     await soon(async () => expect(await page.evaluate("document.activeElement.textContent")).toBe("New key"));
     await context.close();
   });
+
+  test("the choice of a workspace moves by arrows and letters, and Enter opens it", async () => {
+    const context = await person({ storageState });
+    const page = await context.newPage();
+    const room = `/workspaces/${inhabited.workspaceId}`;
+    await page.goto(room);
+    const other = await page.evaluate<string>(async () => {
+      const made = await fetch("/account/workspaces", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name: "Beta" }),
+      });
+      return ((await made.json()) as { workspace_id: string }).workspace_id;
+    });
+    await page.goto(`${room}/keys`);
+    await settled(page);
+    const isAt = (path: string) => soon(async () => expect(new URL(page.url()).pathname).toBe(path));
+    const choice = page.getByRole("combobox", { name: "Workspace" });
+    const shows = (id: string) => soon(async () => expect(await choice.inputValue()).toBe(id));
+    await choice.focus();
+    for (const key of ["ArrowDown", "ArrowUp", "End", "Home", "b"]) await page.keyboard.press(key);
+    await page.getByRole("status").filter({ hasText: "Enter opens Beta." }).waitFor();
+    await shows(other);
+    await isAt(`${room}/keys`);
+    expect(await violations(page)).toEqual([]);
+    // Who goes on without Enter stays, and the list says where they are.
+    await page.keyboard.press("Tab");
+    await shows(inhabited.workspaceId);
+    await choice.focus();
+    await page.keyboard.press("ArrowDown");
+    await shows(other);
+    await page.keyboard.press("Escape");
+    await shows(inhabited.workspaceId);
+    await isAt(`${room}/keys`);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await isAt(`/workspaces/${other}`);
+    await shows(other);
+    // A choice in the open list is final.
+    await choice.selectOption(inhabited.workspaceId);
+    await isAt(room);
+    await context.close();
+  });
 });

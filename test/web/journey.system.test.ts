@@ -176,6 +176,16 @@ describe.skipIf(!hasChromium)("from the one-time link to a log that verifies wit
     await soon(async () => expect(new URL(page.url()).searchParams.get("to")).toBe(before));
   });
 
+  test("the list marks what a restore has made", async () => {
+    await page.goto(room("/agents/bot/checkpoints"));
+    const marked = page.getByRole("row").filter({ hasText: "before a restore" });
+    await soon(async () => expect(await marked.count()).toBe(2));
+    const head = 1;
+    await soon(async () => expect(await page.getByRole("row").count()).toBe(head + 2 + 1));
+    await marked.first().getByRole("link").first().click();
+    await page.getByText("Made before a restore").waitFor();
+  });
+
   test("an entry gets an end, and what somebody else wrote meanwhile is shown, not overwritten", async () => {
     await page.goto(room("/agents/bot/data?prefix=notes/&key=notes/1"));
     await page.getByRole("button", { name: "Overwrite …" }).click();

@@ -17,13 +17,15 @@ const NO_CHECKPOINT = "There is no checkpoint with this id. GET /v1/checkpoints 
 
 /** Returns a checkpoint as the API shows it, without its state. */
 export function showCheckpoint(checkpoint: Checkpoint, more: object = {}): string {
-  const { id, agentId, label, createdAt, createdBy, configVersion, entryCount, asOfSeq } = checkpoint;
+  const { id, agentId, label, createdAt, createdBy, configVersion, entryCount, asOfSeq, eventSeq } = checkpoint;
   const rest = JSON.stringify({
     created_at: createdAt,
     created_by: createdBy,
     config_version: showVersion(configVersion),
     entry_count: entryCount,
     audit_seq: asOfSeq,
+    // A restore keeps the state before its own event; every other checkpoint is made by the event of its position.
+    before_restore: eventSeq !== asOfSeq,
     ...more,
   });
   return (

@@ -1,4 +1,5 @@
 /** Compares a checkpoint with another one, or with the present, on a reader thread. */
+import type { JsonObject } from "../../json.ts";
 import { type CursorPosition, itemCount, listBody } from "../../lists.ts";
 import { freshAt } from "../../policy/retention.ts";
 import { invalid } from "../../problem.ts";
@@ -9,7 +10,7 @@ import { type Comparison, compareStates, readCompared, type StateChange } from "
 import type { Reader } from "../../store/transaction.ts";
 import { nextTurn } from "../../timer.ts";
 import { answered, inquiry } from "../../workspace/operation.ts";
-import { findAllowed, noCheckpoint, showEntry } from "./checkpoint.ts";
+import { findAllowed, noCheckpoint, showCheckpoint, showEntry } from "./checkpoint.ts";
 
 /** A page ends early, with a cursor, once it holds this many UTF-16 units of text. */
 const MAX_PAGE_CHARACTERS = 8 * 1024 * 1024;
@@ -47,11 +48,12 @@ export const compareCheckpoints = inquiry("checkpoint.compare", {
       ...(to !== null && { to: to.checkpoint.id }),
       count: itemCount(items),
     };
-    const versions = {
+    const about = {
+      checkpoint: JSON.parse(showCheckpoint(checkpoint)) as JsonObject,
       from_config_version: showVersion(checkpoint.configVersion),
       to_config_version: showVersion(to === null ? agent.configVersion : to.checkpoint.configVersion),
     };
-    return answered(agent, details, listBody("checkpoint.compare", input, items, next, { ...counts, ...versions }));
+    return answered(agent, details, listBody("checkpoint.compare", input, items, next, { ...counts, ...about }));
   },
 });
 

@@ -35,6 +35,7 @@ const checkpointMembers = {
   config_version: nullable(VersionId),
   entry_count: countOf("Entries that had not expired at that time."),
   audit_seq: countOf("The position in the trail at which the state was taken."),
+  before_restore: t.Boolean({ description: "Whether a restore made it, of the state right before." }),
 };
 
 export const Checkpoint = shape("Checkpoint", { ...checkpointMembers, findings: Reported });
@@ -71,6 +72,7 @@ export const CheckpointChanges = component(
       changed: Count,
       removed: Count,
       unchanged: Count,
+      checkpoint: Checkpoint,
       from_config_version: nullable(VersionId),
       to_config_version: nullable(VersionId),
     },

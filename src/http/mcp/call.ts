@@ -109,16 +109,22 @@ async function callConfirmed(
 ): Promise<string> {
   const { confirmations, principal } = asked;
   const of = { actor: principal.actor, tool: tool.name, args };
-  const ask = (count: number) => questionResult(question.text(count), confirmations.begin(of, count));
+  const ask = (text: string, count: number) => questionResult(text, confirmations.begin(of, count));
   const answer = typeof requestState === "string" ? answerIn(inputResponses) : null;
   const count = answer === null ? null : confirmations.accept(requestState as string, of);
   if (answer === "no") return problemResult(asked, "not_confirmed", NOT_CONFIRMED);
-  if (answer === null && question.counting === undefined) return ask(0);
-  const reply = await performCall(asked, namedIn(args), question.counting?.(count) ?? tool.call(args));
+  if ("telling" in question) {
+    if (answer === "yes") return shownResult(asked, tool, await performCall(asked, namedIn(args), tool.call(args)));
+    const told = await performCall(asked, namedIn(args), question.telling);
+    if (told.answer.kind !== "json") return shownResult(asked, tool, told);
+    return ask(question.asking(JSON.parse(wholeText(told.answer.body)), principal), 0);
+  }
+  const reply = await performCall(asked, namedIn(args), question.counting(count));
   // Nobody has confirmed this number of entries: it is the first call, or the number has changed.
   const refusal = reply.answer;
-  if (refusal.kind === "problem" && refusal.code === "count_mismatch") return ask(refusal.extra?.count as number);
-  return shownResult(asked, tool, reply);
+  if (refusal.kind !== "problem" || refusal.code !== "count_mismatch") return shownResult(asked, tool, reply);
+  const found = refusal.extra?.count as number;
+  return ask(question.text(found), found);
 }
 
 const NOT_CONFIRMED = "The person did not confirm the call. Nothing was changed.";

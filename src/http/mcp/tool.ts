@@ -2,6 +2,7 @@
 import { type TObject, type TProperties, type TSchema, Type as t } from "@sinclair/typebox";
 import type { JsonObject } from "../../json.ts";
 import type { Scope } from "../../operation-facts.ts";
+import type { Principal } from "../../workspace/contract.ts";
 import { AgentId } from "../fields.ts";
 import { Validator } from "../pipeline/validate.ts";
 import type { Route } from "../route.ts";
@@ -52,11 +53,21 @@ export interface ToolRow {
 }
 
 /** A confirmation of a call by a person. */
-export interface Confirmation {
-  /** Returns the question. `count`: the number of entries that the call ends; 0 when it does not count them. */
+export type Confirmation = CountedConfirmation | ToldConfirmation;
+
+/** The person confirms how many entries the call ends. */
+interface CountedConfirmation {
+  /** Returns the question. */
   text(count: number): string;
   /** Returns a call that is refused with the count of entries, unless `confirmed` is this count. */
-  counting?(confirmed: number | null): Call;
+  counting(confirmed: number | null): Call;
+}
+
+/** The person confirms what another call, which changes nothing, tells about this one. */
+interface ToldConfirmation {
+  telling: Call;
+  /** Returns the question. `told` is the answer of the other call. */
+  asking(told: JsonObject, principal: Principal): string;
 }
 
 /** A tool of one of the two endpoints. */

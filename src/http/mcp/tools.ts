@@ -14,6 +14,7 @@ import { AgentId, Key, NonEmptyPrefix, Value } from "../fields.ts";
 import { Validator } from "../pipeline/validate.ts";
 import type { Route } from "../route.ts";
 import { countOf, EventId, listOf, object } from "../shapes.ts";
+import { restoreQuestion } from "./restore-question.ts";
 import { type Call, type Confirmation, type Tool, type ToolRow, toolsOf } from "./tool.ts";
 
 const ROUTES: readonly Route[] = [...dataRoutes, ...checkpointRoutes, ...policyRoutes, ...auditRoutes, ...configRoutes];
@@ -72,6 +73,13 @@ function confirmDeletion(args: JsonObject): Confirmation | null {
     counting: (confirmed) => deletionOf({ ...args, confirm_count: confirmed ?? NO_COUNT }),
   };
 }
+
+/** Compares a checkpoint with the present, for its counts. */
+const comparisonOf = (id: string): Call => ({
+  route: routeOf("checkpoint.compare"),
+  params: { id },
+  query: { limit: 1 },
+});
 
 const TRAIL = membersOf("audit.query", "start_time", "limit") as Record<string, TSchema>;
 
@@ -198,7 +206,7 @@ export const TOOL_ROWS: readonly ToolRow[] = [
     takes: { id: t.String({ maxLength: 256, description: "The checkpoint's id: cp_ and 26 characters." }) },
     call: ({ id }) => ({ route: routeOf("checkpoint.restore"), params: { id: id as string }, body: {} }),
     answer: routeOf("checkpoint.restore").response.schema,
-    confirm: ({ id }) => ({ text: () => `Replace the present memory by that of the checkpoint ${id}?` }),
+    confirm: ({ id }) => ({ telling: comparisonOf(id as string), asking: restoreQuestion }),
   },
   {
     name: "policy_check",

@@ -108,7 +108,8 @@ function CheckpointHead({ checkpoint, restore, remove }: HeadProps) {
       <div>
         <h2>{checkpointName(checkpoint)}</h2>
         <p class="faint">
-          Made <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} />, as of event{" "}
+          Made {checkpoint.before_restore && "before a restore "}
+          <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} />, as of event{" "}
           {count(checkpoint.audit_seq)} of the workspace
         </p>
         {Object.keys(checkpoint.metadata).length > 0 && <MetadataText metadata={checkpoint.metadata} />}

@@ -85,6 +85,7 @@ function CheckpointList({ agentId, items }: { agentId: string; items: readonly C
               checkpointName(checkpoint)
             )}{" "}
             {checkpoint.created_by === DAEMON && <Badge>scheduled</Badge>}
+            {checkpoint.before_restore && <Badge>before a restore</Badge>}
           </th>
           <td data-label="Made">
             <Time at={checkpoint.created_at} /> by <Actor id={checkpoint.created_by} />
