@@ -41,7 +41,6 @@ export const PROBLEMS = {
   idempotency_in_progress: [409, "The first request is still running"],
   email_taken: [409, "The mail address has an account"],
   already_member: [409, "Already a member"],
-  identity_taken: [409, "The identity has an account"],
   last_owner: [409, "The last owner"],
   key_ended: [409, "The key has ended"],
   totp_on: [409, "There is a second factor"],

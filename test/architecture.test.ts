@@ -83,7 +83,7 @@ test("rooms import only what the table allows", () => {
   expect(forbidden).toEqual([]);
 });
 
-/** The lists of operations, of policies and of detectors, which the dashboard shares with the daemon. */
+/** The lists of operations, of policies, of detectors and of causes, which the dashboard shares with the daemon. */
 const SHARED_LIST = [
   "operations.ts",
   "operation-facts.ts",
@@ -95,6 +95,7 @@ const SHARED_LIST = [
   "policy/limits.ts",
   "policy/modes.ts",
   "policy/detectors.ts",
+  "oidc/causes.ts",
 ];
 
 test("the dashboard takes types and lists from the daemon, and none of its runtime", () => {

@@ -3,6 +3,7 @@
  * other requests, and cached for a minute, in which a use costs one hash and one map lookup.
  */
 import { type Clock, idOf } from "../ids.ts";
+import { plainIssuer } from "../oidc/answers.ts";
 import { IssuerKeys } from "../oidc/issuer-keys.ts";
 import { IssuerRefused, IssuerUnavailable } from "../oidc/refused.ts";
 import { fitsClaims, type WorkloadRule } from "../oidc/workload-rules.ts";
@@ -27,7 +28,15 @@ interface WorkloadsOptions {
   onTrouble: (issuer: string, error: IssuerUnavailable) => void;
 }
 
+interface KnownIssuer {
+  /** As the first rule writes it. */
+  issuer: string;
+  caFile: string | null;
+  keys: IssuerKeys;
+}
+
 interface Known {
+  /** As the token writes it. */
   issuer: string;
   token: WorkloadToken;
   /** The token's principals, in the order of the rules; never empty. */
@@ -40,7 +49,8 @@ export class Workloads {
   /** The issuers of the rules, in their order. A field, since every request reads it. */
   issuers: readonly string[] = [];
   #rules: readonly WorkloadRule[] = [];
-  #issuers = new Map<string, { caFile: string | null; keys: IssuerKeys }>();
+  /** By the address of the issuer, without a slash at its end. */
+  #issuers = new Map<string, KnownIssuer>();
   readonly #known = new Map<string, Known>();
 
   constructor(
@@ -56,12 +66,12 @@ export class Workloads {
     const before = this.#issuers;
     this.#issuers = new Map(
       rules.map(({ issuer, caFile }) => {
-        const known = before.get(issuer);
-        const stays = known?.caFile === caFile ? known : { caFile, keys: this.#keysOf(issuer, caFile) };
-        return [issuer, stays];
+        const known = before.get(plainIssuer(issuer));
+        const stays = known?.caFile === caFile ? known : { issuer, caFile, keys: this.#keysOf(issuer, caFile) };
+        return [plainIssuer(issuer), stays];
       }),
     );
-    this.issuers = [...this.#issuers.keys()];
+    this.issuers = [...this.#issuers.values()].map(({ issuer }) => issuer);
     for (const [name, { issuer, token }] of [...this.#known]) {
       const principals = this.#principals(issuer, token);
       if (principals.length === 0) this.#known.delete(name);
@@ -96,7 +106,7 @@ export class Workloads {
     const name = digestName(digestOf(text));
     try {
       const issuer = namedIssuer(text);
-      const keys = issuer === null ? undefined : this.#issuers.get(issuer)?.keys;
+      const keys = issuer === null ? undefined : this.#issuers.get(plainIssuer(issuer))?.keys;
       if (issuer === null || keys === undefined) throw new IssuerRefused("no rule names its issuer");
       const token = await verifyToken(text, keys.find, { issuer, nowMs: this.options.clock() });
       const principals = this.#principals(issuer, token);
@@ -130,7 +140,7 @@ export class Workloads {
   #principals(issuer: string, { audiences, claims, subject }: WorkloadToken): Principal[] {
     const fitting = this.#rules.filter(
       (rule) =>
-        rule.issuer === issuer &&
+        plainIssuer(rule.issuer) === plainIssuer(issuer) &&
         audiences.includes(rule.audience) &&
         fitsClaims(rule.claims, claims) &&
         isWorkspace(this.options.control.connection, rule.workspaceId),

@@ -7,8 +7,8 @@ import { Failure, messageOf, readText } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
 import type { Clock } from "../ids.ts";
 import type { RoleRules } from "../oidc/group-roles.ts";
-import { Issuer, type WaitingFlow } from "../oidc/issuer.ts";
-import type { IssuerRefused, IssuerUnavailable } from "../oidc/refused.ts";
+import { Issuer, type IssuerOptions, type WaitingFlow } from "../oidc/issuer.ts";
+import type { IssuerTrouble } from "../oidc/refused.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
 
@@ -21,16 +21,24 @@ export function signInIssuer(
   { settings, clock, logger }: { settings: Settings; clock: Clock; logger: Pick<Logger, "warn"> },
   flows: Waiting<WaitingFlow>,
 ): AccountDeps["oidc"] {
-  const named = issuerOf(settings, clock);
+  const told = (message: string, { why: cause, reason }: IssuerTrouble) =>
+    logger.warn(message, { issuer: settings.oidc_issuer, cause, reason });
+  const onUserInfoTrouble = (error: IssuerTrouble) => told("the issuer does not answer about a person", error);
+  const named = issuerOf(settings, { clock, onUserInfoTrouble });
   if (named === null) return null;
-  const onTrouble = ({ reason, message }: IssuerRefused | IssuerUnavailable) =>
-    logger.warn(message, { issuer: named.issuer.name, reason });
+  const onTrouble = (of: "sign-in" | "logout", error: IssuerTrouble) =>
+    told(of === "logout" ? "a logout by the issuer was refused" : "a sign-in by the issuer did not succeed", error);
+  // An operator learns at the start what people would meet.
+  void named.issuer.check().catch((error) => told("people cannot sign in by the issuer", error));
   const onRolesLeft = (error: unknown) =>
     logger.warn("some roles of the issuer's groups are given at the next sign-in only", { reason: messageOf(error) });
   return { ...named, flows, onTrouble, onRolesLeft };
 }
 
-function issuerOf(settings: Settings, clock: Clock): { issuer: Issuer; rules: RoleRules } | null {
+function issuerOf(
+  settings: Settings,
+  surroundings: Pick<IssuerOptions, "clock" | "onUserInfoTrouble">,
+): { issuer: Issuer; rules: RoleRules } | null {
   const { oidc_issuer: issuer, oidc_client_id: clientId, oidc_client_secret_file: file, oidc_ca_file: ca } = settings;
   if (issuer === null || clientId === null) return null;
   return {
@@ -41,7 +49,7 @@ function issuerOf(settings: Settings, clock: Clock): { issuer: Issuer; rules: Ro
       ca: ca === null ? null : readText("invalid_settings", ca, "oidc_ca_file"),
       scopes: settings.oidc_scopes,
       groupsClaim: settings.oidc_groups_claim,
-      clock,
+      ...surroundings,
     }),
     rules: {
       roleMap: settings.oidc_role_map,

@@ -28,6 +28,10 @@ export interface IssuedRoles {
   byWorkspace: ReadonlyMap<string, IssuedRole>;
 }
 
+/** Reports whether it depends on groups who may sign in, and as what. */
+export const dependsOnGroups = ({ roleMap, requireGroup }: RoleRules): boolean =>
+  roleMap.length > 0 || requireGroup !== null;
+
 /** Returns the roles of a person with these groups; null when the person may not sign in. */
 export function issuedRoles(rules: RoleRules, groups: readonly string[]): IssuedRoles | null {
   if (rules.requireGroup !== null && !groups.includes(rules.requireGroup)) return null;

@@ -5,6 +5,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { JWKSNoMatchingKey } from "jose/errors";
 import { isJsonObject } from "../json.ts";
+import { keySet, metadataAddress, parseAnswer, plainIssuer } from "./answers.ts";
 import { IssuerUnavailable } from "./refused.ts";
 
 /** How long the issuer may take for one answer, ms. */
@@ -76,11 +77,13 @@ export class IssuerKeys {
   async #fetch(): Promise<void> {
     try {
       const { issuer } = this.options;
-      const described = await this.#document(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
-      if (described.issuer !== issuer) throw new IssuerUnavailable("it names another issuer");
+      const described = await this.#document(metadataAddress(issuer));
+      const { issuer: named } = described;
+      if (typeof named !== "string" || plainIssuer(named) !== plainIssuer(issuer))
+        throw new IssuerUnavailable("it names another issuer");
       const address = URL.parse(typeof described.jwks_uri === "string" ? described.jwks_uri : "");
       if (address?.protocol !== "https:") throw new IssuerUnavailable("it publishes no keys");
-      this.#keys = createLocalJWKSet((await this.#document(address.href)) as unknown as JSONWebKeySet);
+      this.#keys = createLocalJWKSet(keySet(await this.#document(address.href)) as unknown as JSONWebKeySet);
       this.#fetchedMs = this.options.monotonicMs();
     } catch (error) {
       this.options.onTrouble(error instanceof IssuerUnavailable ? error : unavailable(error));
@@ -99,7 +102,7 @@ export class IssuerKeys {
       await response.body?.cancel();
       throw new IssuerUnavailable(`it answers ${response.status}`);
     }
-    const document = JSON.parse(await boundedText(response)) as unknown;
+    const document = parseAnswer(await boundedText(response));
     if (!isJsonObject(document)) throw new IssuerUnavailable("it answers something else");
     return document;
   }

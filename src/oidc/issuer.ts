@@ -1,13 +1,18 @@
 /**
  * Signs people in with an issuer: OpenID Connect Core, the authorization code flow with PKCE (RFC 7636), `nonce` and
- * `iss` (RFC 9207). The library checks the issuer's answers, including the signature of the ID token, although it comes
- * from the issuer itself over TLS.
+ * `iss` (RFC 9207). The signature of the ID token is verified, although it comes from the issuer itself over TLS.
  */
-import { createRemoteJWKSet, errors, customFetch as keyFetch } from "jose";
+import { createRemoteJWKSet, customFetch as keyFetch } from "jose";
 import * as openid from "openid-client";
-import { type Clock, systemClock } from "../ids.ts";
+import type { Clock } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
+import { accepted, ID_TOKEN, metadataAddress, plainIssuer } from "./answers.ts";
+import { clientAuthentication } from "./client-authentication.ts";
+import { type Identity, identityOf } from "./identity.ts";
 import { type LoggedOut, readLogoutToken } from "./logout-token.ts";
-import { IssuerRefused, IssuerUnavailable } from "./refused.ts";
+import { IssuerRefused, type IssuerTrouble, IssuerUnavailable } from "./refused.ts";
+import { audiencesOf, type Claims, type Expected, verifiedClaims, wrongClaim } from "./signed-token.ts";
+import { troubleOf } from "./trouble.ts";
 
 /** How far the clocks of the issuer and of this machine may differ, seconds. */
 const CLOCK_TOLERANCE_S = 90;
@@ -16,7 +21,7 @@ const PATIENCE_S = 5;
 /** How long the issuer's metadata is used before it is fetched again, ms. */
 const DISCOVERY_MS = 3_600_000;
 
-interface IssuerOptions {
+export interface IssuerOptions {
   issuer: string;
   clientId: string;
   /** Null for a public client. */
@@ -26,6 +31,8 @@ interface IssuerOptions {
   scopes: readonly string[];
   groupsClaim: string;
   clock: Clock;
+  /** Called when the userinfo endpoint failed. The sign-in goes on with what the ID token has. */
+  onUserInfoTrouble(error: IssuerTrouble): void;
 }
 
 /** The state of a sign-in until the browser returns. */
@@ -44,20 +51,9 @@ export interface WaitingFlow extends Flow {
   linkTo: string | null;
 }
 
-/** The claims of the issuer about a person who signed in. Only issuer and subject identify a person. */
-export interface Identity {
-  issuer: string;
-  subject: string;
-  /** The session at the issuer, by which the issuer can end it; null when the issuer names none. */
-  session: string | null;
-  email: string | null;
-  name: string | null;
-  groups: readonly string[];
-  /** Whether the issuer states that it used more than one factor (RFC 8176). */
-  isMultiFactor: boolean;
-}
-
 interface Discovered {
+  /** The issuer's name for itself. */
+  name: string;
   config: openid.Configuration;
   keys: ReturnType<typeof createRemoteJWKSet>;
   untilMs: number;
@@ -74,8 +70,16 @@ export class Issuer {
   }
 
   /**
+   * Asks the issuer for its metadata.
+   * @throws {IssuerUnavailable}, {IssuerRefused} when they do not fit the settings
+   */
+  async check(): Promise<void> {
+    await this.#discover();
+  }
+
+  /**
    * Begins a sign-in. Returns the address for the browser, and the state to keep until it returns.
-   * @throws {IssuerUnavailable}
+   * @throws {IssuerUnavailable}, {IssuerRefused}
    */
   async begin(redirectUri: string): Promise<{ url: string; flow: Flow }> {
     const { config } = await this.#discover();
@@ -102,50 +106,70 @@ export class Issuer {
    * @throws {IssuerRefused} when the answer does not prove an identity, {IssuerUnavailable}
    */
   async finish({ state, nonce, verifier, redirectUri }: Flow, query: string): Promise<Identity> {
-    const { config } = await this.#discover();
+    const issuer = await this.#discover();
     try {
-      const tokens = await openid.authorizationCodeGrant(config, new URL(`${redirectUri}?${query}`), {
+      const tokens = await openid.authorizationCodeGrant(issuer.config, new URL(`${redirectUri}?${query}`), {
         expectedState: state,
-        expectedNonce: nonce,
         pkceCodeVerifier: verifier,
       });
-      const claims = tokens.claims() as openid.IDToken;
-      if (claims[this.options.groupsClaim] !== undefined && claims.email !== undefined) return this.#identity(claims);
-      return this.#identity({ ...(await this.#userInfo(config, tokens.access_token, claims.sub)), ...claims });
+      const claims = await this.#idToken(issuer, tokens[ID_TOKEN] as string, nonce);
+      return await this.#identity(issuer.config, claims, tokens.access_token);
     } catch (error) {
-      throw classified(error);
+      throw troubleOf(error);
     }
   }
 
   /** Returns whose sessions a logout token ends. @throws {IssuerRefused} when it is not valid, {IssuerUnavailable} */
   async loggedOut(token: string): Promise<LoggedOut> {
-    const { keys } = await this.#discover();
-    const { issuer, clientId: audience, clock } = this.options;
+    const issuer = await this.#discover();
     try {
-      return await readLogoutToken(token, keys, { issuer, audience, now: clock(), toleranceS: CLOCK_TOLERANCE_S });
+      return await readLogoutToken(token, issuer.keys, this.#expected(issuer));
     } catch (error) {
-      throw classified(error);
+      throw troubleOf(error);
+    }
+  }
+
+  #expected({ name: issuer }: Discovered): Omit<Expected, "required"> {
+    const { clientId: audience, clock } = this.options;
+    return { issuer, audience, nowMs: clock(), toleranceS: CLOCK_TOLERANCE_S };
+  }
+
+  /** Returns the claims of an ID token (OpenID Connect Core section 3.1.3.7). @throws {IssuerRefused} */
+  async #idToken(issuer: Discovered, token: string, nonce: string): Promise<Claims> {
+    if (token === "") throw new IssuerRefused("it answers without an ID token", "client_settings");
+    const required = ["sub", "aud", "exp", "iat"];
+    const claims = await verifiedClaims(token, issuer.keys, { ...this.#expected(issuer), required });
+    const { sub, azp } = claims;
+    if (typeof sub !== "string" || sub === "") throw wrongClaim("sub");
+    if (claims.nonce !== nonce) throw new IssuerRefused("it has another nonce", "nonce");
+    if (audiencesOf(claims).length > 1 && azp !== this.options.clientId) throw wrongClaim("azp");
+    return claims;
+  }
+
+  /** Returns the identity, with claims of the userinfo endpoint where the ID token lacks some that are used. */
+  async #identity(config: openid.Configuration, claims: Claims, accessToken: string): Promise<Identity> {
+    const { issuer, groupsClaim } = this.options;
+    const isIn = (name: string) => claims[name] !== undefined && claims[name] !== "";
+    const source = { issuer, groupsClaim, userInfoTrouble: null };
+    if (isIn(groupsClaim) && isIn("email")) return identityOf(claims, source);
+    try {
+      const more = await this.#userInfo(config, accessToken, claims.sub as string);
+      return identityOf(
+        { ...more, ...Object.fromEntries(Object.entries(claims).filter(([name]) => isIn(name))) },
+        source,
+      );
+    } catch (error) {
+      const found = troubleOf(error);
+      const userInfoTrouble = found.why === "unavailable" ? found : new IssuerRefused(found.reason, "no_groups");
+      this.options.onUserInfoTrouble(userInfoTrouble);
+      return identityOf(claims, { ...source, userInfoTrouble });
     }
   }
 
   /** Returns the claims of the userinfo endpoint; none if the issuer does not have one. */
-  async #userInfo(config: openid.Configuration, accessToken: string, subject: string) {
+  async #userInfo(config: openid.Configuration, accessToken: string, subject: string): Promise<JsonObject> {
     if (config.serverMetadata().userinfo_endpoint === undefined) return {};
-    return await openid.fetchUserInfo(config, accessToken, subject);
-  }
-
-  #identity(claims: Record<string, unknown> & { sub: string }): Identity {
-    const text = (name: string) => (typeof claims[name] === "string" && claims[name] !== "" ? claims[name] : null);
-    const texts = (name: string) => [claims[name] ?? []].flat().filter((one): one is string => typeof one === "string");
-    return {
-      issuer: this.options.issuer,
-      subject: claims.sub,
-      session: text("sid"),
-      email: text("email"),
-      name: text("name") ?? text("preferred_username"),
-      groups: texts(this.options.groupsClaim),
-      isMultiFactor: texts("amr").includes("mfa"),
-    };
+    return (await openid.fetchUserInfo(config, accessToken, subject)) as JsonObject;
   }
 
   async #discover(): Promise<Discovered> {
@@ -157,52 +181,31 @@ export class Issuer {
     } catch (error) {
       // The last metadata is used, since keys and addresses change rarely.
       if (known) return known;
-      throw new IssuerUnavailable(reasonOf(error), { cause: error });
+      throw error instanceof IssuerRefused ? error : new IssuerUnavailable(troubleOf(error).reason, { cause: error });
     }
   }
 
   async #ask(): Promise<Discovered> {
-    const { issuer, clientId, clientSecret, ca, clock } = this.options;
-    const metadata = {
-      // The library reads the system's clock.
-      [openid.clockSkew]: Math.round((clock() - systemClock()) / 1_000),
-      [openid.clockTolerance]: CLOCK_TOLERANCE_S,
+    const { issuer, clientId, clientSecret, ca } = this.options;
+    const reach = async (url: string, options: RequestInit) => {
+      const response = await fetch(url, { ...options, ...(ca === null ? {} : { tls: { ca } }) });
+      return accepted(response, { isTokenAnswer: options.method === "POST" });
     };
-    const reach = (url: string, options: object) => fetch(url, { ...options, ...(ca === null ? {} : { tls: { ca } }) });
-    const authentication = clientSecret === null ? openid.None() : openid.ClientSecretBasic(clientSecret);
-    const config = await openid.discovery(new URL(issuer), clientId, metadata, authentication, {
-      execute: [openid.enableNonRepudiationChecks],
-      timeout: PATIENCE_S,
-      [openid.customFetch]: reach,
-    });
-    const { jwks_uri: address } = config.serverMetadata();
-    if (address === undefined) throw new IssuerUnavailable("it publishes no keys");
-    const keys = createRemoteJWKSet(new URL(address), { timeoutDuration: PATIENCE_S * 1_000, [keyFetch]: reach });
-    return { config, keys, untilMs: performance.now() + DISCOVERY_MS };
+    const reaching = { timeout: PATIENCE_S, [openid.customFetch]: reach as openid.CustomFetch };
+    const address = new URL(metadataAddress(issuer));
+    const metadata = (await openid.discovery(address, clientId, undefined, openid.None(), reaching)).serverMetadata();
+    if (plainIssuer(metadata.issuer) !== plainIssuer(issuer)) {
+      throw new IssuerRefused("its metadata name another issuer", "client_settings");
+    }
+    const authentication = clientAuthentication(metadata, clientSecret);
+    const config = Object.assign(new openid.Configuration(metadata, clientId, undefined, authentication), reaching);
+    // Of a signed answer of the userinfo endpoint.
+    openid.enableNonRepudiationChecks(config);
+    const keyAddress = URL.parse(metadata.jwks_uri ?? "");
+    if (keyAddress?.protocol !== "https:")
+      throw new IssuerRefused("it publishes no keys over https", "client_settings");
+    const options = { timeoutDuration: PATIENCE_S * 1_000, [keyFetch]: reach as typeof fetch };
+    const keys = createRemoteJWKSet(keyAddress, options);
+    return { name: metadata.issuer, config, keys, untilMs: performance.now() + DISCOVERY_MS };
   }
-}
-
-/** Network failures and answers that say that the issuer itself failed. */
-const UNAVAILABLE = new Set(["OAUTH_TIMEOUT", "ERR_JWKS_TIMEOUT", "OAUTH_RESPONSE_IS_NOT_CONFORM"]);
-
-function classified(error: unknown): Error {
-  if (error instanceof IssuerRefused || error instanceof IssuerUnavailable) return error;
-  const isProtocol = error instanceof Error && "code" in error && /^(OAUTH|ERR_J)/.test(String(error.code));
-  const reason = reasonOf(error);
-  if (!isProtocol && !(error instanceof errors.JOSEError)) return new IssuerUnavailable(reason, { cause: error });
-  return new (UNAVAILABLE.has(reason) ? IssuerUnavailable : IssuerRefused)(reason, { cause: error });
-}
-
-/**
- * Returns a word for the log: a code of the library, of OAuth (RFC 6749 section 5.2) or of the system; no text of the
- * issuer.
- */
-function reasonOf(error: unknown): string {
-  if (error instanceof IssuerUnavailable || error instanceof IssuerRefused) return error.reason;
-  if (error instanceof openid.AuthorizationResponseError || error instanceof openid.ResponseBodyError) {
-    return /^[a-z_]{1,40}$/.test(error.error) ? error.error : error.code;
-  }
-  const { code, cause } = error instanceof Error ? (error as Error & { code?: unknown }) : { code: "", cause: null };
-  if (typeof code === "string" && code !== "") return code;
-  return cause instanceof Error ? reasonOf(cause) : error instanceof Error ? error.name : "unknown";
 }

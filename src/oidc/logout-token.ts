@@ -1,6 +1,8 @@
 /** Logout tokens, by which the issuer ends sessions (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
-import { type JWTVerifyGetKey, jwtVerify } from "jose";
+import type { JWTVerifyGetKey } from "jose";
+import { isJsonObject } from "../json.ts";
 import { IssuerRefused } from "./refused.ts";
+import { type Expected, verifiedClaims, wrongClaim } from "./signed-token.ts";
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** The longest age of a token, seconds. */
@@ -12,35 +14,20 @@ export interface LoggedOut {
   session: string | null;
 }
 
-interface Expected {
-  issuer: string;
-  audience: string;
-  /** Milliseconds since the Unix epoch. */
-  now: number;
-  toleranceS: number;
-}
-
-/** Reads a token. @throws {IssuerRefused}, and the library's errors when the signature or the claims are not valid */
+/** Reads a token. @throws {IssuerRefused}, and what `keys` throws */
 export async function readLogoutToken(
   token: string,
   keys: JWTVerifyGetKey,
-  { issuer, audience, now, toleranceS }: Expected,
+  expected: Omit<Expected, "required" | "maxAgeS">,
 ): Promise<LoggedOut> {
-  const { payload } = await jwtVerify(token, keys, {
-    issuer,
-    audience,
-    currentDate: new Date(now),
-    clockTolerance: toleranceS,
-    maxTokenAge: MAX_AGE_S,
-    requiredClaims: ["iat", "jti", "events"],
-  });
-  const { events, nonce, sub = null, sid = null } = payload;
+  const required = ["iat", "jti", "events"];
+  const claims = await verifiedClaims(token, keys, { ...expected, required, maxAgeS: MAX_AGE_S });
+  const { events, nonce, sub = null, sid = null } = claims;
   // An ID token, which web pages can see, must not end sessions.
-  if (nonce !== undefined) throw new IssuerRefused("a logout token with a nonce");
-  if (typeof events !== "object" || events === null || !Object.hasOwn(events, EVENT)) {
-    throw new IssuerRefused("a logout token without its event");
-  }
-  if (sid !== null && typeof sid !== "string") throw new IssuerRefused("a logout token with another sid");
-  if (sub === null && sid === null) throw new IssuerRefused("a logout token for nobody");
+  if (nonce !== undefined) throw new IssuerRefused("it has a nonce");
+  if (!isJsonObject(events) || !Object.hasOwn(events, EVENT)) throw wrongClaim("events");
+  if (sid !== null && typeof sid !== "string") throw wrongClaim("sid");
+  if (sub !== null && typeof sub !== "string") throw wrongClaim("sub");
+  if (sub === null && sid === null) throw new IssuerRefused("it is for nobody");
   return { subject: sub, session: sid };
 }

@@ -4,6 +4,7 @@
  */
 import { relative } from "node:path";
 import { parse, TomlError } from "smol-toml";
+import { plainIssuer } from "../oidc/answers.ts";
 import {
   API_KEY_VARIABLE,
   CONFIG_VARIABLE,
@@ -159,7 +160,10 @@ function* conflicts(settings: Partial<Settings>, origins: Origins): Generator<st
   const { oidc_issuer: issuer, oidc_client_id: client, oidc_only: only } = settings;
   if (issuer && client === null) yield `oidc_client_id: is needed, since ${from("oidc_issuer")} is given`;
   if (issuer === null && client) yield `${from("oidc_client_id")}: is only used with oidc_issuer`;
-  if (issuer && settings.workload?.some((rule) => rule.issuer === issuer && rule.audience === client)) {
+  if (
+    issuer &&
+    settings.workload?.some((rule) => plainIssuer(rule.issuer) === plainIssuer(issuer) && rule.audience === client)
+  ) {
     yield `${from("workload")}: needs an audience other than oidc_client_id, or the tokens of people who sign in would fit`;
   }
   if (issuer === null && only) yield `${from("oidc_only")}: is only used with oidc_issuer`;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { isAgentId } from "../agent-id.ts";
 import { isId } from "../ids.ts";
 import { isJsonObject } from "../json.ts";
+import { plainIssuer } from "../oidc/answers.ts";
 import type { ClaimPattern, ClaimPatterns, WorkloadRule } from "../oidc/workload-rules.ts";
 import { SCOPES } from "../operation-facts.ts";
 import { isIssuer, type Kind, Mistaken } from "./values.ts";
@@ -18,11 +19,12 @@ export const workloads: Kind<WorkloadRule[]> = {
     const rules = items.map((item, index) => ruleOf(typeof item === "string" ? parsed(item) : item, index + 1, base));
     const authorities = new Map<string, string | null>();
     for (const { issuer, caFile } of rules) {
-      const other = authorities.get(issuer) ?? caFile;
-      if (authorities.has(issuer) && other !== caFile) {
+      const name = plainIssuer(issuer);
+      const other = authorities.get(name) ?? caFile;
+      if (authorities.has(name) && other !== caFile) {
         throw new Mistaken("must have the same ca_file in all rules of one issuer");
       }
-      authorities.set(issuer, caFile);
+      authorities.set(name, caFile);
     }
     return rules;
   },

@@ -25,12 +25,18 @@ export interface Someone {
 /** What the issuer does wrong. */
 export interface Wrong {
   /** Members of the ID token; one that is undefined is left out. */
-  claims?: JWTPayload;
+  claims?: Record<string, unknown>;
   /** The ID token is signed with a key that is not published. */
   key?: true;
   /** The `iss` of the redirection. */
   iss?: string;
   state?: string;
+  /** The error in the redirection, instead of a code. */
+  error?: string;
+  /** Members of the token answer; one that is undefined is left out. */
+  answer?: Record<string, unknown>;
+  /** The token endpoint answers this instead. */
+  tokenEndpoint?: () => Response;
   /** Its clock, in seconds from the right time. */
   clockS?: number;
 }
@@ -44,6 +50,14 @@ export class IssuerByHand implements AsyncDisposable {
   keysAsked = 0;
   /** What it says of itself beside what is right. */
   metadata: Record<string, unknown> = {};
+  /** The answer of the userinfo endpoint. */
+  userInfo: () => Response = () => new Response("not found", { status: 404 });
+  /** Members of each key that it publishes, and keys beside them. */
+  published: { members: Record<string, unknown>; beside: readonly unknown[] } = { members: {}, beside: [] };
+  /** Where the client has to send its secret. */
+  method: "client_secret_basic" | "client_secret_post" = "client_secret_basic";
+  /** How the client proved itself, one item for each request for a token. */
+  readonly proofs: string[] = [];
   #published: readonly { kid: string; keys: CryptoKeyPair }[];
   readonly #codes = new Map<string, { nonce: string; challenge: string; redirectUri: string }>();
   readonly #server: ReturnType<typeof Bun.serve>;
@@ -144,9 +158,12 @@ export class IssuerByHand implements AsyncDisposable {
               ...(await exportJWK(keys.publicKey)),
               kid,
               alg: ALGORITHM,
+              ...this.published.members,
             })),
-          ),
+          ).then((keys) => [...this.published.beside, ...keys]),
         });
+      case "/userinfo":
+        return this.userInfo();
       case "/authorize":
         return this.#authorize(url.searchParams);
       case "/token":
@@ -165,7 +182,8 @@ export class IssuerByHand implements AsyncDisposable {
       redirectUri,
     });
     const back = new URL(redirectUri);
-    back.searchParams.set("code", code);
+    if (this.wrong.error === undefined) back.searchParams.set("code", code);
+    else back.searchParams.set("error", this.wrong.error);
     back.searchParams.set("state", this.wrong.state ?? (asked.get("state") as string));
     back.searchParams.set("iss", this.wrong.iss ?? this.url);
     return new Response(null, { status: 302, headers: { location: back.href } });
@@ -177,16 +195,20 @@ export class IssuerByHand implements AsyncDisposable {
     const known = this.#codes.get(code);
     this.#codes.delete(code);
     const right = `Basic ${btoa(`${encodeURIComponent(CLIENT)}:${encodeURIComponent(SECRET).replaceAll("%20", "+")}`)}`;
-    if (request.headers.get("authorization") !== right) {
-      return Response.json({ error: "invalid_client" }, { status: 401 });
-    }
+    const isPost = form.get("client_id") === CLIENT && form.get("client_secret") === SECRET;
+    const isBasic = request.headers.get("authorization") === right;
+    const proof = isBasic === isPost ? "none" : isBasic ? "client_secret_basic" : "client_secret_post";
+    this.proofs.push(proof);
+    if (this.wrong.tokenEndpoint !== undefined) return this.wrong.tokenEndpoint();
+    if (proof !== this.method) return Response.json({ error: "invalid_client" }, { status: 401 });
     const digest = new Bun.CryptoHasher("sha256").update(form.get("code_verifier") ?? "").digest("base64url");
     if (known === undefined || known.challenge !== digest || known.redirectUri !== form.get("redirect_uri")) {
       return Response.json({ error: "invalid_grant" }, { status: 400 });
     }
     const claims = { aud: CLIENT, nonce: known.nonce, ...this.who, ...this.wrong.claims } as JWTPayload;
     const idToken = await this.#sign(claims, this.wrong.key ? this.otherKeys : this.keys);
-    return Response.json({ access_token: randomUUID(), token_type: "Bearer", expires_in: 60, id_token: idToken });
+    const answer = { access_token: randomUUID(), token_type: "Bearer", expires_in: 60, id_token: idToken };
+    return Response.json({ ...answer, ...this.wrong.answer });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -139,6 +139,16 @@ describe("a token of the issuer", () => {
     expect((await send(token, { path: "/v1/agents", key: one.client.apiKey })).status).toBe(401);
   });
 
+  test("fits a rule that names the issuer with a slash at the end, under the same name", async () => {
+    const slashed = rules.map((rule) => ({ ...rule, issuer: `${rule.issuer}/` }));
+    const token = await issuer.token({ ...CI, nbf: null, iat: null, jti: null } as never);
+    const head = one.view.head;
+    expect((await write(token)).status).toBe(200);
+    await reloaded({ workload: slashed }, async () => expect((await write(token)).status).toBe(200));
+    const named = { issuer: issuer.url, subject: "repo:acme/app" };
+    expect(one.view.eventsAfter(head).map(({ details }) => details?.workload)).toEqual([named, named]);
+  });
+
   test("goes on while its issuer is down, and any other is answered with 503", async () => {
     expect((await write(await issuer.token(CI))).status).toBe(200);
     issuer.isDown = true;

@@ -16,6 +16,7 @@ beforeAll(async () => {
 beforeEach(() => {
   issuer.isDown = false;
   issuer.metadata = {};
+  issuer.published = { members: {}, beside: [] };
   issuer.publish(issuer.firstKeys);
   issuer.keysAsked = 0;
 });
@@ -117,6 +118,12 @@ test("nor has one whose certificate nobody vouches for", async () => {
   const keeper = new Keeper(() => null);
   expect(await keeper.verify(await issuer.token(claims))).toBe("no keys");
   expect(keeper.troubles).toHaveLength(1);
+});
+
+test("keys of unknown kinds, and members that are null, are passed over", async () => {
+  issuer.metadata = { issuer: `${issuer.url}/`, userinfo_endpoint: null };
+  issuer.published = { members: { use: null, key_ops: null }, beside: [null, 1, {}, { kty: "XYZ", kid: "1" }] };
+  expect(await new Keeper().verify(await issuer.token(claims))).toBe("s");
 });
 
 const now = () => Math.floor(Date.now() / 1_000);

@@ -73,6 +73,16 @@ describe("a mistake is named:", () => {
     ["a number as a pattern", RULE.replace(/claims = .*/, "claims = { sub = 7 }"), /rule 1: claims must say/],
     ["two authorities", RULE + RULE.replace("ci.crt", "other.crt"), /the same ca_file in all rules of one issuer/],
     [
+      "two authorities of an issuer that is written in two ways",
+      RULE + RULE.replace("ci.crt", "other.crt").replace('ci.example.org"', 'ci.example.org/"'),
+      /the same ca_file in all rules of one issuer/,
+    ],
+    [
+      "the audience of people, whose issuer is written in another way",
+      `[oidc]\nissuer = "https://token.ci.example.org/"\nclient_id = "governd"\n${RULE}`,
+      /needs an audience other than oidc_client_id/,
+    ],
+    [
       "the audience of people",
       `[oidc]\nissuer = "https://token.ci.example.org"\nclient_id = "governd"\n${RULE}`,
       /needs an audience other than oidc_client_id/,

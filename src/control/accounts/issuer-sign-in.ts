@@ -1,9 +1,9 @@
 /** Signs people in by an OpenID issuer, which also decides on their roles and ends their sessions. */
 import { showTime } from "../../ids.ts";
-import { type IssuedRoles, issuedRoles, type RoleRules, roleIn } from "../../oidc/group-roles.ts";
-import type { Identity } from "../../oidc/issuer.ts";
+import { dependsOnGroups, type IssuedRoles, issuedRoles, type RoleRules, roleIn } from "../../oidc/group-roles.ts";
+import type { Identity } from "../../oidc/identity.ts";
 import type { LoggedOut } from "../../oidc/logout-token.ts";
-import { Problem } from "../../problem.ts";
+import { IssuerRefused } from "../../oidc/refused.ts";
 import { act, INSTALLATION, type Recorded, recordInInstallation } from "../acts.ts";
 import type { Change } from "../changes.ts";
 import { digestName, digestOf } from "../secret.ts";
@@ -26,18 +26,18 @@ import { listSessions } from "./sessions.ts";
 /**
  * Signs in a person whom the issuer has authenticated, and gives the account the roles of the person's groups. The
  * first sign-in creates the account.
- * @throws {Problem} `sign_in_failed` when no group lets them in, `email_taken`, `unavailable`
+ * @throws {IssuerRefused}, {IssuerUnavailable} when the person may not sign in, or it is not known whether they may
  */
 export async function signInByIssuer(parts: AccountParts, rules: RoleRules, identity: Identity, origin: Origin) {
   const { connection } = parts.control;
-  const roles = issuedRoles(rules, identity.groups);
+  // Nobody loses a role because their groups are not known.
+  if (identity.groupsTrouble !== null && dependsOnGroups(rules)) throw identity.groupsTrouble;
+  const roles = issuedRoles(rules, identity.groups ?? []);
   const known = findIdentity(connection, identity.issuer, identity.subject);
   if (roles === null) {
     if (known !== undefined) await withdraw(parts, known);
-    throw new Problem(
-      "sign_in_failed",
-      "None of your groups at the issuer gives you a role here. Ask the operator of this daemon, or the people who manage the groups.",
-    );
+    if (identity.groups === null) throw new IssuerRefused("its answer names no groups", "no_groups");
+    throw new IssuerRefused("no group gives a role", "no_role");
   }
   const account = await accountOf(parts, identity, known, origin);
   const { later } = await giveRoles(parts, account.id, identity.issuer, roles);
@@ -64,7 +64,10 @@ async function accountOf(
     if (other !== undefined) {
       return { event: null, result: { record: findAccount(control.connection, other.accountId) as AccountRecord } };
     }
-    if (findAccountByEmail(control.connection, account.email) !== undefined) throw emailTaken();
+    if (findAccountByEmail(control.connection, account.email) !== undefined) {
+      const why = identity.isEmailUnverified ? "email_not_verified" : "email_taken";
+      throw new IssuerRefused("another account has the mail address", why);
+    }
     const details = { link_id: null, joined_workspace_id: null, issuer, subject, ...addressDetails(origin.address) };
     return {
       event: ownEvent("account.create", account.id, details),
@@ -79,12 +82,6 @@ const linked = ({ id: accountId, createdAt: linkedAt }: { id: string; createdAt:
   "addIdentity",
   { issuer: of.issuer, subject: of.subject, accountId, linkedAt },
 ];
-
-const emailTaken = () =>
-  new Problem(
-    "email_taken",
-    "There is already an account with your mail address. Sign in to it with its password, and link it to the issuer in the settings.",
-  );
 
 function draftAccount(id: string, { issuer, subject, email, name }: Identity, createdAt: number): AccountRecord {
   // Without a usable address, the account gets a unique name, with which nobody can sign in.
@@ -206,7 +203,7 @@ async function begun(parts: AccountParts, account: AccountRecord, identity: Iden
   const { auditId } = await recordInInstallation(parts, ownEvent("account.sign_in", account.id, details));
   const started = await control.change((connection) => {
     const known = findIdentity(connection, issuer, subject);
-    if (known?.accountId !== account.id) throw new Problem("sign_in_failed", "The link to the issuer has just ended.");
+    if (known?.accountId !== account.id) throw new IssuerRefused("the link to the issuer has just ended");
     noteFactors(connection, known, isMultiFactor);
     return beginSession(connection, parts, account, origin, { issuerSession: session ?? "" });
   });
@@ -215,7 +212,7 @@ async function begun(parts: AccountParts, account: AccountRecord, identity: Iden
 
 /**
  * Links an identity to an account that has a password.
- * @throws {Problem} `identity_taken` when it is another account's, or the account has another one of this issuer
+ * @throws {IssuerRefused} when it is another account's, or the account has another one of this issuer
  */
 export function linkIdentity(parts: AccountParts, accountId: string, identity: Identity) {
   const { control, clock } = parts;
@@ -225,11 +222,9 @@ export function linkIdentity(parts: AccountParts, accountId: string, identity: I
     if (known?.accountId === accountId) return { event: null };
     const own = listIdentities(control.connection, accountId).some((one) => one.issuer === issuer);
     if (known !== undefined || own) {
-      throw new Problem(
+      throw new IssuerRefused(
+        own ? "the account has another identity of the issuer" : "another account has the identity",
         "identity_taken",
-        own
-          ? "Your account is linked to somebody else at the issuer. End that link first: DELETE /account/oidc/link."
-          : "This identity at the issuer belongs to another account here.",
       );
     }
     return {

@@ -8,10 +8,11 @@ import type { Waiting } from "../../control/accounts/waiting.ts";
 import type { JsonObject } from "../../json.ts";
 import type { RoleRules } from "../../oidc/group-roles.ts";
 import type { Issuer, WaitingFlow } from "../../oidc/issuer.ts";
-import type { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
+import type { IssuerTrouble } from "../../oidc/refused.ts";
 import type { ActivityInterval } from "../../operation-facts.ts";
 import type { EventName } from "../../operations.ts";
 import { type CompiledEndpoint, compileEndpoint, type Endpoint, type NoMembers, type ParamsOf } from "../route.ts";
+import type { BegunSignIns } from "./begun-sign-ins.ts";
 
 /** The dependencies of the routes of `/account`. */
 export interface AccountDeps {
@@ -35,8 +36,8 @@ export interface AccountDeps {
     issuer: Issuer;
     rules: RoleRules;
     flows: Waiting<WaitingFlow>;
-    /** Called when the issuer failed, or its answer was refused. */
-    onTrouble(error: IssuerRefused | IssuerUnavailable): void;
+    /** Called when a sign-in did not succeed, and when a logout token was refused. */
+    onTrouble(of: "sign-in" | "logout", error: IssuerTrouble): void;
     /** Called when some of many roles could not be given after a sign-in. The next sign-in gives them. */
     onRolesLeft(error: unknown): void;
   } | null;
@@ -47,8 +48,6 @@ interface FromIssuer {
   query: URLSearchParams;
   /** Of a POST. */
   form: URLSearchParams;
-  /** The secret of the sign-in that waits for this browser. */
-  flow: string | null;
 }
 
 /** A request after validation. */
@@ -58,6 +57,8 @@ interface ActionRequest<P extends string, B> {
   origin: Origin;
   /** `https://` and the host of the request. */
   base: string;
+  /** The sign-ins at the issuer that this browser has begun. */
+  signIns: BegunSignIns;
 }
 
 /** The result of an action. */

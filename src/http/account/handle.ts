@@ -9,9 +9,10 @@ import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipelin
 import type { AppDeps } from "../pipeline/pipeline.ts";
 import { conditionOf } from "../pipeline/precondition.ts";
 import { refuseRetryKey } from "../pipeline/retry.ts";
-import { deviceToken, flowSecret, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
+import { deviceToken, requireSameOrigin, sessionToken } from "../pipeline/session.ts";
 import { clientAddress } from "../pipeline/trusted-proxy.ts";
 import type { AccountDeps, Action, ActionReply } from "./action.ts";
+import { BegunSignIns } from "./begun-sign-ins.ts";
 
 type RoutedAction = Pick<RoutedRequest, "request" | "queryText" | "params" | "exchange">;
 
@@ -36,9 +37,10 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
     device: deviceToken(headers),
   };
   const base = `https://${headers.get("host") ?? "localhost"}`;
+  const signIns = new BegunSignIns(headers);
   try {
     return respond(
-      await action.run({ params, body, origin, base, signedIn, ...asked }, accounts),
+      await action.run({ params, body, origin, base, signIns, signedIn, ...asked }, accounts),
       action.status,
       exchange,
     );
@@ -51,14 +53,13 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
 const MAX_FORM_BYTES = 64 * 1024;
 
 const NOTHING = new URLSearchParams();
-const NOT_FROM_ISSUER = { query: NOTHING, form: NOTHING, flow: null };
+const NOT_FROM_ISSUER = { query: NOTHING, form: NOTHING };
 
 /** Reads a request of the issuer. @throws {Problem} 415, 413 */
 async function fromIssuer({ request, queryText }: RoutedAction) {
   return {
     query: new URLSearchParams(queryText),
     form: request.method === "POST" ? await readForm(request, { maxBodyBytes: MAX_FORM_BYTES }) : NOTHING,
-    flow: flowSecret(request.headers),
   };
 }
 

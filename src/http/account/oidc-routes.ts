@@ -10,12 +10,16 @@ import type { Origin } from "../../control/accounts/parts.ts";
 import { ISSUER_SESSION_LIFETIME_MS } from "../../control/accounts/sessions.ts";
 import { confirmPassword } from "../../control/accounts/sign-in.ts";
 import { WAITING_MS } from "../../control/accounts/waiting.ts";
-import type { Identity, WaitingFlow } from "../../oidc/issuer.ts";
-import { IssuerRefused, IssuerUnavailable } from "../../oidc/refused.ts";
+import { CAUSES } from "../../oidc/causes.ts";
+import type { Identity } from "../../oidc/identity.ts";
+import type { WaitingFlow } from "../../oidc/issuer.ts";
+import type { LoggedOut } from "../../oidc/logout-token.ts";
+import { IssuerRefused, type IssuerTrouble, isIssuerTrouble } from "../../oidc/refused.ts";
 import { invalid, Problem } from "../../problem.ts";
-import { clearFlow, setDevice, setFlow, setSession } from "../pipeline/session.ts";
+import { setDevice, setSession } from "../pipeline/session.ts";
 import { object } from "../shapes.ts";
 import { type AccountDeps, type ActionReply, action, issuerAction } from "./action.ts";
+import type { BegunSignIns } from "./begun-sign-ins.ts";
 import * as schema from "./schema.ts";
 
 const CALLBACK = "/account/oidc/callback";
@@ -27,37 +31,17 @@ function issuerFrom({ oidc }: AccountDeps): SignInIssuer {
   throw new Problem("not_found", "No issuer is set up here. Sign in with a password: POST /account/sign-in.");
 }
 
-/** Redirects the browser to the issuer. @throws {Problem} `unavailable` */
-async function sentToIssuer(oidc: SignInIssuer, base: string, to: Pick<WaitingFlow, "next" | "linkTo">) {
-  const { url, flow } = await asked(oidc, () => oidc.issuer.begin(base + CALLBACK));
-  return { url, cookie: setFlow(oidc.flows.keep({ ...flow, ...to }), WAITING_MS / 1_000) };
-}
+/** What is to happen after the sign-in. */
+type Wanted = Pick<WaitingFlow, "next" | "linkTo">;
 
-/** The answers when the issuer fails, and when its answer is refused. */
-interface Answers {
-  unavailable: Problem;
-  refused: Problem;
-}
-
-const TO_BROWSER: Answers = {
-  unavailable: new Problem("unavailable", "The issuer cannot be reached now. Try again, or sign in with a password."),
-  refused: new Problem("sign_in_failed", "What came back from the issuer is not valid. Begin again."),
-};
-
-const TO_ISSUER: Answers = {
-  unavailable: new Problem("unavailable", "The keys of the issuer cannot be fetched now. Send the token again."),
-  refused: invalid("The logout token is not valid.", "logout_token"),
-};
-
-/** Returns the issuer's answer. @throws {Problem} one of `answers` */
-async function asked<T>({ onTrouble }: SignInIssuer, ask: () => Promise<T>, answers = TO_BROWSER): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof IssuerRefused || error instanceof IssuerUnavailable)) throw error;
-    onTrouble(error);
-    throw error instanceof IssuerUnavailable ? answers.unavailable : answers.refused;
-  }
+/** Redirects the browser to the issuer. @throws {IssuerRefused}, {IssuerUnavailable} */
+async function sentToIssuer(
+  { issuer, flows }: SignInIssuer,
+  { base, signIns }: { base: string; signIns: BegunSignIns },
+  to: Wanted,
+) {
+  const { url, flow } = await issuer.begin(base + CALLBACK);
+  return { url, cookies: signIns.begun(flow.state, flows.keep({ ...flow, ...to }), WAITING_MS / 1_000) };
 }
 
 /** Returns the path of a page of the dashboard, and never another address. */
@@ -71,11 +55,15 @@ const opens = (page: string, cookies: readonly string[], auditId: string | null 
   auditId,
 });
 
-/** Redirects to a page that says why the sign-in failed, since browsers do not show problem documents. */
-const explains = ({ code }: Problem, flow: WaitingFlow | null): ActionReply => {
-  const page = flow?.linkTo == null ? "/sign-in" : "/settings";
-  return opens(`${page}?issuer_problem=${code}`, [clearFlow()]);
-};
+/**
+ * Redirects to a page that says why the sign-in failed, since browsers do not show problem documents. Who begins again
+ * there still gets to the page that they wanted.
+ */
+function explains({ why }: IssuerTrouble, flow: Wanted | null, cookies: readonly string[]): ActionReply {
+  const isLinking = flow !== null && flow.linkTo !== null;
+  const next = flow === null || isLinking || flow.next === "/" ? "" : `&next=${encodeURIComponent(flow.next)}`;
+  return opens(`${isLinking ? "/settings" : "/sign-in"}?issuer_problem=${why}${next}`, cookies);
+}
 
 export const oidcActions = [
   issuerAction({
@@ -86,14 +74,16 @@ export const oidcActions = [
       "Sends the browser to the OpenID issuer of the settings. `next`: the page to open afterwards. The issuer sends the browser back to `/account/oidc/callback`, which is to be registered there.",
     setsCookies: true,
     redirects: true,
-    async run({ base, query }, deps) {
-      const next = ownPage(query.get("next"));
+    async run({ query, ...browser }, deps) {
+      const oidc = issuerFrom(deps);
+      const to = { next: ownPage(query.get("next")), linkTo: null };
       try {
-        const { url, cookie } = await sentToIssuer(issuerFrom(deps), base, { next, linkTo: null });
-        return opens(url, [cookie]);
+        const { url, cookies } = await sentToIssuer(oidc, browser, to);
+        return opens(url, cookies);
       } catch (error) {
-        if (error instanceof Problem && error.code === "unavailable") return explains(error, null);
-        throw error;
+        if (!isIssuerTrouble(error)) throw error;
+        oidc.onTrouble("sign-in", error);
+        return explains(error, to, []);
       }
     },
   }),
@@ -103,7 +93,7 @@ export const oidcActions = [
     at: `GET ${CALLBACK}`,
     summary: "Come back from the issuer",
     description:
-      "The issuer sends the browser here. It begins a session of at most 8 hours, with the roles that the person's groups give now, and opens a page of the dashboard. When it fails, the page for signing in opens with the code of the problem as `issuer_problem`.",
+      "The issuer sends the browser here. It begins a session of at most 8 hours, with the roles that the person's groups give now, and opens a page of the dashboard. When it fails, the page for signing in opens with the cause as `issuer_problem`, a word of docs/sign-in.md.",
     recordedAs: [
       "account.sign_in",
       "account.create",
@@ -114,20 +104,20 @@ export const oidcActions = [
     ],
     setsCookies: true,
     redirects: true,
-    async run({ query, origin, flow: secret }, deps) {
+    async run({ query, origin, signIns }, deps) {
       const oidc = issuerFrom(deps);
-      const { parts } = deps;
-      const flow = oidc.flows.take(secret);
+      const state = query.get("state") ?? "";
+      const flow = oidc.flows.take(signIns.secretOf(state));
+      const over = signIns.ended(state);
       try {
-        if (flow === null) {
-          throw new Problem("sign_in_failed", "This sign-in was not begun in this browser, took too long, or is over.");
-        }
-        const identity = await asked(oidc, () => oidc.issuer.finish(flow, query.toString()));
-        return await finished(deps, oidc, { flow, identity, origin });
+        if (flow === null) throw new IssuerRefused("this browser has not begun it, or it is over", "state_unknown");
+        const identity = await oidc.issuer.finish(flow, query.toString());
+        return await finished(deps, oidc, { flow, identity, origin, over });
       } catch (error) {
-        if (!(error instanceof Problem)) throw error;
-        if (error.code === "sign_in_failed") await parts.failures.failed(origin.address, null, "issuer");
-        return explains(error, flow);
+        if (!isIssuerTrouble(error)) throw error;
+        oidc.onTrouble("sign-in", error);
+        if (error instanceof IssuerRefused) await deps.parts.failures.failed(origin.address, null, "issuer");
+        return explains(error, flow, over);
       }
     },
   }),
@@ -143,8 +133,7 @@ export const oidcActions = [
       const oidc = issuerFrom(deps);
       const token = form.get("logout_token");
       if (token === null) throw invalid("Send the token as the form field logout_token.", "logout_token");
-      const ended = await asked(oidc, () => oidc.issuer.loggedOut(token), TO_ISSUER);
-      return endIssuerSessions(deps.parts, oidc.issuer.name, ended);
+      return endIssuerSessions(deps.parts, oidc.issuer.name, await loggedOut(oidc, token));
     },
   }),
 
@@ -158,11 +147,17 @@ export const oidcActions = [
     setsCookies: true,
     response: { description: "Where to go.", schema: schema.IssuerAddress },
     problems: ["password_wrong", "not_found"],
-    async run({ body, signedIn, base }, deps) {
+    async run({ body, signedIn, ...browser }, deps) {
       const oidc = issuerFrom(deps);
       const account = await confirmPassword(deps.parts, signedIn.session, body.password);
-      const { url, cookie } = await sentToIssuer(oidc, base, { next: "/settings", linkTo: account.id });
-      return { body: { url }, cookies: [cookie] };
+      try {
+        const { url, cookies } = await sentToIssuer(oidc, browser, { next: "/settings", linkTo: account.id });
+        return { body: { url }, cookies };
+      } catch (error) {
+        if (!isIssuerTrouble(error)) throw error;
+        oidc.onTrouble("sign-in", error);
+        throw new Problem("unavailable", CAUSES[error.why]);
+      }
     },
   }),
 
@@ -190,20 +185,38 @@ export const oidcActions = [
 const isWithoutPassword = ({ parts }: AccountDeps, accountId: string): boolean =>
   findAccount(parts.control.connection, accountId)?.password === NO_PASSWORD;
 
+/** Returns the sessions that a logout token ends. @throws {Problem} */
+async function loggedOut(oidc: SignInIssuer, token: string): Promise<LoggedOut> {
+  try {
+    return await oidc.issuer.loggedOut(token);
+  } catch (error) {
+    if (!isIssuerTrouble(error)) throw error;
+    oidc.onTrouble("logout", error);
+    if (error instanceof IssuerRefused) throw invalid("The logout token is not valid.", "logout_token");
+    throw new Problem("unavailable", "The keys of the issuer cannot be fetched now. Send the token again.");
+  }
+}
+
 interface Finished {
   flow: WaitingFlow;
   identity: Identity;
   origin: Origin;
+  /** The cookies that end the sign-in. */
+  over: readonly string[];
 }
 
-/** Links the identity to the account that requested it, or signs in. */
-async function finished(deps: AccountDeps, { rules, onRolesLeft }: SignInIssuer, { flow, identity, origin }: Finished) {
+/** Links the identity to the account that requested it, or signs in. @throws {IssuerRefused}, {IssuerUnavailable} */
+async function finished(
+  deps: AccountDeps,
+  { rules, onRolesLeft }: SignInIssuer,
+  { flow, identity, origin, over }: Finished,
+) {
   if (flow.linkTo !== null) {
     const { auditId } = await linkIdentity(deps.parts, flow.linkTo, identity);
-    return opens(flow.next, [clearFlow()], auditId);
+    return opens(flow.next, over, auditId);
   }
   const { begun, later, auditId } = await signInByIssuer(deps.parts, rules, identity, origin);
   if (later !== null) void later().catch(onRolesLeft);
   const session = setSession(begun.token, ISSUER_SESSION_LIFETIME_MS / 1_000);
-  return opens(flow.next, [session, setDevice(begun.device), clearFlow()], auditId);
+  return opens(flow.next, [session, setDevice(begun.device), ...over], auditId);
 }

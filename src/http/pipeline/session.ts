@@ -8,14 +8,7 @@ import { Problem } from "../../problem.ts";
 export const SESSION_COOKIE = "__Host-governd_session";
 const DEVICE_COOKIE = "__Host-governd_device";
 
-/**
- * The cookie of a sign-in that waits at the issuer. The issuer sends the browser back, so the browser must send it with
- * a request that another site began (`SameSite=Lax`).
- */
-const FLOW_COOKIE = "__Host-governd_issuer";
-
-const PROTECTED = "Path=/; Secure; HttpOnly";
-const FLOW_ATTRIBUTES = `${PROTECTED}; SameSite=Lax`;
+export const PROTECTED = "Path=/; Secure; HttpOnly";
 const ATTRIBUTES = `${PROTECTED}; SameSite=Strict`;
 
 /** The life of the device's cookie. It grants nothing but a separate count of failed attempts. */
@@ -24,15 +17,18 @@ const DEVICE_SECONDS = 365 * 24 * 3_600;
 /** Methods that change nothing (RFC 9110 section 9.2.1). */
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
-function cookie(headers: Headers, name: string): string | null {
-  const header = headers.get("cookie");
-  if (header === null) return null;
-  for (const pair of header.split(";")) {
+/** Returns the cookies of a request, in its order. */
+export function cookies(headers: Headers): [name: string, value: string][] {
+  const found: [string, string][] = [];
+  for (const pair of headers.get("cookie")?.split(";") ?? []) {
     const equals = pair.indexOf("=");
-    if (equals !== -1 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+    if (equals !== -1) found.push([pair.slice(0, equals).trim(), pair.slice(equals + 1).trim()]);
   }
-  return null;
+  return found;
 }
+
+const cookie = (headers: Headers, wanted: string): string | null =>
+  cookies(headers).find(([name]) => name === wanted)?.[1] ?? null;
 
 export const sessionToken = (headers: Headers): string | null => cookie(headers, SESSION_COOKIE);
 export const deviceToken = (headers: Headers): string | null => cookie(headers, DEVICE_COOKIE);
@@ -40,14 +36,6 @@ export const deviceToken = (headers: Headers): string | null => cookie(headers, 
 export function setSession(token: string, seconds: number): string {
   return `${SESSION_COOKIE}=${token}; ${ATTRIBUTES}; Max-Age=${seconds}`;
 }
-
-export const flowSecret = (headers: Headers): string | null => cookie(headers, FLOW_COOKIE);
-
-export function setFlow(secret: string, seconds: number): string {
-  return `${FLOW_COOKIE}=${secret}; ${FLOW_ATTRIBUTES}; Max-Age=${seconds}`;
-}
-
-export const clearFlow = (): string => `${FLOW_COOKIE}=; ${FLOW_ATTRIBUTES}; Max-Age=0`;
 
 export const clearSession = (): string => `${SESSION_COOKIE}=; ${ATTRIBUTES}; Max-Age=0`;
 

@@ -7,7 +7,10 @@ import { join } from "node:path";
 import OpenIdProvider from "oidc-provider";
 import { TestAuthority } from "../../tls/authority.ts";
 
-const CLIENT = { id: "governd", secret: "the client's own secret, which is long" };
+/** With characters that a form and an `Authorization` header each encode in their own way. */
+const CLIENT = { id: "governd: 1", secret: 'the client\'s own +%20/=&?~(long) "secret"' };
+
+type Method = "client_secret_basic" | "client_secret_post";
 
 export class Provider implements AsyncDisposable {
   /** The groups of each person, by the name that they type. */
@@ -16,14 +19,16 @@ export class Provider implements AsyncDisposable {
   private constructor(
     private readonly server: Server,
     private readonly authority: TestAuthority,
+    private readonly method: Method,
   ) {}
 
-  static async start(): Promise<Provider> {
+  /** `method`: the only one by which its clients can send their secret. */
+  static async start(method: Method): Promise<Provider> {
     const authority = await TestAuthority.make("issuers");
     const server = createServer(await authority.issue("localhost", { usage: "server" }));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
-    return new Provider(server, authority);
+    return new Provider(server, authority, method);
   }
 
   get url(): string {
@@ -51,11 +56,13 @@ export class Provider implements AsyncDisposable {
         {
           client_id: CLIENT.id,
           client_secret: CLIENT.secret,
+          token_endpoint_auth_method: this.method,
           redirect_uris: [`${daemon.url}/account/oidc/callback`],
           backchannel_logout_uri: `${daemon.url}/account/oidc/back-channel-logout`,
           backchannel_logout_session_required: true,
         },
       ],
+      clientAuthMethods: [this.method],
       claims: { openid: ["sub"], email: ["email"], profile: ["name"], groups: ["groups"] },
       scopes: ["openid", "email", "profile", "groups"],
       features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: true } },

@@ -1,5 +1,6 @@
 /** Signing in, with the second factor when the account has one, and setting a new password with the operator's link. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { sentenceFor } from "../../../oidc/causes.ts";
 import { address, ask, isCode } from "../../api/client.ts";
 import { hasPasskeys, offersPasskeys, signInByPasskey } from "../../api/passkeys.ts";
 import { ApiProblem } from "../../api/problem.ts";
@@ -71,24 +72,13 @@ function ByIssuer({ issuer }: { issuer: string }) {
   );
 }
 
-/** Why somebody who came back from the issuer is not signed in, or not linked. */
-const ISSUER_PROBLEMS: Readonly<Record<string, string>> = {
-  sign_in_failed:
-    "Signing in by the issuer failed: your groups there give you no role here, or it took too long. Begin again, or ask the operator of this daemon.",
-  email_taken:
-    "There is already an account with your mail address. Sign in to it with its password, and link it to the issuer in its settings.",
-  unavailable: "The issuer cannot be reached now. Try again shortly, or sign in with a password.",
-  identity_taken:
-    "Whoever signed in at the issuer has another account here, or your account is linked to somebody else.",
-};
-
 /** Shows the problem that the address names. */
 export function IssuerProblem() {
   const code = place.value.query.get("issuer_problem");
   if (code === null) return null;
   return (
     <p class="callout tone-bad" role="alert">
-      {ISSUER_PROBLEMS[code] ?? "Signing in by the issuer did not work. Begin again."}
+      {sentenceFor(code) ?? "Signing in by the issuer did not work. Begin again."}
     </p>
   );
 }
