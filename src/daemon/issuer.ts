@@ -5,10 +5,10 @@ import { Workloads } from "../control/workloads.ts";
 import { isWorkspace } from "../control/workspaces.ts";
 import { Failure, messageOf, readText } from "../failure.ts";
 import type { AccountDeps } from "../http/account/action.ts";
-import type { Clock } from "../ids.ts";
+import { type Clock, systemClock } from "../ids.ts";
 import type { RoleRules } from "../oidc/group-roles.ts";
 import { Issuer, type IssuerOptions, type WaitingFlow } from "../oidc/issuer.ts";
-import type { IssuerTrouble } from "../oidc/refused.ts";
+import { type IssuerTrouble, isIssuerTrouble } from "../oidc/refused.ts";
 import type { Settings } from "../settings/definitions.ts";
 import type { Logger } from "./logger.ts";
 
@@ -33,6 +33,21 @@ export function signInIssuer(
   const onRolesLeft = (error: unknown) =>
     logger.warn("some roles of the issuer's groups are given at the next sign-in only", { reason: messageOf(error) });
   return { ...named, flows, onTrouble, onRolesLeft };
+}
+
+/**
+ * Asks the issuer for its metadata. Returns why people cannot sign in by it; null when they can, or there is none.
+ * @throws {Failure} `invalid_settings` when a file of the settings cannot be used
+ */
+export async function troubleWithIssuer(settings: Settings): Promise<IssuerTrouble | null> {
+  const named = issuerOf(settings, { clock: systemClock, onUserInfoTrouble() {} });
+  try {
+    await named?.issuer.check();
+    return null;
+  } catch (error) {
+    if (isIssuerTrouble(error)) return error;
+    throw error;
+  }
 }
 
 function issuerOf(

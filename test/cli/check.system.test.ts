@@ -17,6 +17,7 @@ import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { newSealKey } from "../../src/datadir/seal-key.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { issueServerCertificate, makeAuthority } from "../../src/tls/issue.ts";
+import { IssuerByHand } from "../account/issuer-by-hand.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { filesReleased } from "../released.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
@@ -208,6 +209,29 @@ describe("finds", () => {
     rmSync(join(from.destination, name), { recursive: true });
     expect(found(await check(from.data.root, ...words))).toEqual(["warning backups"]);
   });
+});
+
+test("asks the issuer of the settings whether people can sign in by it", async () => {
+  using from = await FilledDirectory.make(1);
+  const { root } = from.data;
+  using files = temporaryDirectory();
+  await using issuer = await IssuerByHand.start();
+  const settings = Object.entries(issuer.settings(files.path));
+  const words = settings.flatMap(([name, value]) => [`--${name.replaceAll("_", "-")}`, value]);
+  const said = async (...more: string[]) => {
+    const { findings } = await check(root, ...words, ...more);
+    return findings.filter(({ check: name }) => name === "issuer").map(({ severity, message }) => [severity, message]);
+  };
+  expect(await said()).toEqual([["ok", `${issuer.url} answers, and its metadata fit the settings`]]);
+  issuer.metadata = { token_endpoint_auth_methods_supported: ["private_key_jwt"] };
+  const announced = "it announces private_key_jwt for its token endpoint, and governd can use client_secret_basic";
+  expect(await said()).toEqual([["warning", expect.stringContaining(announced)]]);
+  issuer.isDown = true;
+  expect(await said()).toEqual([
+    ["warning", expect.stringContaining("it answers 503 (unavailable, see docs/sign-in.md)")],
+  ]);
+  const missing = join(files.path, "no-such-file");
+  expect(await said("--oidc-client-secret-file", missing)).toEqual([["problem", expect.stringContaining(missing)]]);
 });
 
 test("without a data directory, or with mistakes in the settings, it cannot tell", async () => {

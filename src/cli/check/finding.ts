@@ -10,6 +10,7 @@ type CheckName =
   | "seal_key"
   | "second_factor"
   | "sinks"
+  | "issuer"
   | "certificate"
   | "disk"
   | "descriptors"

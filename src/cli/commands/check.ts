@@ -5,6 +5,7 @@ import { systemClock } from "../../ids.ts";
 import { VERSION } from "../../version.ts";
 import { checkDatabases } from "../check/databases.ts";
 import { type Finding, worst } from "../check/finding.ts";
+import { checkIssuer } from "../check/issuer.ts";
 import { checkSinks } from "../check/sinks.ts";
 import {
   checkBackups,
@@ -60,6 +61,7 @@ async function runCheck(session: Session, options: object): Promise<void> {
       ...checkLeftovers(directory, nowMs),
       checkBackups(settings, nowMs),
       ...checkSinks(databases.sinks, directory, settings),
+      ...(await checkIssuer(settings)),
     ];
   });
   const severity = worst(findings);
