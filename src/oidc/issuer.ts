@@ -149,20 +149,16 @@ export class Issuer {
   /** Returns the identity, with claims of the userinfo endpoint where the ID token lacks some that are used. */
   async #identity(config: openid.Configuration, claims: Claims, accessToken: string): Promise<Identity> {
     const { issuer, groupsClaim } = this.options;
-    const isIn = (name: string) => claims[name] !== undefined && claims[name] !== "";
     const source = { issuer, groupsClaim, userInfoTrouble: null };
-    if (isIn(groupsClaim) && isIn("email")) return identityOf(claims, source);
+    const said = Object.fromEntries(Object.entries(claims).filter(([, claim]) => claim !== ""));
+    if (said[groupsClaim] !== undefined && said.email !== undefined) return identityOf(said, source);
     try {
-      const more = await this.#userInfo(config, accessToken, claims.sub as string);
-      return identityOf(
-        { ...more, ...Object.fromEntries(Object.entries(claims).filter(([name]) => isIn(name))) },
-        source,
-      );
+      return identityOf({ ...(await this.#userInfo(config, accessToken, claims.sub as string)), ...said }, source);
     } catch (error) {
       const found = troubleOf(error);
       const userInfoTrouble = found.why === "unavailable" ? found : new IssuerRefused(found.reason, "no_groups");
       this.options.onUserInfoTrouble(userInfoTrouble);
-      return identityOf(claims, { ...source, userInfoTrouble });
+      return identityOf(said, { ...source, userInfoTrouble });
     }
   }
 

@@ -101,7 +101,7 @@ describe("the userinfo endpoint", () => {
 
   test("has what the ID token lacks, or has only as null or as an empty text", async () => {
     lackingGroups();
-    issuer.wrong = { claims: { groups: null, email: "" } };
+    issuer.wrong = { claims: { groups: "", email: "" } };
     issuer.userInfo = about({ email: `told-${subjects}@example.org`, groups: ["heads", null], name: null });
     const person = new Visitor(daemon, issuer);
     expect(await person.signIn()).toBe("/");
