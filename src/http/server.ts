@@ -10,6 +10,7 @@ import { MCP_PATHS } from "./mcp/endpoint.ts";
 import { OwnHosts } from "./own-hosts.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 import { clientAddress, isOverHttps } from "./pipeline/trusted-proxy.ts";
+import { answerInStages } from "./unread-body.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
@@ -96,7 +97,8 @@ export function startServer(
   if (options.tls === null && deps.trustedProxies === undefined) {
     throw new TypeError("without TLS the server needs trustedProxies");
   }
-  const idleTimeout = Math.ceil((options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS) / 1_000);
+  const { idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
+  const idleTimeout = Math.ceil(idleTimeoutMs / 1_000);
   // The runtime's functions need its own request objects and not copies. Any server of the process accepts all of them.
   const originals = new WeakMap<Request, Request>();
   const originalOf = (request: Request) => originals.get(request) ?? request;
@@ -124,9 +126,7 @@ export function startServer(
     const isOwn = (host === null || ownHosts.has(host)) && (origin === null || ownHosts.hasOrigin(origin));
     return !isOwn && MCP_PATHS.some((path) => new URL(url).pathname.startsWith(path.replace(/\/:.*/, "")));
   };
-  const fetch = (request: Request) => {
-    const routable = withRoutableHost(request);
-    if (routable !== request) originals.set(routable, request);
+  const answer = (routable: Request): Response | Promise<Response> => {
     if (before === undefined || isLedAstray(routable)) return app.fetch(routable);
     // The address is read only here, since the runtime makes an object for it.
     const peer = peerOf(routable);
@@ -142,10 +142,21 @@ export function startServer(
       (error) => refuse(routable, error),
     );
   };
+  /** Handles a request. `isLast`: its response is to be the last one on its connection. */
+  const serve = (request: Request, isLast: boolean): Response | Promise<Response> => {
+    const routable = withRoutableHost(request);
+    if (routable !== request) originals.set(routable, request);
+    const finish = (response: Response) => {
+      if (isLast) response.headers.set("connection", "close");
+      return answerInStages(routable, response, idleTimeoutMs);
+    };
+    const answered = answer(routable);
+    return answered instanceof Response ? finish(answered) : answered.then(finish);
+  };
   const config: ServerConfig = {
     hostname: options.hostname,
     ...(options.tls === null ? {} : { tls: tlsConfig(options.tls) }),
-    fetch,
+    fetch: (request) => serve(request, false),
     idleTimeout,
     maxRequestBodySize: RUNTIME_BODY_LIMIT_BYTES,
     // Errors must not show the runtime's own page.
@@ -181,7 +192,7 @@ export function startServer(
     async leave() {
       endLimits();
       if (!accepting) return;
-      server.reload({ ...config, fetch: (request) => last(fetch(request)) });
+      server.reload({ ...config, fetch: (request) => serve(request, true) });
       await Bun.sleep(PARTING_MS);
       if (!stopped) gate.close();
     },
@@ -194,13 +205,6 @@ export function startServer(
       return this.stop();
     },
   };
-}
-
-/** Returns the response, as the last one on its connection. */
-async function last(pending: Response | Promise<Response>): Promise<Response> {
-  const response = await pending;
-  response.headers.set("connection", "close");
-  return response;
 }
 
 /** With `clientCa`, the handshake refuses clients without a valid certificate. */

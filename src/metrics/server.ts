@@ -3,6 +3,8 @@
  * shows more than the public probes. It accepts no body, no key and no other path.
  */
 
+import { answerInStages } from "../http/unread-body.ts";
+
 /** Seconds without a byte after which a connection is closed. */
 const IDLE_TIMEOUT_SECONDS = 30;
 
@@ -22,9 +24,10 @@ export function serveMetrics(answers: MetricsAnswers, { host, port }: { host: st
     // A second daemon must not share the port.
     reusePort: false,
     idleTimeout: IDLE_TIMEOUT_SECONDS,
-    maxRequestBodySize: 0,
+    // The runtime would close the connection while the client still sends the body.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     development: false,
-    fetch: (request) => answer(answers, request),
+    fetch: async (request) => answerInStages(request, await answer(answers, request), IDLE_TIMEOUT_SECONDS * 1_000),
     error: () => text(500, "Cannot collect the metrics. See the daemon's log.\n"),
   });
   return { port: server.port as number, stop: (now = false) => server.stop(now) };

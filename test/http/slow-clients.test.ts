@@ -76,6 +76,23 @@ describe.concurrent("slow clients are cut", () => {
     expect(client.received).toStartWith("HTTP/1.1 408");
   });
 
+  test.each(["", "Connection: close\r\n"])("one that goes on sending after its refusal (%p)", async (connection) => {
+    const begin = `POST /v1/nothing HTTP/1.1\r\n${HEAD}${connection}Content-Length: 1000000000000\r\n\r\n`;
+    using client = await slowClient(port(), { begin });
+    client.drip("x".repeat(200_000), 20);
+    await client.cut();
+    expect(client.received).toStartWith("HTTP/1.1 404");
+  });
+
+  test.each(["", "Connection: close\r\n"])("one that is refused and reads nothing (%p)", async (connection) => {
+    const begin = `POST /v1/nothing HTTP/1.1\r\n${HEAD}${connection}Content-Length: 1000000000000\r\n\r\n`;
+    using client = await slowClient(port(), { begin });
+    client.pause();
+    client.drip("x".repeat(200_000), 20);
+    await eventually("it is refused", () => server.logged.some(({ status }) => status === 404));
+    await client.cut();
+  });
+
   test("one whose body has no length gets a problem", async () => {
     using client = await slowClient(port(), { begin: post("Transfer-Encoding: chunked") });
     client.drip("1\r\nx\r\n", 100);

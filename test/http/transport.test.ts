@@ -98,6 +98,16 @@ describe("bodies of unknown length", () => {
     expect(server.internalErrors).toEqual([]);
   });
 
+  test("a client that asks whether to send a body gets the refusal without sending it", async () => {
+    for (const connection of ["", "Connection: close\r\n"]) {
+      const head = `${HEAD}${connection}Content-Type: application/json\r\nExpect: 100-continue\r\n`;
+      const answer = await raw(`POST /v1/data/write HTTP/1.1\r\n${head}Content-Length: 3000000\r\n\r\n`, 2);
+      // The runtime says 100 before anything of governd runs.
+      expect(answer).toStartWith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 413 ");
+      expect(answer).toContain('"payload_too_large"');
+    }
+  });
+
   test("what is not read of a body is not taken for the next request", async () => {
     const next = `GET /v1/config/next HTTP/1.1\r\n${HEAD}\r\n`;
     const smuggled = `GET /v1/config/smuggled HTTP/1.1\r\n${HEAD}\r\n`;

@@ -113,7 +113,8 @@ const EMPTY_BODY = Promise.resolve(new Uint8Array());
 async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+  // What is not read here may still be dropped (http/unread-body.ts).
+  for await (const chunk of body.values({ preventCancel: true })) {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
@@ -148,16 +149,12 @@ async function inTime(reading: Promise<Uint8Array>, timeoutMs: number): Promise<
 }
 
 function tooLarge(maxBytes: number): Problem {
-  return new Problem("payload_too_large", `Send a body of at most ${maxBytes} bytes.`, NO_MORE);
+  return new Problem("payload_too_large", `Send a body of at most ${maxBytes} bytes.`);
 }
 
 function tooSlow(timeoutMs: number): Problem {
   return new Problem(
     "request_timeout",
     `The body was not received within ${timeoutMs / 1_000} seconds. Send it again, faster.`,
-    NO_MORE,
   );
 }
-
-/** The rest of the body is not read. */
-const NO_MORE = { headers: { connection: "close" } };
