@@ -1,13 +1,22 @@
 /** The names of this server. A request for another host may be an attack by another site (DNS rebinding). */
 import { X509Certificate } from "node:crypto";
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { isEveryAddress } from "../networks.ts";
 
 /** The most hosts whose result is cached, since a client can name any number. */
 const MAX_KNOWN = 256;
 
-/** A host and its port (RFC 3986 section 3.2.2). */
-const HOST = /^(?:\[([^\]]+)\]|([^:]+))(?::\d*)?$/;
+/**
+ * A host, which is not empty, and its port (RFC 3986 section 3.2.2). No comma, with which the runtime joins several
+ * `Host` headers, and no address of a future version of IP.
+ */
+const HOST = /^(?:\[([\da-f:.]+)\]|((?:[\w.~!$&'()*+;=-]|%[\da-f]{2})+))(?::\d*)?$/i;
+
+/** Reports whether a `Host` header is valid, whatever it names. */
+export function isHost(host: string): boolean {
+  const [found, address] = HOST.exec(host) ?? [];
+  return found !== undefined && (address === undefined || isIPv6(address));
+}
 
 export class OwnHosts {
   readonly #names: ReadonlySet<string>;

@@ -3,6 +3,7 @@
  * shows more than the public probes. It accepts no body, no key and no other path.
  */
 
+import { isHost } from "../http/own-hosts.ts";
 import { answerInStages } from "../http/unread-body.ts";
 
 /** Seconds without a byte after which a connection is closed. */
@@ -34,7 +35,8 @@ export function serveMetrics(answers: MetricsAnswers, { host, port }: { host: st
 }
 
 async function answer(answers: MetricsAnswers, request: Request): Promise<Response> {
-  const { pathname } = new URL(request.url);
+  if (!isHost(request.headers.get("host") ?? "localhost")) return text(400, "Send one Host header.\n");
+  const { pathname } = new URL(request.url, "http://localhost");
   const found = PATHS[pathname];
   if (found === undefined) return text(404, `Not found. Available: ${Object.keys(PATHS).join(", ")}.\n`);
   if (request.method !== "GET" && request.method !== "HEAD") return text(405, "Use GET.\n", { allow: "GET, HEAD" });

@@ -73,18 +73,3 @@ test("two changes of accounts at once: what is done is answered", async () => {
   await Bun.sleep(200);
   expect((await count()) - before).toBe(successes(answers));
 });
-
-test("more than one Host is refused, whatever they are", async () => {
-  const { host } = new URL(daemon.url);
-  const { head } = workspace.view;
-  for (const second of [host, "other.example", ""]) {
-    for (const headers of [`Host: ${second}\r\n${key()}`, `${key()}host: ${second}\r\n`, `Host: ${second}\r\n`]) {
-      for (const line of ["GET /v1/config/a", "GET /healthz", "GET /account/status", "GET /nothing"]) {
-        const answer = await send(request(line, headers), 1);
-        expect(answer, `${line} ${second}`).toStartWith("HTTP/1.1 400");
-        expect(answer).toContain('"invalid_request"');
-      }
-    }
-  }
-  expect(workspace.view.head).toEqual(head);
-});

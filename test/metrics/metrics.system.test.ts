@@ -207,6 +207,8 @@ describe("the listener", () => {
       const refused = await at("/metrics", method);
       expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     }
+    const nobody = await fetch(daemon.metricsUrl as string, { headers: { host: "two words" } });
+    expect(nobody.status).toBe(400);
   });
 
   test("is not there unless it is asked for, and the API serves no metrics", async () => {

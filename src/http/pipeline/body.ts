@@ -101,6 +101,7 @@ function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
   if (length !== null && length > maxBodyBytes) throw tooLarge(maxBodyBytes);
   if (length !== null && length < PIECE)
     return length <= UNTIMED_BYTES ? request.bytes() : inTime(request.bytes(), bodyTimeoutMs);
+  if (request.headers.has("trailer")) throw invalid("Send the body without trailers.", "Trailer");
   return request.body === null ? EMPTY_BODY : inTime(readStream(request.body, maxBodyBytes), bodyTimeoutMs);
 }
 

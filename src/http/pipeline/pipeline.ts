@@ -6,7 +6,7 @@ import type { Principal } from "../../workspace/contract.ts";
 import type { AccountDeps } from "../account/action.ts";
 import type { PublicState } from "../documents/pages.ts";
 import { metadataAddress } from "../mcp/resource-metadata.ts";
-import type { OwnHosts } from "../own-hosts.ts";
+import { isHost, type OwnHosts } from "../own-hosts.ts";
 import { problemResponse } from "../problem-document.ts";
 import type { Route } from "../route.ts";
 import {
@@ -121,7 +121,7 @@ export class Pipeline {
     try {
       const isSecond = this.deps.workloads !== undefined && this.#verified.has(request);
       if (!isSecond) {
-        requireOneHost(headers);
+        requireHost(headers);
         this.#checkHttps(request, headers);
         this.#countAddress(request, exchange.startedMs);
       }
@@ -306,15 +306,15 @@ export class Pipeline {
 }
 
 /**
- * Refuses a request with more than one `Host` (RFC 9112 section 3.2). The runtime joins them with a comma.
+ * Refuses a request with more than one `Host`, or a malformed one (RFC 9112 section 3.2). The runtime refuses those of
+ * HTTP/1.1 without any.
  * @throws {Problem}
  */
-function requireOneHost(headers: Headers): void {
-  if (headers.get("host")?.includes(",") !== true) return;
-  throw new Problem("invalid_request", "Send one Host header, with one host.", {
-    param: "Host",
-    headers: { connection: "close" },
-  });
+function requireHost(headers: Headers): void {
+  const host = headers.get("host");
+  if (host === null || isHost(host)) return;
+  const detail = "Send one Host header: the name or address of this server, and the port if it is not the usual one.";
+  throw new Problem("invalid_request", detail, { param: "Host" });
 }
 
 function isUnderApi(path: string): boolean {
