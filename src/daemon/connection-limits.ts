@@ -1,6 +1,6 @@
 /** Limits how many connections a server accepts, and logs when there are more. */
 
-import { systemReason } from "../failure.ts";
+import { Failure, systemReason } from "../failure.ts";
 import {
   type AddressLimitOptions,
   type ConnectionLimitOptions,
@@ -11,7 +11,7 @@ import type { ListenOptions } from "../http/server.ts";
 import { isLoopback } from "../networks.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { limitUnreleased } from "../store/closing.ts";
-import { allowedDescriptors, type DescriptorPlan, planDescriptors } from "../threads/descriptors.ts";
+import { allowedDescriptors, type DescriptorPlan, planDescriptors, tooFewDescriptors } from "../threads/descriptors.ts";
 import type { Logger } from "./logger.ts";
 
 /**
@@ -54,10 +54,14 @@ function addressLimit(most: number, logger: Logger): AddressLimitOptions {
   };
 }
 
-/** Plans the use of file descriptors, and logs when the system allows too few. */
+/**
+ * Plans the use of file descriptors, and logs when the system allows fewer than the daemon may need.
+ * @throws {Failure} `environment` when they are too few to work with
+ */
 export function descriptorPlan({ threads, max_connections }: Settings, logger: Logger): DescriptorPlan {
   const allowed = allowedDescriptors();
   const plan = planDescriptors(allowed, { threads, maxConnections: max_connections });
+  if (allowed < plan.least) throw new Failure("environment", tooFewDescriptors(allowed, threads, plan));
   limitUnreleased(plan.open.unreleased);
   if (plan.isLow) {
     logger.warn("the limit of open files is low: fewer workspaces stay open, and fewer connections are accepted", {

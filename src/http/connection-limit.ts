@@ -64,7 +64,9 @@ export class ConnectionLimit implements Disposable {
   }
 
   #reopen(room: number): void {
-    if (!this.options.reserve.isWhole || countConnections(this.gate.port) >= room) return;
+    const connections = countConnections(this.gate.port);
+    // Without any connection, the port has not taken what the reserve lacks.
+    if (connections >= room || (connections > 0 && !this.options.reserve.isWhole)) return;
     try {
       this.gate.open();
     } catch (error) {

@@ -41,25 +41,33 @@ const OF_THREAD = 8;
 const UNLIMITED_CONNECTIONS = 10_000;
 /** The most that connections get of the descriptors when there are too few. */
 const PART_OF_CONNECTIONS = 1 / 2;
+/** The connections that the fewest descriptors allow with which the daemon starts. */
+const FEWEST_CONNECTIONS = 32;
 
 export interface DescriptorPlan {
   /** The descriptors that the daemon may need. */
   needed: number;
-  /** Whether fewer are allowed. */
+  /** The fewest with which it works: one database of each kind, and a few connections. */
+  least: number;
+  /** Whether fewer are allowed than it may need. */
   isLow: boolean;
   open: OpenLimits;
   /** How many connections to accept. */
   connections: number;
 }
 
-/** Plans with at most `allowed` descriptors. `maxConnections`: as the setting, 0 for no limit. */
+/**
+ * Plans with at most `allowed` descriptors, of which there must be at least {@link DescriptorPlan.least}.
+ * `maxConnections`: as the setting, 0 for no limit.
+ */
 export function planDescriptors(
   allowed: number,
   { threads, maxConnections }: { threads: number; maxConnections: number },
 ): DescriptorPlan {
   // For each of `threads`, a workspace thread and a reader thread; and the screening and the delivery thread.
   const rest = OF_PROCESS + OF_THREAD * (2 * threads + 2);
-  const databases = DESCRIPTORS_OF_CONNECTION * databasesOf(AMPLE, threads);
+  const descriptorsOf = (open: OpenLimits) => DESCRIPTORS_OF_CONNECTION * databasesOf(open, threads);
+  const databases = descriptorsOf(AMPLE);
   const connections = maxConnections === 0 ? UNLIMITED_CONNECTIONS : maxConnections;
   const needed = rest + databases + connections;
   const isLow = allowed < needed;
@@ -67,14 +75,21 @@ export function planDescriptors(
   const forDatabases = isLow
     ? Math.min(databases, left - Math.min(connections, left * PART_OF_CONNECTIONS))
     : databases;
-  const mostConnections = Math.max(1, Math.floor(left - forDatabases));
+  const open = scaled(forDatabases / databases);
+  // The databases need more than their part when each thread has but one of a kind.
+  const mostConnections = Math.max(1, Math.floor(left - Math.max(forDatabases, descriptorsOf(open))));
   return {
     needed,
+    least: rest + descriptorsOf(scaled(0)) + FEWEST_CONNECTIONS,
     isLow,
-    open: scaled(forDatabases / databases),
+    open,
     connections: maxConnections === 0 ? mostConnections : Math.min(maxConnections, mostConnections),
   };
 }
+
+/** Says what to do when the system allows fewer descriptors than {@link DescriptorPlan.least}. */
+export const tooFewDescriptors = (allowed: number, threads: number, { least, needed }: DescriptorPlan): string =>
+  `The system allows ${allowed} open files, and the daemon needs at least ${least} with ${threads === 1 ? "1 thread" : `${threads} threads`}. Raise the limit to ${needed} (\`ulimit -n ${needed}\`, or LimitNOFILE of the service), or set fewer threads.`;
 
 function databasesOf({ writers, readers, streams, tails, verifications, unreleased }: OpenLimits, threads: number) {
   const ofWriter = 2 * writers + unreleased;

@@ -7,11 +7,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { residentMiB } from "../../bench/processes.ts";
 import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
-import { AMPLE } from "../../src/threads/descriptors.ts";
+import { AMPLE, planDescriptors } from "../../src/threads/descriptors.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { GOVERND, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
+import { ended } from "../ended.ts";
 import { eventually } from "../eventually.ts";
 import { type SlowClient, slowClient } from "../http/support/slow-client.ts";
 import { filesReleased } from "../released.ts";
@@ -73,9 +74,8 @@ test.skipIf(!existsSync(OPEN_FILES))(
 
 const LOW = effort({ usual: 500, long: 1_024 });
 
-/** Starts a daemon that may open {@link LOW} files. */
-const startLow = (root: string, words: readonly string[]): Promise<RunningDaemon> =>
-  startGovernd(root, words, { program: ["/bin/sh", "-c", `ulimit -n ${LOW}; exec "$@"`, "sh", ...GOVERND] });
+/** The program with a limit of open files. */
+const limited = (files: number) => ["/bin/sh", "-c", `ulimit -n ${files}; exec "$@"`, "sh", ...GOVERND];
 
 /** Looks often at how many files a process has open, and at its resident memory, until it is disposed of. */
 function watchProcess(pid: number): Disposable & { mostFiles: number; mostMiB: number } {
@@ -126,7 +126,9 @@ test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
   `a daemon that may open ${LOW} files writes, reads, verifies and seals many workspaces (%s threads)`,
   async (threads) => {
     using from = await FilledDirectory.make(effort({ usual: 24, long: 3_000 }));
-    await using daemon = await startLow(from.data.root, ["--seal-interval", "2s", "--threads", threads]);
+    await using daemon = await startGovernd(from.data.root, ["--seal-interval", "2s", "--threads", threads], {
+      program: limited(LOW),
+    });
     using watch = watchProcess(daemon.pid);
     const statuses = new Map<number, number>();
     for (let round = 0; round < 2; round++) {
@@ -150,16 +152,29 @@ test.skipIf(!existsSync(OPEN_FILES)).each(LOW_THREADS)(
   },
 );
 
+/** The fewest files with which a daemon starts that has one thread. */
+const FEW = planDescriptors(0, { threads: 1, maxConnections: 10_000 }).least;
 /** Connections at once, more than the daemon may have files. */
-const BURST = 400;
-const FEW = 200;
+const BURST = 2 * FEW;
+
+test.skipIf(!existsSync(OPEN_FILES))("a daemon that may open fewer files than it needs does not start", async () => {
+  using directory = temporaryDirectory();
+  for (const files of [64, FEW - 1]) {
+    const command = [...limited(files), "serve", "--data-dir", directory.path, "--threads", "1", "--json"];
+    const refused = await ended(
+      Bun.spawn([...command, "--listen", "127.0.0.1:0"], { stdin: "ignore", stdout: "pipe", stderr: "pipe", env: {} }),
+    );
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain(`The system allows ${files} open files, and the daemon needs at least ${FEW}`);
+    expect(refused.err).toContain("ulimit -n");
+  }
+});
 
 test.skipIf(!existsSync(OPEN_FILES))(
   "a burst of connections that takes every descriptor takes no workspace down, and is over when the connections are",
   async () => {
     using from = await FilledDirectory.make(6);
-    const program = ["/bin/sh", "-c", `ulimit -n ${FEW}; exec "$@"`, "sh", ...GOVERND];
-    await using daemon = await startGovernd(from.data.root, [], { program });
+    await using daemon = await startGovernd(from.data.root, ["--threads", "1"], { program: limited(FEW) });
     const { hostname, port } = new URL(daemon.url);
     // Requests that have begun, in workspaces that are not open.
     const pending: SlowClient[] = [];

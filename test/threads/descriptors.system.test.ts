@@ -1,20 +1,31 @@
 /** What the daemon keeps open, by the limit of file descriptors. */
 import { describe, expect, test } from "bun:test";
-import { AMPLE, allowedDescriptors, planDescriptors } from "../../src/threads/descriptors.ts";
+import { AMPLE, allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../src/threads/descriptors.ts";
 
 const THREADS = [1, 2, 7, 63];
 const LIMITS = [64, 256, 1_024, 4_096, 20_000, 524_288, Number.POSITIVE_INFINITY];
 
 describe.each(THREADS)("with %i threads", (threads) => {
   test("enough descriptors restrict nothing", () => {
-    const { needed } = planDescriptors(0, { threads, maxConnections: 10_000 });
+    const { needed, least } = planDescriptors(0, { threads, maxConnections: 10_000 });
     expect(planDescriptors(needed, { threads, maxConnections: 10_000 })).toEqual({
       needed,
+      least,
       isLow: false,
       open: AMPLE,
       connections: 10_000,
     });
     expect(planDescriptors(needed - 1, { threads, maxConnections: 10_000 }).isLow).toBe(true);
+  });
+
+  test("the fewest descriptors are enough for each kind of database and some connections", () => {
+    for (const maxConnections of [0, 10_000]) {
+      const { least } = planDescriptors(0, { threads, maxConnections });
+      const plan = planDescriptors(least, { threads, maxConnections });
+      expect(new Set(Object.values(plan.open))).toEqual(new Set([1]));
+      expect(plan.connections).toBe(32);
+      expect(tooFewDescriptors(64, threads, plan)).toContain(`needs at least ${least} with ${threads} thread`);
+    }
   });
 
   test("more descriptors never allow less, and something always works", () => {

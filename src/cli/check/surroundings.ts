@@ -9,7 +9,7 @@ import { Failure, messageOf } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { formatDuration } from "../../settings/values.ts";
-import { allowedDescriptors, planDescriptors } from "../../threads/descriptors.ts";
+import { allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../threads/descriptors.ts";
 import {
   type CertificateStatus,
   certificateStatus,
@@ -123,7 +123,9 @@ export function checkDescriptors(directory: DataDirectory, settings: Settings): 
   const pid = daemonPid(directory);
   const allowed = allowedDescriptors(pid ?? "self");
   const { threads, max_connections: maxConnections } = settings;
-  const { needed, isLow, open, connections } = planDescriptors(allowed, { threads, maxConnections });
+  const plan = planDescriptors(allowed, { threads, maxConnections });
+  const { needed, least, isLow, open, connections } = plan;
+  if (allowed < least) return finding("descriptors", "problem", tooFewDescriptors(allowed, threads, plan));
   const who = pid === null ? "a daemon that is started here" : "the daemon";
   if (!isLow) return finding("descriptors", "ok", `${who} may open the ${needed} files that it may need`);
   const message = `${who} may open ${allowed} files, and may need ${needed}: raise \`ulimit -n\`, or LimitNOFILE of the service; until then it keeps ${count(threads * open.writers, "workspace")} open and accepts ${count(connections, "connection")}`;
