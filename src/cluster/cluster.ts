@@ -143,9 +143,9 @@ export class Cluster implements AsyncDisposable {
     // A process that takes no requests makes only a few commits, so this node serves the request itself.
     if (place.isHere || place.url === null) return request;
     const body = await bodyOf(request);
-    setPatience(true);
     for (let attempts = 1; ; attempts++) {
       if (place.isHere || place.url === null) return new Request(request, { body });
+      setPatience(true);
       try {
         return await this.#client.forward(place.url, request, body, client);
       } catch (error) {
@@ -153,6 +153,8 @@ export class Cluster implements AsyncDisposable {
         this.#places.forget(workspaceId);
         const isOnce = body instanceof ReadableStream;
         if (error.isSent || isOnce || attempts === 2) throw notForwarded(error.isSent);
+      } finally {
+        setPatience(false);
       }
       place = await this.#places.of(workspaceId);
     }

@@ -10,7 +10,7 @@ import { MCP_PATHS } from "./mcp/endpoint.ts";
 import { OwnHosts } from "./own-hosts.ts";
 import type { AppDeps } from "./pipeline/pipeline.ts";
 import { clientAddress, isOverHttps } from "./pipeline/trusted-proxy.ts";
-import { answerInStages } from "./unread-body.ts";
+import { answerInStages, closesConnection, lend } from "./unread-body.ts";
 
 /** Time without a byte after which a connection is closed, by default, ms. */
 const DEFAULT_IDLE_TIMEOUT_MS = 60_000;
@@ -146,11 +146,14 @@ export function startServer(
   const serve = (request: Request, isLast: boolean): Response | Promise<Response> => {
     const routable = withRoutableHost(request);
     if (routable !== request) originals.set(routable, request);
+    // A request that is passed on to another node is read by the runtime, which does not stop at a refusal.
+    const lent = before !== undefined && (isLast || closesConnection(routable.headers)) ? lend(routable) : null;
+    if (lent !== null) originals.set(lent.request, request);
     const finish = (response: Response) => {
       if (isLast) response.headers.set("connection", "close");
-      return answerInStages(routable, response, idleTimeoutMs);
+      return answerInStages(routable, response, idleTimeoutMs, lent?.takeBack);
     };
-    const answered = answer(routable);
+    const answered = answer(lent?.request ?? routable);
     return answered instanceof Response ? finish(answered) : answered.then(finish);
   };
   const config: ServerConfig = {

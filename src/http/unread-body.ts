@@ -1,43 +1,75 @@
 /**
- * The body of a request that is answered before the client has sent all of it, because it is refused. If the connection
- * closed at once, the system would reset it, and a client that is still sending would see that instead of the answer
- * (RFC 9112 section 9.6).
+ * The body of a request that is refused before the client has sent all of it. If the connection closed at once, the
+ * system would reset it, and a client that is still sending would see that instead of the answer (RFC 9112 section 9.6).
  *
  * On a connection that stays open, the runtime sends the answer at once and drops what still comes of the body, until
- * the idle timeout after the answer. So an answer closes its connection only if it must. Then what still comes is
+ * the idle timeout after the answer. So a refusal closes its connection only if it must. Then what still comes is
  * dropped here, before the end of the answer, with which the runtime closes the connection.
  */
 import { atMost } from "../timer.ts";
 
 /** A client that is silent for this long, ms, counts as one that sends no more. */
 const SILENCE_MS = 1_000;
+/** The statuses of refusals and failures. */
+const REFUSED = 400;
 
-/**
- * Returns the response to a request. If the connection closes with it, its body ends only when the client has sent its
- * own, is silent, or has sent for `mostMs`.
- */
-export function answerInStages(request: Request, response: Response, mostMs: number): Response | Promise<Response> {
-  if (!closes(response.headers) && !closes(request.headers)) return response;
-  const { body } = request;
-  if (body === null || body.locked) return response;
-  return inStages(response, atMost(mostMs, drop(body)));
+/** A request whose body others may read, and may leave unread. */
+interface Lent {
+  request: Request;
+  /** Ends their reading. */
+  takeBack(): void;
 }
 
 /** Whether the headers of a message say that the connection closes after it. */
-function closes(headers: Headers): boolean {
+export function closesConnection(headers: Headers): boolean {
   const connection = headers.get("connection");
   return connection !== null && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection);
 }
 
-async function inStages(response: Response, dropped: Promise<unknown>): Promise<Response> {
-  const { status, headers } = response;
-  const content = await response.bytes();
-  if (content.length > 0) return new Response(contentUntil(content, dropped), { status, headers });
-  await dropped;
-  return new Response(null, { status, headers });
+/** Returns a copy of a request with the same body. It is for those who would keep the request's own body for good. */
+export function lend(request: Request): Lent {
+  const reader = request.body?.getReader();
+  if (reader === undefined) return { request, takeBack() {} };
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+  return { request: new Request(request, { body }), takeBack: () => reader.releaseLock() };
 }
 
-async function* contentUntil(content: Uint8Array, end: Promise<unknown>) {
+/**
+ * Returns the response to a request. If it refuses the request, and the connection closes with it, its body ends only
+ * when the client has sent its own, is silent, or has sent for `mostMs`.
+ * @param takeBack makes the request's body readable again
+ */
+export function answerInStages(
+  request: Request,
+  response: Response,
+  mostMs: number,
+  takeBack = () => {},
+): Response | Promise<Response> {
+  if (response.status < REFUSED) return response;
+  if (!closesConnection(response.headers) && !closesConnection(request.headers)) return response;
+  return request.body === null ? response : inStages(request.body, response, mostMs, takeBack);
+}
+
+async function inStages(
+  body: ReadableStream<Uint8Array>,
+  response: Response,
+  mostMs: number,
+  takeBack: () => void,
+): Promise<Response> {
+  const { status, headers } = response;
+  const content = await response.bytes();
+  takeBack();
+  const dropped = body.locked ? null : atMost(mostMs, drop(body));
+  return new Response(contentUntil(content, dropped), { status, headers });
+}
+
+async function* contentUntil(content: Uint8Array, end: Promise<unknown> | null) {
   yield content;
   await end;
 }

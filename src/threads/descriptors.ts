@@ -88,8 +88,11 @@ export function planDescriptors(
 }
 
 /** Says what to do when the system allows fewer descriptors than {@link DescriptorPlan.least}. */
-export const tooFewDescriptors = (allowed: number, threads: number, { least, needed }: DescriptorPlan): string =>
-  `The system allows ${allowed} open files, and the daemon needs at least ${least} with ${threads === 1 ? "1 thread" : `${threads} threads`}. Raise the limit to ${needed} (\`ulimit -n ${needed}\`, or LimitNOFILE of the service), or set fewer threads.`;
+export function tooFewDescriptors(allowed: number, threads: number, { least, needed }: DescriptorPlan): string {
+  const [count, advice] = threads === 1 ? ["1 thread", ""] : [`${threads} threads`, ", or set fewer threads"];
+  const limit = `\`ulimit -n ${needed}\`, or LimitNOFILE of the service`;
+  return `The system allows ${allowed} open files, and the daemon needs at least ${least} with ${count}. Raise the limit to ${needed} (${limit})${advice}.`;
+}
 
 function databasesOf({ writers, readers, streams, tails, verifications, unreleased }: OpenLimits, threads: number) {
   const ofWriter = 2 * writers + unreleased;

@@ -3,12 +3,14 @@
  * a real daemon.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { effort } from "../effort.ts";
 import { ended } from "../ended.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { slowClient } from "./support/slow-client.ts";
 
 setDefaultTimeout(300_000);
 
@@ -24,8 +26,8 @@ interface Refusal {
   key: "valid" | "wrong" | "none";
   type: string;
   size: number;
-  /** The port that is asked: of the API, of the API behind a TLS proxy, or of the metrics. */
-  port: "api" | "proxied" | "metrics";
+  /** The port that is asked: of the API, of the API behind a TLS proxy, of the metrics, or of a node that forwards. */
+  port: "api" | "proxied" | "metrics" | "node";
 }
 
 const refusal = (
@@ -55,6 +57,16 @@ const REFUSALS: readonly Refusal[] = [
   refusal(404, "PUT /other", { key: "none", port: "metrics" }),
 ];
 
+/** Refusals by the node that serves the workspace, to which another one forwards the request. */
+const FORWARDED: readonly Refusal[] = [
+  refusal(413, "POST /v1/data/write", { size: 3_000_000, port: "node" }),
+  refusal(413, "POST /v1/data/batch", { size: 20_000_000, port: "node" }),
+  refusal(404, "POST /v1/nothing", { port: "node" }),
+  refusal(405, "PATCH /v1/data/write", { port: "node" }),
+  refusal(415, "PUT /v1/config/a", { type: "text/plain", port: "node" }),
+  refusal(413, "POST /v1/mcp/agents/a", { size: 3_000_000, port: "node" }),
+];
+
 /** A refused request as one client sends it. */
 interface ClientRequest extends Refusal {
   client: string;
@@ -66,16 +78,26 @@ interface ClientRequest extends Refusal {
 
 let daemon: TestDaemon;
 let proxied: TestDaemon;
+let nodes: [serving: TestDaemon, forwarding: TestDaemon] | undefined;
 let apiKey: string;
+let nodeKey: string;
 let folder: TemporaryDirectory;
 beforeAll(async () => {
   daemon = await TestDaemon.start({ flags: { metrics_listen: "127.0.0.1:0", auth_failure_limit: "0" } });
   proxied = await TestDaemon.start({ flags: { tls: "off", trusted_proxies: "127.0.0.1", auth_failure_limit: "0" } });
   apiKey = (await daemon.workspace()).client.apiKey;
   folder = temporaryDirectory();
-  writeFileSync(join(folder.path, "ca.crt"), daemon.ca);
+  if (LIBSQL_SERVER !== null) {
+    const serving = await TestDaemon.start({ engine: "libsql-server" });
+    nodes = [serving, await serving.anotherNode({ idle_timeout: "5s" })];
+    const { client } = await serving.workspace();
+    expect((await client.post("/v1/data/write", { agent_id: "a", key: "k", value: "v" })).status).toBe(200);
+    nodeKey = client.apiKey;
+  }
+  writeFileSync(join(folder.path, "ca.crt"), [daemon, ...(nodes ?? [])].map(({ ca }) => ca).join("\n"));
 });
 afterAll(async () => {
+  for (const node of nodes?.toReversed() ?? []) await node[Symbol.asyncDispose]();
   await daemon[Symbol.asyncDispose]();
   await proxied[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
@@ -84,14 +106,19 @@ afterAll(async () => {
 const inFolder = (name: string) => join(folder.path, name);
 
 function urlOf({ port, path }: Refusal): string {
-  const urls = { api: daemon.url, proxied: proxied.url.replace("https:", "http:"), metrics: daemon.metricsUrl ?? "" };
+  const urls = {
+    api: daemon.url,
+    proxied: proxied.url.replace("https:", "http:"),
+    metrics: daemon.metricsUrl ?? "",
+    node: nodes?.[1].url ?? "",
+  };
   return new URL(path, urls[port].replace("127.0.0.1", "localhost")).href;
 }
 
 function headersOf({ port, key, type, expects }: ClientRequest): Record<string, string> {
   const headers: Record<string, string> = { "content-type": type };
   if (port === "proxied") headers["x-forwarded-proto"] = "https";
-  if (key !== "none") headers["x-api-key"] = key === "valid" ? apiKey : "gov_wrong";
+  if (key !== "none") headers["x-api-key"] = key === "wrong" ? "gov_wrong" : port === "node" ? nodeKey : apiKey;
   if (expects) headers.expect = "100-continue";
   return headers;
 }
@@ -99,7 +126,8 @@ function headersOf({ port, key, type, expects }: ClientRequest): Record<string, 
 /** Runs a program that sends requests. Returns what it says of each. */
 async function sendWith(program: readonly string[], requests: readonly ClientRequest[]): Promise<unknown[]> {
   const given = requests.map((request) => ({ ...request, url: urlOf(request), headers: headersOf(request) }));
-  const asked = JSON.stringify({ ca: daemon.ca, caFile: inFolder("ca.crt"), requests: given });
+  const ca = readFileSync(inFolder("ca.crt"), "utf8");
+  const asked = JSON.stringify({ ca, caFile: inFolder("ca.crt"), requests: given });
   const env = { PATH: process.env.PATH ?? "", NODE_EXTRA_CA_CERTS: inFolder("ca.crt") };
   const child = Bun.spawn([...program, asked], { stdin: "ignore", stdout: "pipe", stderr: "pipe", env });
   const { code, out, err } = await ended(child);
@@ -163,8 +191,9 @@ function pythonProgram(): readonly string[] | null {
 
 describe.each(CLIENTS)("%s", (client, program, send, ways) => {
   const cases = ways.flatMap((way) => [false, true].map((isChunked) => [way, isChunked] as const));
-  test.skipIf(program === null).each(cases)("%s, chunked: %p", async (way, isChunked) => {
-    const tries = Array.from({ length: TRIES }, () => REFUSALS).flat();
+
+  async function assertRefused(refusals: readonly Refusal[], way: Way, isChunked: boolean): Promise<void> {
+    const tries = Array.from({ length: TRIES }, () => refusals).flat();
     const requests = tries.map((each) => ({ ...each, client, isChunked, isLast: false, expects: false, ...WAYS[way] }));
     const answered = await send(program as readonly string[], requests);
     const said = (status: unknown, { method, port, path, size }: Refusal) =>
@@ -172,5 +201,44 @@ describe.each(CLIENTS)("%s", (client, program, send, ways) => {
     expect(answered.map((status, at) => said(status, requests[at] as Refusal))).toEqual(
       requests.map((request) => said(request.status, request)),
     );
+  }
+
+  test.skipIf(program === null).each(cases)("%s, chunked: %p", (way, isChunked) =>
+    assertRefused(REFUSALS, way, isChunked),
+  );
+
+  test.skipIf(program === null || LIBSQL_SERVER === null).each(cases)("forwarded, %s, chunked: %p", (way, isChunked) =>
+    assertRefused(FORWARDED, way, isChunked),
+  );
+});
+
+describe.skipIf(LIBSQL_SERVER === null)("a node that forwards a request", () => {
+  const forwarding = () => new URL(nodes?.[1].url ?? "");
+  const begin = (line: string, headers: string) =>
+    `${line} HTTP/1.1\r\nHost: ${forwarding().host}\r\nX-API-Key: ${nodeKey}\r\n${headers}\r\n`;
+  const read = "GET /v1/data/read?agent_id=a&key=k";
+
+  test("cuts the client off that goes on sending after the refusal", async () => {
+    const headers = "Content-Length: 1000000000000\r\n";
+    using client = await slowClient(Number(forwarding().port), { begin: begin("POST /v1/nothing", headers) });
+    client.drip("x".repeat(200_000), 20);
+    await client.cut();
+    expect(client.received).toStartWith("HTTP/1.1 404");
+  });
+
+  test("cuts the client off that sends no more requests", async () => {
+    using client = await slowClient(Number(forwarding().port), { begin: begin(read, "") });
+    await client.cut();
+    expect(client.received).toStartWith("HTTP/1.1 200");
+  });
+
+  test("carries out what closes its connection", async () => {
+    const body = JSON.stringify({ agent_id: "a", key: "last", value: "v".repeat(100_000) });
+    const headers = `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    for (const request of [begin("POST /v1/data/write", headers) + body, begin(read, "Connection: close\r\n")]) {
+      using client = await slowClient(Number(forwarding().port), { begin: request });
+      await client.cut();
+      expect(client.received).toStartWith("HTTP/1.1 200");
+    }
   });
 });
