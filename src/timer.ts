@@ -51,12 +51,13 @@ function takeOwnTurn(): void {
 }
 
 /**
- * The turns of the event loop after which the runtime has reported every connection that it closed. The runtime closes
- * a connection when another request arrives before the response, and over TLS it reports that up to three turns later.
+ * The turns of the event loop after which the runtime has reported a connection that it closed because another request
+ * arrived before the response. Over TLS it reports that only when the client has closed its side as well, which only a
+ * client in the same process does as soon.
  */
 export const CLOSING_TURNS = 3;
 
-/** Resolves when the runtime has reported the connections that it closed in this turn of the event loop. */
+/** Resolves when the runtime has reported the connections without TLS that it closed in this turn of the event loop. */
 export async function closingIsKnown(): Promise<void> {
   for (let turn = 0; turn < CLOSING_TURNS; turn++) await nextTurn();
 }

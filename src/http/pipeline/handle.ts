@@ -50,7 +50,7 @@ export interface HandleDeps extends BodyLimits {
   setPatience?(request: Request, patient: boolean): void;
   /**
    * Reports whether the connection of a request is closed. The runtime closes a connection when another request arrives
-   * before the response, and reports it a few turns of the event loop later.
+   * before the response, and reports it a few turns of the event loop later, or over TLS when the client has reacted.
    */
   isAbandoned?(request: Request): boolean;
   /** A monotonic clock in milliseconds. */
