@@ -151,7 +151,7 @@ export function startServer(
     if (lent !== null) originals.set(lent.request, request);
     const finish = (response: Response) => {
       if (isLast) response.headers.set("connection", "close");
-      return answerInStages(routable, response, idleTimeoutMs, lent?.takeBack);
+      return answerInStages(routable, response, idleTimeoutMs, lent);
     };
     const answered = answer(lent?.request ?? routable);
     return answered instanceof Response ? finish(answered) : answered.then(finish);

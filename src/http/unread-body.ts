@@ -43,33 +43,32 @@ export function lend(request: Request): Lent {
 /**
  * Returns the response to a request. If it refuses the request, and the connection closes with it, its body ends only
  * when the client has sent its own, is silent, or has sent for `mostMs`.
- * @param takeBack makes the request's body readable again
+ * @param lent the request as it was handled, if that is not the request itself
  */
 export function answerInStages(
   request: Request,
   response: Response,
   mostMs: number,
-  takeBack = () => {},
+  lent: Lent | null = null,
 ): Response | Promise<Response> {
   if (response.status < REFUSED) return response;
   if (!closesConnection(response.headers) && !closesConnection(request.headers)) return response;
-  return request.body === null ? response : inStages(request.body, response, mostMs, takeBack);
+  const { body } = request;
+  if (body === null || (lent === null && body.locked)) return response;
+  return inStages(response, () => {
+    lent?.takeBack();
+    return atMost(mostMs, drop(body));
+  });
 }
 
-async function inStages(
-  body: ReadableStream<Uint8Array>,
-  response: Response,
-  mostMs: number,
-  takeBack: () => void,
-): Promise<Response> {
+/** Returns the response with its content sent at once, and its end after `wait`, which starts when it has the content. */
+async function inStages(response: Response, wait: () => Promise<unknown>): Promise<Response> {
   const { status, headers } = response;
   const content = await response.bytes();
-  takeBack();
-  const dropped = body.locked ? null : atMost(mostMs, drop(body));
-  return new Response(contentUntil(content, dropped), { status, headers });
+  return new Response(contentUntil(content, wait()), { status, headers });
 }
 
-async function* contentUntil(content: Uint8Array, end: Promise<unknown> | null) {
+async function* contentUntil(content: Uint8Array, end: Promise<unknown>) {
   yield content;
   await end;
 }
