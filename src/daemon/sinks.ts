@@ -23,7 +23,7 @@ import { SYSTEM } from "../log/event.ts";
 import type { SinkLag } from "../metrics/sinks.ts";
 import { isAct, type OperationInputs, type ReportName } from "../operations.ts";
 import { Problem } from "../problem.ts";
-import type { SinkPlaces } from "../sink.ts";
+import type { SinkPlaces, SinkProgress } from "../sink.ts";
 import type { SinkConfig } from "../sinks/config.ts";
 import type { SinkState } from "../sinks/delivery.ts";
 import type { WorkspacePool } from "../threads/pool.ts";
@@ -62,6 +62,7 @@ export class Sinks implements AsyncDisposable {
   #thread: SinkThread | null = null;
   #places: SinkPlaces;
   #runs: readonly SinkRun[] = [];
+  #idle: readonly SinkRecord[] = [];
   readonly #states = new Map<string, SinkState>();
   readonly #unwritten = new Set<string>();
   #generation: number;
@@ -88,7 +89,7 @@ export class Sinks implements AsyncDisposable {
   /** The state of each sink. */
   get lags(): SinkLag[] {
     return listSinks(this.#parts.acts.control.connection).map((sink) => ({
-      ...(this.#states.get(sink.id) ?? stateOf(sink)),
+      ...this.#stateOf(sink),
       isDisabled: !sink.enabled,
     }));
   }
@@ -166,7 +167,7 @@ export class Sinks implements AsyncDisposable {
   }
 
   #show(sink: SinkRecord): object {
-    return shownSink(sink, this.#states.get(sink.id) ?? stateOf(sink));
+    return shownSink(sink, this.#stateOf(sink));
   }
 
   /** Updates the deliveries to the sinks in the control database. */
@@ -175,15 +176,31 @@ export class Sinks implements AsyncDisposable {
     const ids = new Set(sinks.map(({ id }) => id));
     for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id);
     const isServed = ({ workspaceId }: SinkRecord) => this.#owned?.has(workspaceId) ?? true;
-    this.#runs = sinks.filter((sink) => sink.enabled && isServed(sink)).flatMap((sink) => this.#runOf(sink));
-    if (this.#thread === null && this.#runs.length === 0) return;
+    const served = sinks.filter(isServed);
+    this.#runs = served.filter(({ enabled }) => enabled).flatMap((sink) => this.#runOf(sink));
+    const running = new Set(this.#runs.map(({ config }) => config.id));
+    this.#idle = served.filter(({ id }) => !running.has(id));
+    for (const sink of this.#idle) this.#states.set(sink.id, this.#stateOf(sink));
+    if (this.#thread === null && served.length === 0) return;
     this.#started().follow();
   }
 
   #started(): SinkThread {
     this.#thread ??= this.#parts.pool.startSinks(
-      { onState: (state) => this.#note(state), onGone: (id) => void this.#switchOff(id) },
+      {
+        onState: (state) => {
+          this.#note(state);
+          // The last state of a delivery that was ended has the position from which the backlog is measured now.
+          if (this.#idle.some(({ id }) => id === state.id)) this.#thread?.follow();
+        },
+        onLag: (id, lag) => this.#noteLag(id, lag),
+        onGone: (id) => void this.#switchOff(id),
+      },
       () => ({
+        idle: this.#idle.map((sink) => {
+          const { id, workspaceId, start } = sink;
+          return { id, workspaceId, start, position: this.#stateOf(sink).position };
+        }),
         sinks: this.#runs.map(({ config, state }) => ({ config, state: this.#states.get(config.id) ?? state })),
         places: this.#places,
       }),
@@ -203,6 +220,10 @@ export class Sinks implements AsyncDisposable {
     }
   }
 
+  #stateOf(sink: SinkRecord): SinkState {
+    return this.#states.get(sink.id) ?? stateOf(sink);
+  }
+
   #configOf(sink: SinkRecord): SinkConfig {
     return sinkConfig(sink, this.#key);
   }
@@ -210,11 +231,16 @@ export class Sinks implements AsyncDisposable {
   #note(state: SinkState): void {
     const before = this.#states.get(state.id);
     this.#states.set(state.id, state);
-    this.#unwritten.add(state.id);
+    if (before === undefined || hasMoved(before, state)) this.#unwritten.add(state.id);
     if (before?.isFailing === state.isFailing || (before === undefined && !state.isFailing)) return;
     const { logger } = this.#parts;
     if (state.isFailing) logger.warn("a sink fails", { sink: state.id, reason: state.lastError?.message ?? "" });
     else logger.info("a sink is delivered to again", { sink: state.id, position: state.position });
+  }
+
+  #noteLag(id: string, lag: number | null): void {
+    const state = this.#states.get(id);
+    if (state !== undefined) this.#states.set(id, { ...state, lag });
   }
 
   /** Switches a sink off whose receiver responded that it is gone (410). */
@@ -247,7 +273,7 @@ export class Sinks implements AsyncDisposable {
   async #followOwnership(): Promise<void> {
     const { ownership, acts, pool } = this.#parts;
     if (ownership.owned === null) return;
-    const sinks = listSinks(acts.control.connection).filter(({ enabled }) => enabled);
+    const sinks = listSinks(acts.control.connection);
     const owned = await ownership.owned([...new Set(sinks.map(({ workspaceId }) => workspaceId))]);
     const before = this.#owned ?? new Set();
     const begun = [...owned].filter((workspaceId) => !before.has(workspaceId));
@@ -279,6 +305,10 @@ export class Sinks implements AsyncDisposable {
 }
 
 const REPORTS: ReadonlySet<string> = new Set<ReportName>(["sink.list", "sink.read"]);
+
+/** Whether something changed that is written to the control database. */
+const hasMoved = (before: SinkProgress, { position, deliveredAt, lastError }: SinkProgress): boolean =>
+  before.position !== position || before.deliveredAt !== deliveredAt || before.lastError?.at !== lastError?.at;
 
 const sinkIdOf = (input: unknown): string => (input as { sinkId: string }).sinkId;
 

@@ -49,7 +49,7 @@ export async function firstPosition(reader: Reader, id: string, start: SinkStart
   return ((await seqOfSinkCreation(reader, id)) ?? -1) + 1;
 }
 
-/** Returns the number of undelivered events of a sink to which nothing is delivered at present. */
+/** Returns the number of events that a sink with this position has not delivered. */
 export async function eventsBehind(reader: Reader, sink: Pick<SinkConfig, "id" | "start">, position: number | null) {
   const next = position === null ? await firstPosition(reader, sink.id, sink.start) : position + 1;
   return Math.max((await headOf(reader)) + 1 - next, 0);

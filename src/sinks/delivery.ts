@@ -6,7 +6,7 @@
 import type { Clock } from "../ids.ts";
 import type { SinkProgress } from "../sink.ts";
 import type { Reader } from "../store/transaction.ts";
-import { type Batch, firstPosition, positionBack, readBatch } from "./batch.ts";
+import { type Batch, eventsBehind, firstPosition, positionBack, readBatch } from "./batch.ts";
 import { type SinkConfig, SinkFailed } from "./config.ts";
 import type { Receiver } from "./receiver.ts";
 
@@ -40,7 +40,7 @@ interface DeliveryDeps {
   receiver: Receiver;
   /** Called with every change. */
   report(state: SinkState): void;
-  /** Called once when the receiver wants no more deliveries. Nothing is sent after that. */
+  /** Called when the receiver wants no more deliveries. If they go on, it is asked again after the longest pause. */
   onGone(): void;
   clock: Clock;
   /** A number from 0 to 1. */
@@ -78,6 +78,17 @@ export class Delivery implements AsyncDisposable {
     return this.#state;
   }
 
+  /**
+   * Counts the events behind again. While the receiver is waited for, or is not asked for a while, the delivery itself
+   * does not look at the log.
+   */
+  async measure(reader: Reader): Promise<void> {
+    const { position } = this.#state;
+    const lag = await eventsBehind(reader, this.config, position);
+    // After a step of the delivery, the number that this step has counted is the newer one.
+    if (position === this.#state.position && lag !== this.#state.lag) this.#set({ lag });
+  }
+
   /** Ends the deliveries. The next delivery sends unacknowledged events again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort();
@@ -94,7 +105,7 @@ export class Delivery implements AsyncDisposable {
         else await this.#deliver(this.#batch);
       } catch (error) {
         if (signal.aborted) return;
-        if (this.#failed(error) === "gone") return;
+        this.#failed(error);
         await this.deps.wait(this.#pauseMs(error), signal);
       }
     }
@@ -153,18 +164,17 @@ export class Delivery implements AsyncDisposable {
     this.#set({ position, lag: Math.max(left, 0), isFailing: false, lastError });
   }
 
-  #failed(error: unknown): "gone" | "again" {
+  #failed(error: unknown): void {
     const message = error instanceof SinkFailed ? error.message : UNREADABLE;
     this.#failures += 1;
     // Over a new connection, more than this batch is sent again.
     if (this.deps.receiver.connection !== undefined) this.#batch = null;
     this.#set({ isFailing: true, lastError: { at: this.deps.clock(), message }, failed: this.#state.failed + 1 });
-    if (!(error instanceof SinkFailed) || !error.isGone) return "again";
-    this.deps.onGone();
-    return "gone";
+    if (isGone(error)) this.deps.onGone();
   }
 
   #pauseMs(error: unknown): number {
+    if (isGone(error)) return MAX_RETRY_MS;
     const doubled = Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), MAX_RETRY_MS);
     const asked = error instanceof SinkFailed ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(asked, Math.min(doubled * (1 + JITTER * this.deps.random()), MAX_RETRY_MS));
@@ -175,6 +185,8 @@ export class Delivery implements AsyncDisposable {
     this.deps.report(this.#state);
   }
 }
+
+const isGone = (error: unknown): boolean => error instanceof SinkFailed && error.isGone;
 
 const UNREADABLE = "the workspace's file cannot be read; the server's log names it";
 const CUT_OFF = "the receiver closed the connection soon after it took events: the last ones are sent again";

@@ -44,6 +44,8 @@ interface Ready {
   ca_file: string | null;
   data_dir: string;
   next?: string;
+  /** Where metrics are served; absent without `metrics_listen`. */
+  metrics?: string;
   /** The one-time link to the first account, while there is none. */
   sign_up_url?: string;
 }

@@ -1,6 +1,7 @@
 /** Events reach a receiver in order, each of them, whatever becomes of it and of the daemon. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
@@ -8,6 +9,7 @@ import { eventually } from "../eventually.ts";
 import { administer } from "../support/administration.ts";
 import { Client } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { WorkspaceView } from "../support/workspace-view.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { type Taken, TestReceiver } from "./receiver.ts";
 
@@ -127,6 +129,55 @@ test("neither an agent's writes nor a neighbour's wait for a receiver that never
     for (const one of [client, neighbour.client]) expect((await one.write("a", "k", `${i}`)).json.allowed).toBe(true);
   }
   expect((await client.get("/v1/sinks")).json.data[0]).toMatchObject({ position: null });
+});
+
+test("the backlog of a sink to which nothing is delivered grows with each event, also after a restart", async () => {
+  using directory = temporaryDirectory();
+  const dataDir = directory.join("data");
+  await using failing = await TestReceiver.start(() => 503);
+  await using silent = await TestReceiver.start(() => "waits");
+  const { workspace, apiKey } = await administer(dataDir, (administration) => administration.createWorkspace("w"));
+  using view = new WorkspaceView(join(dataDir, "workspaces", `${workspace.id}.db`));
+  const words = ["--sink-allow", "127.0.0.1", "--metrics-listen", "127.0.0.1:0"];
+  let daemon = await startGovernd(dataDir, words);
+  const clientOf = async ({ url, ready }: typeof daemon) =>
+    new Client(url, await Bun.file(ready.ca_file as string).text(), apiKey);
+  let client = await clientOf(daemon);
+  const ids: string[] = [];
+  for (const [receiver, enabled] of [
+    [failing, true],
+    [silent, true],
+    [silent, false],
+  ] as const) {
+    const { json } = await client.post("/v1/sinks", sinkOf(receiver, { enabled }));
+    ids.push(json.id);
+  }
+  /** The backlogs that the API and, of sinks that are enabled, the metrics show. */
+  const backlogs = async () => {
+    const { json } = await client.get("/v1/sinks");
+    const shown = ids.map((id) => json.data.find((sink: { id: string }) => sink.id === id).lag);
+    const metrics = await (await fetch(daemon.ready.metrics as string)).text();
+    const measured = ids.map((id) => metrics.match(`governd_sink_lag_events{sink="${id}"} (\\d+)`)?.[1]);
+    return { shown, measured: measured.slice(0, 2).map(Number), disabled: measured[2] };
+  };
+  const expectBacklogs = async () => {
+    const all = view.head + 1;
+    await eventually("all backlogs are the whole log", async () => {
+      const { shown, measured, disabled } = await backlogs();
+      return [...shown, ...measured].every((lag) => lag === all) && disabled === undefined;
+    });
+  };
+  await eventually("both are tried", () => failing.requests > 0 && silent.requests > 0);
+  await expectBacklogs();
+  await writes(client, 30);
+  await expectBacklogs();
+  await daemon.stop("SIGKILL");
+  daemon = await startGovernd(dataDir, words);
+  client = await clientOf(daemon);
+  await expectBacklogs();
+  await writes(client, 20);
+  await expectBacklogs();
+  await daemon.stop();
 });
 
 const KILLS = effort({ usual: 2, long: 50 });

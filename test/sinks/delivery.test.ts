@@ -5,6 +5,7 @@ import { linesOf } from "../../src/sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../src/sinks/config.ts";
 import { Delivery, type SinkState } from "../../src/sinks/delivery.ts";
 import type { Receiver, ReceiverConnection } from "../../src/sinks/receiver.ts";
+import { headOf } from "../../src/state/events.ts";
 import { eventually } from "../eventually.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
@@ -129,6 +130,43 @@ test("a receiver that is away for an hour gets all of it, and is asked ever more
   expect(Math.max(...time.pauses)).toBe(5 * MINUTE_MS);
   expect(asked).toBeLessThan(30);
   expect(delivery.state).toMatchObject({ isFailing: false, lastError: null, lag: 0 });
+});
+
+test.each(["fails", "never answers"])("the backlog of a receiver that %s is what is written meanwhile", async (how) => {
+  using own = await OpenWorkspace.make(directory.path);
+  await write(600, "a", own);
+  let begun = 0;
+  const send = async (_: Message, signal: AbortSignal) => {
+    begun += 1;
+    if (how === "fails") throw new SinkFailed("away");
+    return new Promise<null>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  };
+  // The first pause lasts for ever: only a measurement looks at the log.
+  const wait = (_: number, signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  const time = Object.assign(new Time(), { wait });
+  const { delivery } = deliver(send, { on: own, state: { ...NEW, position: 99 }, time });
+  await eventually("it is tried", () => begun === 1);
+  for (const more of [0, 1, 700]) {
+    if (more > 0) await write(more, "a", own);
+    await delivery.measure(own.connection);
+    expect(delivery.state).toMatchObject({ position: 99, lag: (await headOf(own.connection)) - 99 });
+  }
+  await delivery[Symbol.asyncDispose]();
+  expect(begun).toBe(1);
+});
+
+test("a receiver that wants no more is asked again only after the longest pause, if it is not switched off", async () => {
+  let asked = 0;
+  const send = async () => {
+    asked += 1;
+    if (asked < 3) throw new SinkFailed("the receiver answered 410", null, true);
+    return null;
+  };
+  const { delivery, time } = deliver(send);
+  await eventually("all is delivered", () => delivery.state.position === 1_199);
+  await delivery[Symbol.asyncDispose]();
+  expect(time.pauses).toEqual([5 * MINUTE_MS, 5 * MINUTE_MS]);
 });
 
 test("a receiver that says when it wants to be asked again is not asked before", async () => {

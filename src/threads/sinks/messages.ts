@@ -11,9 +11,15 @@ export interface SinkRun {
   state: SinkState;
 }
 
-/** All sinks to deliver to. */
+/** A sink to which nothing is delivered, since it is disabled or its secrets cannot be read. */
+export interface IdleSink extends Pick<SinkConfig, "id" | "workspaceId" | "start"> {
+  position: number | null;
+}
+
+/** All sinks to deliver to, and those of which only the backlog is measured. */
 export interface SinkPlan {
   sinks: readonly SinkRun[];
+  idle: readonly IdleSink[];
   places: SinkPlaces;
 }
 
@@ -29,6 +35,8 @@ export type ToSinks =
 export type FromSinks =
   | FromThread
   | { kind: "states"; states: readonly SinkState[] }
+  /** The number of events behind an idle sink; null when its workspace cannot be read. */
+  | { kind: "lag"; sinkId: string; lag: number | null }
   /** The receiver wants no more deliveries. */
   | { kind: "gone"; sinkId: string }
   /** `error`: why the test was not delivered; null when it was. */

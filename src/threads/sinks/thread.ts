@@ -7,6 +7,8 @@ import type { FromSinks, SinkPlan, ToSinks } from "./messages.ts";
 
 export interface SinkEvents {
   onState(state: SinkState): void;
+  /** Called when the backlog of an idle sink was measured. */
+  onLag(sinkId: string, lag: number | null): void;
   /** Called when the receiver wants no more deliveries. */
   onGone(sinkId: string): void;
 }
@@ -61,6 +63,9 @@ export class SinkThread {
     switch (message.kind) {
       case "states":
         for (const state of message.states) this.events.onState(state);
+        break;
+      case "lag":
+        this.events.onLag(message.sinkId, message.lag);
         break;
       case "gone":
         this.events.onGone(message.sinkId);

@@ -7,7 +7,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { RandomPool, systemClock } from "../../ids.ts";
 import type { SinkPlaces } from "../../sink.ts";
 import { AllowedPlaces } from "../../sinks/allowed.ts";
-import { testMessage } from "../../sinks/batch.ts";
+import { eventsBehind, testMessage } from "../../sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../sinks/config.ts";
 import { Delivery, type SinkState } from "../../sinks/delivery.ts";
 import { receiverOf } from "../../sinks/receivers.ts";
@@ -21,12 +21,14 @@ import { ThreadGauges } from "../gauges.ts";
 import { collectWhenIdle } from "../idle-collection.ts";
 import { failureOf, type ThreadOptions } from "../messages.ts";
 import { OpenWorkspaces } from "../open-workspaces.ts";
-import type { FromSinks, SinkPlan, ToSinks } from "./messages.ts";
+import type { FromSinks, IdleSink, SinkPlan, ToSinks } from "./messages.ts";
 
 const IDLE_MS = 10_000;
 const UPKEEP_INTERVAL_MS = 5_000;
 /** How often the states of sinks are reported, ms. */
 const REPORT_EVERY_MS = 50;
+/** How often all backlogs are measured, ms. */
+const MEASURE_EVERY_MS = 1_000;
 /** How long a workspace is not read after `forget`, so that its file can be replaced, ms. */
 const LEFT_ALONE_MS = 2_000;
 /** How long a test may take, ms. */
@@ -49,6 +51,7 @@ const connections = new OpenWorkspaces<Connection>(
 const leftAlone = new Map<string, number>();
 
 const deliveries = new Map<string, Delivery>();
+let idle: readonly IdleSink[] = [];
 let places: SinkPlaces = { allow: [], directory: null };
 
 const unreported = new Map<string, SinkState>();
@@ -97,6 +100,7 @@ function follow(plan: SinkPlan): Promise<void> {
 async function change(plan: SinkPlan): Promise<void> {
   const placesChanged = JSON.stringify(plan.places) !== JSON.stringify(places);
   places = plan.places;
+  idle = plan.idle;
   const wanted = new Map(plan.sinks.map((run) => [run.config.id, run]));
   for (const [id, delivery] of [...deliveries]) {
     const run = wanted.get(id);
@@ -131,19 +135,48 @@ function begun(config: SinkConfig, state: SinkState): Delivery {
 }
 
 async function readWorkspace<T>(workspaceId: string, work: (reader: Reader) => Promise<T>): Promise<T> {
+  try {
+    return await lookInto(workspaceId, work);
+  } catch (error) {
+    if (!(error instanceof SinkFailed)) post(failureOf(`a sink of ${workspaceId}`, error));
+    throw error;
+  }
+}
+
+async function lookInto<T>(workspaceId: string, work: (reader: Reader) => Promise<T>): Promise<T> {
   const waitMs = (leftAlone.get(workspaceId) ?? 0) - performance.now();
   if (waitMs > 0) await Bun.sleep(waitMs);
   leftAlone.delete(workspaceId);
   try {
     return await connections.use(workspaceId, clock(), work);
   } catch (error) {
-    if (error instanceof SinkFailed) throw error;
     // The file may be replaced before it is next read, for instance by one from a backup.
-    connections.drop(workspaceId);
-    post(failureOf(`a sink of ${workspaceId}`, error));
+    if (!(error instanceof SinkFailed)) connections.drop(workspaceId);
     throw error;
   }
 }
+
+/** Measures the backlogs of all sinks. */
+async function measureAll(): Promise<void> {
+  for (const delivery of deliveries.values()) {
+    const { workspaceId } = delivery.config;
+    // A delivery reports by itself that its workspace cannot be read.
+    await lookInto(workspaceId, (reader) => delivery.measure(reader)).catch(() => {});
+  }
+  for (const sink of idle) {
+    const { workspaceId, position } = sink;
+    const lag = await lookInto(workspaceId, (reader) => eventsBehind(reader, sink, position)).catch(() => null);
+    post({ kind: "lag", sinkId: sink.id, lag });
+  }
+}
+
+/** The present measurement; null between two. */
+let measuring: Promise<void> | null = null;
+const measurements = setInterval(() => {
+  measuring ??= measureAll().finally(() => {
+    measuring = null;
+  });
+}, MEASURE_EVERY_MS);
 
 async function wait(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
@@ -169,7 +202,9 @@ const upkeep = setInterval(() => void connections.closeIdle(clock()), UPKEEP_INT
 
 async function shutDown(): Promise<void> {
   clearInterval(upkeep);
+  clearInterval(measurements);
   await following;
+  await measuring;
   await Promise.all([...deliveries.values()].map((delivery) => delivery[Symbol.asyncDispose]()));
   reportAll();
   connections.closeAll();
