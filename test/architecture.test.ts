@@ -209,6 +209,13 @@ test("the environment is read only where governd's settings are loaded and the r
   ]);
 });
 
+test("requests are sent in one place, which names the program, except those that are passed on for a client", () => {
+  const sending = paths(saying(/(?<![.#\w])fetch\((?!request\))|\bfrom "node:https?"/)).filter(
+    (path) => !path.startsWith("web/"),
+  );
+  expect(sending).toEqual(["cluster/forwarding.ts", "http/documents/api/page.ts", "outbound.ts", "sinks/https.ts"]);
+});
+
 test("the clock is read in one place and injected", () => {
   // Code for the browser reads the browser's clock.
   const inDaemon = paths(saying(/\bDate\.now\(|\bnew Date\(\s*\)/)).filter((path) => !path.startsWith("web/"));

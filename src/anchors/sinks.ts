@@ -4,6 +4,7 @@
  */
 import { basename } from "node:path";
 import { parseOrigin } from "../log/seal.ts";
+import { sendRequest } from "../outbound.ts";
 
 /** A seal to deliver. */
 export interface AnchoredSeal {
@@ -73,7 +74,7 @@ export function webhookSink(url: string): AnchorSink {
     place: new URL(url).host,
     name: `webhook ${new URL(url).host}`,
     async deliver({ workspaceId, size, note }: AnchoredSeal, signal: AbortSignal) {
-      const response = await fetch(url, {
+      const response = await sendRequest(url, {
         method: "POST",
         redirect: "manual",
         headers: {

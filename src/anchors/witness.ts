@@ -2,6 +2,7 @@
 import { NoteError, parseVerifierKey, SIGNATURE_COSIGNATURE_V1, type VerifierKey } from "../log/note.ts";
 import { parseSeal } from "../log/seal.ts";
 import { addCheckpointBody, withCosignatures } from "../log/witness.ts";
+import { sendRequest } from "../outbound.ts";
 import { type AnchoredSeal, AnchorFailed, type AnchorSink } from "./sinks.ts";
 
 /** A witness that a setting names. */
@@ -37,7 +38,7 @@ export function witnessSink({ key, url }: Witness, deps: WitnessDeps): AnchorSin
 
   async function submit(seal: AnchoredSeal, from: number, signal: AbortSignal): Promise<Response> {
     const proof = await deps.proveConsistency(seal.workspaceId, from, seal.size);
-    return fetch(`${url}/add-checkpoint`, {
+    return sendRequest(`${url}/add-checkpoint`, {
       method: "POST",
       redirect: "manual",
       headers: { "content-type": "text/plain; charset=utf-8" },

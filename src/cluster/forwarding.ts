@@ -1,5 +1,6 @@
 /** Forwards requests to the node that serves their workspace, over mutual TLS. */
 import { systemCode } from "../failure.ts";
+import { sendRequest } from "../outbound.ts";
 import { Problem } from "../problem.ts";
 import { OUTCOME_UNKNOWN } from "../workspace/storage-failure.ts";
 import type { NodeIdentity } from "./identity.ts";
@@ -112,7 +113,7 @@ export class NodeClient {
   async refresh(node: string, patienceMs: number): Promise<boolean> {
     try {
       const signal = AbortSignal.timeout(Math.max(1, patienceMs));
-      return (await this.#fetch(new URL(REFRESH_PATH, node).href, { method: "POST", signal })).ok;
+      return (await sendRequest(new URL(REFRESH_PATH, node).href, { ...this.#connection, method: "POST", signal })).ok;
     } catch {
       return false;
     }
@@ -127,7 +128,8 @@ export class NodeClient {
   ): Promise<Response> {
     const silent = new AbortController();
     const signal = AbortSignal.any([silent.signal, aborted]);
-    const answer = this.#fetch(url, { ...init, signal }).catch((error) => {
+    // The client's own `User-Agent` is forwarded.
+    const answer = fetch(url, { ...init, ...this.#connection, signal }).catch((error) => {
       throw new NoNode(!NOT_SENT.has(codeOf(error)));
     });
     for (;;) {
@@ -144,16 +146,21 @@ export class NodeClient {
 
   async #isAlive(node: string): Promise<boolean> {
     try {
-      return (await this.#fetch(new URL(ALIVE_PATH, node).href, { signal: AbortSignal.timeout(ALIVE_MS) })).ok;
+      return (
+        await sendRequest(new URL(ALIVE_PATH, node).href, {
+          ...this.#connection,
+          signal: AbortSignal.timeout(ALIVE_MS),
+        })
+      ).ok;
     } catch {
       return false;
     }
   }
 
-  #fetch(url: string, init: RequestInit): Promise<Response> {
+  get #connection() {
     const { cert, key, clientCa: ca } = this.identity;
     // A compressed body is forwarded as it is.
-    return fetch(url, { ...init, decompress: false, tls: { cert, key, ca } });
+    return { decompress: false, tls: { cert, key, ca } };
   }
 }
 

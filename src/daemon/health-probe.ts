@@ -1,5 +1,6 @@
 /** Asks the daemon at an address whether it is healthy, and explains why it is not. */
 import { systemCode, systemReason } from "../failure.ts";
+import { sendRequest } from "../outbound.ts";
 
 /** How long the daemon may take for both responses together, ms. */
 const PATIENCE_MS = 5_000;
@@ -30,7 +31,7 @@ export async function askHealth({ url, tls }: Probe, patienceMs = PATIENCE_MS): 
     try {
       // A daemon behind a TLS proxy trusts the proxy's statement that the client used HTTPS.
       const headers: Record<string, string> = url.startsWith("http:") ? { "x-forwarded-proto": "https" } : {};
-      const answer = await fetch(url + path, { signal, tls, redirect: "manual", keepalive: false, headers });
+      const answer = await sendRequest(url + path, { signal, tls, redirect: "manual", keepalive: false, headers });
       return answer.status === 200 ? null : await complaint(path, answer);
     } catch (error) {
       if (signal.aborted) return `${url} did not respond within ${patienceMs / 1_000} seconds.`;

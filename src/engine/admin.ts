@@ -1,4 +1,5 @@
 /** The admin API of a self-hosted libSQL server (sqld): it creates namespaces. */
+import { sendRequest } from "../outbound.ts";
 import { noAnswer, ServerRefused } from "./hrana.ts";
 
 /** How long the admin API may take, ms. */
@@ -54,7 +55,7 @@ export class ServerAdmin {
   async #fetch(path: string, init: RequestInit): Promise<Response> {
     const { href } = new URL(path, this.url.endsWith("/") ? this.url : `${this.url}/`);
     try {
-      return await fetch(href, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return await sendRequest(href, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
     } catch (error) {
       throw noAnswer(error);
     }

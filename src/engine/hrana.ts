@@ -4,6 +4,7 @@
  * answer is lost. (libSQL's own client makes a new body each time, and does not say whether a request was sent.)
  */
 import { isIP } from "node:net";
+import { sendRequest } from "../outbound.ts";
 import { Unreachable } from "../workspace/storage-failure.ts";
 
 /** A parameter of a statement. Integers beyond 2^53 are sent as JSON text. */
@@ -203,7 +204,7 @@ export class HranaServer {
   async #post(namespace: string, body: string, timeoutMs: number): Promise<WireResponse> {
     let answered: Response;
     try {
-      answered = await fetch(this.#endpoint, {
+      answered = await sendRequest(this.#endpoint, {
         method: "POST",
         headers: { ...this.#headers, host: `${namespace}.${this.#hostSuffix}` },
         body,
@@ -232,7 +233,7 @@ export class HranaServer {
   /** Returns the version of the server, as three numbers; null when its answer has none. @throws {NoAnswer} */
   async version(timeoutMs: number): Promise<[number, number, number] | null> {
     try {
-      const answered = await fetch(new URL("version", this.#endpoint.replace(/v3\/pipeline$/, "")), {
+      const answered = await sendRequest(new URL("version", this.#endpoint.replace(/v3\/pipeline$/, "")), {
         signal: AbortSignal.timeout(timeoutMs),
       });
       const [, major, minor, patch] = /(\d+)\.(\d+)\.(\d+)/.exec(await answered.text()) ?? [];

@@ -5,6 +5,7 @@
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { JWKSNoMatchingKey } from "jose/errors";
 import { isJsonObject } from "../json.ts";
+import { sendRequest } from "../outbound.ts";
 import { keySet, metadataAddress, parseAnswer, plainIssuer } from "./answers.ts";
 import { IssuerUnavailable } from "./refused.ts";
 
@@ -92,7 +93,7 @@ export class IssuerKeys {
 
   async #document(url: string) {
     const ca = this.options.ca();
-    const response = await fetch(url, {
+    const response = await sendRequest(url, {
       redirect: "error",
       headers: { accept: "application/json, application/jwk-set+json" },
       signal: AbortSignal.timeout(PATIENCE_MS),

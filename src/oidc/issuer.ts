@@ -6,6 +6,7 @@ import { createRemoteJWKSet, customFetch as keyFetch } from "jose";
 import * as openid from "openid-client";
 import type { Clock } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
+import { sendRequest } from "../outbound.ts";
 import { accepted, ID_TOKEN, metadataAddress, plainIssuer } from "./answers.ts";
 import { clientAuthentication } from "./client-authentication.ts";
 import { type Identity, identityOf } from "./identity.ts";
@@ -184,7 +185,7 @@ export class Issuer {
   async #ask(): Promise<Discovered> {
     const { issuer, clientId, clientSecret, ca } = this.options;
     const reach = async (url: string, options: RequestInit) => {
-      const response = await fetch(url, { ...options, ...(ca === null ? {} : { tls: { ca } }) });
+      const response = await sendRequest(url, { ...options, ...(ca === null ? {} : { tls: { ca } }) });
       return accepted(response, { isTokenAnswer: options.method === "POST" });
     };
     const reaching = { timeout: PATIENCE_S, [openid.customFetch]: reach as openid.CustomFetch };

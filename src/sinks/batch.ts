@@ -5,12 +5,20 @@ import { headOf, scanEvents, seqOfSinkCreation } from "../state/events.ts";
 import { prunedBefore } from "../state/pruning.ts";
 import { newestSeal } from "../state/seals.ts";
 import type { Reader } from "../store/transaction.ts";
+import { bodyForm, emptyBytes, itemBytes } from "./body.ts";
 import type { SinkConfig } from "./config.ts";
 import { eventLine, type Line, type PositionRecord, recordLine } from "./lines.ts";
 
-/** The most events, and the most bytes of them, in a batch. One event may be larger. */
+/** The most events of a batch, and the most bytes of its body with all that is in it. One event may be larger. */
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
+/** The position record with the most bytes. */
+const WIDEST: PositionRecord = {
+  type: "position",
+  position: Number.MAX_SAFE_INTEGER,
+  hash: "0".repeat(64),
+  seal_size: Number.MAX_SAFE_INTEGER,
+};
 
 /** What is sent to a receiver at once, in order. */
 export interface Message {
@@ -94,7 +102,8 @@ export async function readBatch(
   // The seal is read after the events. It may cover more than the batch.
   const sealSize = (await newestSeal(reader))?.size ?? null;
   const lines: Line[] = [];
-  let bytes = 0;
+  const form = bodyForm(sink, nowMs);
+  let bytes = emptyBytes(form) + itemBytes(form, recordLine(WIDEST, format, workspaceId, nowMs));
   let gapEnd = toldGapEnd;
   let lastWanted = -1;
   let last: PositionRecord | null = null;
@@ -103,11 +112,13 @@ export async function readBatch(
     const expected: number = last === null ? next : last.position + 1;
     if (event.seq > expected && expected > gapEnd) {
       gapEnd = Math.max(event.seq, await prunedBefore(reader)) - 1;
-      lines.push(recordLine({ type: "gap", from: expected, to: gapEnd }, format, workspaceId, nowMs));
+      const gap = recordLine({ type: "gap", from: expected, to: gapEnd }, format, workspaceId, nowMs);
+      bytes += itemBytes(form, gap);
+      lines.push(gap);
     }
     if (isWanted(sink.filter, event)) {
       const line = eventLine(event, format, includeDetails);
-      const size = Buffer.byteLength(line.text);
+      const size = itemBytes(form, line);
       if (last !== null && bytes + size > MAX_BYTES) break;
       bytes += size;
       lines.push(line);

@@ -6,7 +6,6 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { systemReason } from "../failure.ts";
-import { linesOf, type Message } from "./batch.ts";
 import { SinkFailed } from "./config.ts";
 
 /** Flags with which neither a link nor a pipe without a reader is opened. */
@@ -15,14 +14,11 @@ const FLAGS =
 const MODE = 0o640;
 
 /**
- * Appends a message to a file. Resolves when it is on disk.
+ * Appends lines to a file. Resolves when it is on disk.
  * @throws {SinkFailed} when the file cannot be written, or is not in the directory
  */
-export async function appendTo(directory: string | null, path: string, message: Message): Promise<void> {
+export async function appendTo(directory: string | null, path: string, lines: Uint8Array): Promise<void> {
   if (directory === null) throw new SinkFailed("the setting sink_directory names no directory");
-  const text = linesOf(message)
-    .map((line) => `${line.text}\n`)
-    .join("");
   try {
     const root = await realpath(directory);
     const place = join(root, path);
@@ -33,7 +29,7 @@ export async function appendTo(directory: string | null, path: string, message: 
       const { size } = await ownFile(file, place);
       // A crash may have left a partial line, which must not be joined with the next one.
       const start = size > 0 && !(await endsWithLine(file, size)) ? "\n" : "";
-      await file.appendFile(`${start}${text}`);
+      await file.appendFile(Buffer.concat([Buffer.from(start), lines]));
       await file.sync();
       if (size === 0) await syncDirectory(dirname(place));
     } finally {

@@ -1,5 +1,6 @@
 /** Sends a request to a receiver over HTTPS. Redirects are not followed, since they could bypass the allowed places. */
 import { type RequestOptions, request } from "node:https";
+import { USER_AGENT } from "../outbound.ts";
 import { SinkFailed } from "./config.ts";
 import { endpointOf, HTTPS_PORT } from "./places.ts";
 import type { ReceiverDeps } from "./receiver.ts";
@@ -31,7 +32,7 @@ export async function post(
       port,
       method: "POST",
       path: `${url.pathname}${url.search}`,
-      headers: { ...headers, host: url.host, "content-length": `${body.byteLength}` },
+      headers: { ...headers, "user-agent": USER_AGENT, host: url.host, "content-length": `${body.byteLength}` },
       lookup: allowed.lookupFor(port),
       agent: false,
       signal,

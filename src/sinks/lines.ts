@@ -47,6 +47,16 @@ export interface Line {
   text: string;
 }
 
+/** The form of a body. */
+export interface BodyForm {
+  contentType: string;
+  before: string;
+  /** Returns a line as an item. */
+  item(line: Line): string;
+  between: string;
+  after: string;
+}
+
 const shownOf = ({ details, details_salt, ...others }: PresentedEvent) => others;
 
 /** Returns an event in the form of a sink. */

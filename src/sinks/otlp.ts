@@ -1,5 +1,5 @@
 /** OpenTelemetry logs over HTTP in JSON (OTLP 1, `ExportLogsServiceRequest`). */
-import type { Line } from "./lines.ts";
+import type { BodyForm, Line } from "./lines.ts";
 
 /** Severities (`SEVERITY_NUMBER_…`) of refused operations, and of all others. */
 const WARN = { severityNumber: 13, severityText: "WARN" };
@@ -8,12 +8,12 @@ const INFO = { severityNumber: 9, severityText: "INFO" };
 /** `traceparent` of version 00 (W3C Trace Context). */
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Returns the request that exports lines as log records. */
-export function logRequest(workspaceId: string, lines: readonly Line[], nowMs: number): string {
+/** Returns the form of the request that exports lines as log records. */
+export function logForm(workspaceId: string, nowMs: number): BodyForm {
   const resource = {
     attributes: [attribute("service.name", "governd"), attribute("governd.workspace_id", workspaceId)],
   };
-  const logRecords = lines.map(({ id, atMs, name, isRefusal, trace, text }) => ({
+  const logRecord = ({ id, atMs, name, isRefusal, trace, text }: Line) => ({
     timeUnixNano: nanos(atMs),
     observedTimeUnixNano: nanos(nowMs),
     ...(isRefusal ? WARN : INFO),
@@ -21,8 +21,14 @@ export function logRequest(workspaceId: string, lines: readonly Line[], nowMs: n
     body: { stringValue: text },
     attributes: [attribute("event.id", id)],
     ...spanOf(trace),
-  }));
-  return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ scope: { name: "governd" }, logRecords }] }] });
+  });
+  return {
+    contentType: "application/json",
+    before: `{"resourceLogs":[{"resource":${JSON.stringify(resource)},"scopeLogs":[{"scope":{"name":"governd"},"logRecords":[`,
+    item: (line) => JSON.stringify(logRecord(line)),
+    between: ",",
+    after: "]}]}]}",
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
+import { USER_AGENT } from "../../src/outbound.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { eventually } from "../eventually.ts";
@@ -40,6 +41,7 @@ test("a receiver gets every event, signed, with position, hash and seal, and no 
   await eventually("all is delivered", () => receiver.position === view.head);
   expect(receiver.events.map(({ seq }) => seq)).toEqual(Array.from({ length: view.head + 1 }, (_, i) => i));
   const { headers, body } = receiver.taken.at(-1) as Taken;
+  expect(headers).toMatchObject({ "content-type": "application/x-ndjson", "user-agent": USER_AGENT });
   new Webhook(sink.secret).verify(body, headers, { jsonParse: false });
   const x = Buffer.from(sink.public_key.slice("whpk_".length), "base64").toString("base64url");
   const key = createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x } });
@@ -89,7 +91,7 @@ test.each(["cloudevents", "ocsf"])("events in the form %s hold no details either
   await using daemon = await TestDaemon.start({ flags: ALLOW });
   const { client, view } = await daemon.workspace();
   await client.write("a", "confidential", "confidential");
-  await client.post("/v1/sinks", sinkOf(receiver, { format }));
+  const { json: sink } = await client.post("/v1/sinks", sinkOf(receiver, { format }));
   await eventually(
     "the last position arrives",
     () => receiver.taken.at(-1)?.body.includes(`"position":${view.head},`) ?? false,
@@ -97,6 +99,14 @@ test.each(["cloudevents", "ocsf"])("events in the form %s hold no details either
   expect(receiver.taken.map(({ body }) => body).join("")).not.toContain("confidential");
   const [first] = receiver.lines;
   const last = receiver.lines.at(-1);
+  const { headers, body } = receiver.taken.at(-1) as Taken;
+  const { json: tested } = await client.send({ method: "POST", path: `/v1/sinks/${sink.id}/test` });
+  expect(tested.delivered).toBe(true);
+  if (format === "cloudevents") {
+    // The body is one JSON text, so the library may parse it.
+    expect(new Webhook(sink.secret).verify(body, headers)).toEqual(JSON.parse(body));
+    expect(receiver.lines.at(-1)).toMatchObject({ specversion: "1.0", type: "governd.test" });
+  }
   if (format === "ocsf") expect([first?.class_uid, last?.type]).toEqual([3004, "position"]);
   else expect([first?.type, last?.type]).toEqual(["governd.audit.workspace.create", "governd.position"]);
 });

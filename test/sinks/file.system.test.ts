@@ -13,7 +13,6 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Message } from "../../src/sinks/batch.ts";
 import { SinkFailed } from "../../src/sinks/config.ts";
 import { appendTo } from "../../src/sinks/file.ts";
 import { isSinkPath } from "../../src/sinks/places.ts";
@@ -28,11 +27,8 @@ beforeEach(() => {
 });
 afterEach(() => directory[Symbol.dispose]());
 
-const messageOf = (...texts: string[]): Message => {
-  const lines = texts.map((text) => ({ id: text, atMs: 0, name: "data.write", isRefusal: false, trace: null, text }));
-  return { id: "1", lines, position: null };
-};
-const append = (text: string, path = "events.ndjson") => appendTo(root, path, messageOf(text));
+const linesOf = (...texts: string[]) => Buffer.from(texts.map((text) => `${text}\n`).join(""));
+const append = (text: string, path = "events.ndjson") => appendTo(root, path, linesOf(text));
 const content = (path = "events.ndjson") => readFileSync(join(root, path), "utf8");
 
 async function failureOf(work: Promise<void>): Promise<string> {
@@ -46,7 +42,7 @@ async function failureOf(work: Promise<void>): Promise<string> {
 }
 
 test("lines are appended to a file that only the daemon's user and group read", async () => {
-  await appendTo(root, "events.ndjson", messageOf("1", "2"));
+  await appendTo(root, "events.ndjson", linesOf("1", "2"));
   await append("3");
   expect(content()).toBe("1\n2\n3\n");
   expect(statSync(join(root, "events.ndjson")).mode & 0o007).toBe(0);
@@ -88,13 +84,13 @@ test("neither a link nor anything but a file is written to", async () => {
 
 test("the directory itself may be a link, and the operator makes those in it", async () => {
   symlinkSync(root, directory.join("link"));
-  await appendTo(directory.join("link"), "events.ndjson", messageOf("1"));
+  await appendTo(directory.join("link"), "events.ndjson", linesOf("1"));
   expect(content()).toBe("1\n");
   expect(await failureOf(append("1", "team/events.ndjson"))).toContain("no such file or directory");
   mkdirSync(join(root, "team"));
   await append("1", "team/events.ndjson");
   expect(content("team/events.ndjson")).toBe("1\n");
-  expect(await failureOf(appendTo(null, "events.ndjson", messageOf("1")))).toContain("sink_directory");
+  expect(await failureOf(appendTo(null, "events.ndjson", linesOf("1")))).toContain("sink_directory");
 });
 
 test("no path leads out of the directory", () => {

@@ -4,8 +4,9 @@ import type { JsonObject } from "../../src/json.ts";
 import { presentEvent } from "../../src/log/present.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { SINK_FORMATS } from "../../src/sink.ts";
+import { bodyOf } from "../../src/sinks/body.ts";
 import { eventLine, recordLine } from "../../src/sinks/lines.ts";
-import { logRequest } from "../../src/sinks/otlp.ts";
+import { logForm } from "../../src/sinks/otlp.ts";
 import { ocsfProblems } from "../log/ocsf.ts";
 import { SampleLog } from "../log/sample.ts";
 import { otlpProblems } from "./otlp.ts";
@@ -67,7 +68,7 @@ test("what an OTLP collector gets follows its schema", () => {
       ...events.map((event) => eventLine(event, format, true)),
       ...records.map((record) => recordLine(record, format, "ws_1", NOW)),
     ];
-    const request = JSON.parse(logRequest("ws_1", lines, NOW));
+    const request = JSON.parse(bodyOf(logForm("ws_1", NOW), lines).toString());
     expect(otlpProblems(request)).toEqual([]);
     const [written, , , , gap] = request.resourceLogs[0].scopeLogs[0].logRecords;
     expect(written).toMatchObject({

@@ -77,8 +77,13 @@ export class TestReceiver implements AsyncDisposable {
 
   /** The lines of everything that it took. */
   get lines(): SeenLine[] {
-    const texts = this.taken.flatMap(({ body }) => body.trimEnd().split("\n"));
-    return texts.map((text) => JSON.parse(text) as SeenLine);
+    return this.taken.flatMap(({ headers, body }) => {
+      if (headers["content-type"] === "application/cloudevents-batch+json") return JSON.parse(body) as SeenLine[];
+      return body
+        .trimEnd()
+        .split("\n")
+        .map((text) => JSON.parse(text) as SeenLine);
+    });
   }
 
   /** The events that it took, in order and without repetitions. */

@@ -2,6 +2,7 @@
 import { connectionReason, type Probe } from "../../daemon/health-probe.ts";
 import { Failure } from "../../failure.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import { sendRequest } from "../../outbound.ts";
 import { systemTimer } from "../../timer.ts";
 
 /** How long one request may take, ms. */
@@ -57,7 +58,7 @@ export class DaemonApi {
       const { url, tls } = this.daemon;
       const signal = AbortSignal.timeout(REQUEST_MS);
       const rest = { method: method ?? "GET", headers, signal, tls, redirect: "manual", keepalive: false } as const;
-      response = await fetch(url + path, body === undefined ? rest : { ...rest, body: JSON.stringify(body) });
+      response = await sendRequest(url + path, body === undefined ? rest : { ...rest, body: JSON.stringify(body) });
       text = await response.text();
     } catch (error) {
       return { reason: `${this.daemon.url} cannot be reached: ${connectionReason(error)}.`, pauseMs: PAUSE_MS };

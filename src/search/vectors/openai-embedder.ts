@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { sendRequest } from "../../outbound.ts";
 import { type Embedder, EmbeddingError } from "./embedder.ts";
 import { MAX_DIMENSIONS } from "./vector-arena.ts";
 
@@ -81,7 +82,7 @@ export class OpenAiEmbedder implements Embedder {
     let response: Response;
     let body: string;
     try {
-      response = await fetch(this.#address, {
+      response = await sendRequest(this.#address, {
         method: "POST",
         headers: this.#headers,
         body: JSON.stringify({ model: this.model, input: texts, encoding_format: "float" }),
