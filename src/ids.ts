@@ -11,6 +11,13 @@ export type Clock = () => number;
 /** Fills the bytes with random values fit for secrets. */
 type FillRandom = (bytes: Uint8Array) => void;
 
+/**
+ * The first and the last moment, ms since the Unix epoch, that {@link showTime} shows as RFC 3339 does, with four digits
+ * for the year. Only such texts sort like the moments that they name.
+ */
+export const FIRST_MOMENT_MS = Date.parse("0000-01-01T00:00:00.000Z");
+export const LAST_MOMENT_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
 /** Returns a moment as the API and the log show it: RFC 3339, UTC, three decimals. */
 export const showTime = (ms: number): string => new Date(ms).toISOString();
 

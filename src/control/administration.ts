@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isAgentId } from "../agent-id.ts";
 import { Failure } from "../failure.ts";
-import { type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
+import { LAST_MOMENT_MS, type RandomPool, showTime, showTimeOrNull } from "../ids.ts";
 import { isNetwork } from "../networks.ts";
 import { type ActParts, act, type Decision } from "./acts.ts";
 import { generateApiKey } from "./api-key.ts";
@@ -19,7 +19,6 @@ export const KEY_AGENTS_MAX = 1_000;
 /** The most networks that one key can be limited to. */
 export const KEY_NETWORKS_MAX = 100;
 /** The last moment that RFC 3339 can express: it has four digits for the year. */
-const LAST_MOMENT_MS = Date.UTC(10_000, 0, 1) - 1;
 
 export interface AdministrationOptions extends ActParts {
   random: RandomPool;

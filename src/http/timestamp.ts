@@ -1,4 +1,5 @@
 /** Times in requests: RFC 3339 section 5.6 with any offset. */
+import { FIRST_MOMENT_MS, LAST_MOMENT_MS } from "../ids.ts";
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
@@ -11,6 +12,9 @@ const MAX_LENGTH = 64;
  *
  * A fraction finer than a millisecond is rounded up: event times are whole milliseconds, so for an inclusive start and
  * for an exclusive end alike the next millisecond divides them in the same place.
+ *
+ * An offset or the rounding can lead out of the years 0000 to 9999, as in the last moment of 9999 that many languages
+ * take for "for ever". Such a time means the first or the last moment of these years.
  */
 export function parseTimestamp(text: string): number | null {
   const match = text.length > MAX_LENGTH ? null : RFC3339.exec(text);
@@ -19,7 +23,8 @@ export function parseTimestamp(text: string): number | null {
   const midnightMs = Date.parse(day);
   // The runtime takes February 30 for March 2.
   if (Number.isNaN(midnightMs) || !new Date(midnightMs).toISOString().startsWith(day)) return null;
-  return Date.parse(text.toUpperCase().replace(/\.\d+/, "")) + wholeMilliseconds(match[1] ?? "");
+  const ms = Date.parse(text.toUpperCase().replace(/\.\d+/, "")) + wholeMilliseconds(match[1] ?? "");
+  return Math.min(Math.max(ms, FIRST_MOMENT_MS), LAST_MOMENT_MS);
 }
 
 /** Reports whether a value would be a time if an offset from UTC followed. */

@@ -50,6 +50,12 @@ export async function findPosition(reader: Reader, id: string, limit: AgentLimit
   return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
 }
 
+/** Returns a window as the limits of timestamps, which are compared as texts: the first inside, and the first behind it. */
+export const timestampsIn = ({ startMs, endMs }: TimeWindow): [from: string, to: string] => [
+  startMs === undefined ? "" : showTime(startMs),
+  endMs === undefined ? "~" : showTime(endMs),
+];
+
 /**
  * Returns the numbers of the first and the last event in a window of time: `seq` for the whole log, or `agent_seq` for
  * an agent's chain, with numbers greater than `after` and positions from `fromSeq` on. Nulls when there is none. The
@@ -60,12 +66,12 @@ export async function findPosition(reader: Reader, id: string, limit: AgentLimit
 export async function windowLimits(
   reader: Reader,
   agentId: string | null,
-  { startMs, endMs }: TimeWindow,
+  window: TimeWindow,
   { after, fromSeq }: { after: number; fromSeq: number },
 ): Promise<{ first: number | null; last: number | null }> {
   const number = agentId === null ? "seq" : "agent_seq";
   const bound: SqlValue[] = agentId === null ? [after, fromSeq] : [agentId, after, fromSeq];
-  bound.push(startMs === undefined ? "" : showTime(startMs), endMs === undefined ? "~" : showTime(endMs));
+  bound.push(...timestampsIn(window));
   const limits = await reader.get<[number | null, number | null]>(
     `SELECT min(${number}), max(${number}) FROM events
      WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,

@@ -12,7 +12,7 @@ import type { Reader } from "../store/transaction.ts";
 import type { SqlValue } from "../store/values.ts";
 import { fits, isWhole, type TrailFilter } from "../trail-filter.ts";
 import { eventsIn } from "./counts/activity.ts";
-import { type EventRow, SELECT_EVENT, toStored } from "./events.ts";
+import { type EventRow, SELECT_EVENT, timestampsIn, toStored } from "./events.ts";
 
 /** How long a query reads events before it returns what it has found, ms. */
 const BUDGET_MS = 300;
@@ -69,7 +69,7 @@ interface Pace {
 export async function listTrail(reader: Reader, wanted: Wanted, pace: Pace) {
   const { page, window, scope, order: _order, ...filter } = wanted;
   const place = await placeOf(reader, wanted);
-  const [from, to] = [showTime(window.startMs ?? 0), window.endMs === undefined ? "~" : showTime(window.endMs)];
+  const [from, to] = timestampsIn(window);
   const events: string[] = [];
   const until = pace.monotonicMs() + BUDGET_MS;
   let before = page.after === undefined ? place.end : Math.min(Number(page.after), place.end);

@@ -4,6 +4,7 @@ import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts
 import { RequestIds } from "../../src/http/pipeline/exchange.ts";
 import { parseQuery } from "../../src/http/pipeline/query.ts";
 import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../src/ids.ts";
 import { Networks } from "../../src/networks.ts";
 import { Problem } from "../../src/problem.ts";
 
@@ -22,6 +23,12 @@ describe("timestamps", () => {
     "2024-02-29T00:00:00Z": "2024-02-29T00:00:00.000Z",
     "0001-01-01T00:00:00Z": "0001-01-01T00:00:00.000Z",
     "9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999Z",
+    "9999-12-31T23:59:59.9999999Z": "9999-12-31T23:59:59.999Z",
+    "9999-12-31T23:59:59.999999+00:00": "9999-12-31T23:59:59.999Z",
+    "9999-12-31T23:59:59-00:01": "9999-12-31T23:59:59.999Z",
+    "9999-12-31T00:00:00-23:59": "9999-12-31T23:59:00.000Z",
+    "0001-01-01T00:00:00+01:00": "0000-12-31T23:00:00.000Z",
+    "0000-01-01T00:00:00+00:01": "0000-01-01T00:00:00.000Z",
   };
   for (const [text, expected] of Object.entries(good)) {
     test(text, () => expect(new Date(parseTimestamp(text) as number).toISOString()).toBe(expected));
@@ -63,6 +70,77 @@ describe("timestamps", () => {
       ),
     );
   });
+});
+
+/** The moment that a time names, ms since the Unix epoch and rounded up, in whole numbers and without `Date`. */
+function momentOf({ year, month, day, seconds, fraction, offset }: Parts): number {
+  // Days since 0000-03-01, so that a leap day is the last day of a year.
+  const [y, m] = month > 2 ? [year, month - 3] : [year - 1, month + 9];
+  const days = 365n * BigInt(y) + BigInt(Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400));
+  const dayOfYear = BigInt(Math.floor((153 * m + 2) / 5) + day - 1);
+  const whole = (days + dayOfYear - 719_468n) * 86_400n + BigInt(seconds) - 60n * BigInt(offset);
+  const nanos = whole * 1_000_000_000n + BigInt(fraction.padEnd(9, "0"));
+  const floor = nanos / 1_000_000n - (nanos % 1_000_000n < 0n ? 1n : 0n);
+  return Number(floor * 1_000_000n === nanos ? floor : floor + 1n);
+}
+
+interface Parts {
+  year: number;
+  month: number;
+  day: number;
+  /** Of the day. */
+  seconds: number;
+  /** Up to nine digits. */
+  fraction: string;
+  /** East of UTC, minutes. */
+  offset: number;
+}
+
+const two = (number: number) => `${number}`.padStart(2, "0");
+
+function textOf({ year, month, day, seconds, fraction, offset }: Parts, [t, z]: readonly [string, string]): string {
+  const clock = [seconds / 3_600, (seconds / 60) % 60, seconds % 60].map((part) => two(Math.floor(part))).join(":");
+  const zone =
+    offset === 0
+      ? z
+      : `${offset < 0 ? "-" : "+"}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
+  return `${`${year}`.padStart(4, "0")}-${two(month)}-${two(day)}${t}${clock}${fraction && `.${fraction}`}${zone}`;
+}
+
+test("a time is the moment that it names, in all years, with all offsets and fractions; its text has four digits for the year and sorts like it", () => {
+  const parts = fc.record({
+    year: fc.oneof(fc.integer({ min: 0, max: 9_999 }), fc.constantFrom(0, 1, 1_969, 1_970, 2_000, 2_024, 9_998, 9_999)),
+    month: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constantFrom(1, 2, 12)),
+    day: fc.oneof(fc.integer({ min: 1, max: 28 }), fc.constantFrom(1, 28)),
+    seconds: fc.oneof(fc.integer({ min: 0, max: 86_399 }), fc.constantFrom(0, 86_399)),
+    fraction: fc.oneof(
+      fc.stringMatching(/^\d{0,9}$/),
+      fc.constantFrom("", "9", "999", "9999999", "999999999", "0000001", "000"),
+    ),
+    offset: fc.oneof(fc.integer({ min: -1_439, max: 1_439 }), fc.constantFrom(0, -1, 1, -1_439, 1_439, 60, -300)),
+  });
+  const letters = fc.constantFrom(["T", "Z"], ["t", "z"], ["T", "+00:00"], ["T", "-00:00"]) as fc.Arbitrary<
+    [string, string]
+  >;
+  // The last days of a month beside those that every month has.
+  const last = fc.record({ month: fc.constantFrom(1, 3, 5, 7, 8, 10, 12), day: fc.constant(31) });
+  const any = fc.oneof(
+    parts,
+    fc.tuple(parts, last).map(([one, end]) => ({ ...one, ...end })),
+  );
+  const bounded = (ms: number) => Math.min(Math.max(ms, FIRST_MOMENT_MS), LAST_MOMENT_MS);
+  fc.assert(
+    fc.property(any, any, letters, (one, other, form) => {
+      const [ms, otherMs] = [one, other].map((each) => parseTimestamp(textOf(each, form)) as number) as [
+        number,
+        number,
+      ];
+      expect([textOf(one, form), ms]).toEqual([textOf(one, form), bounded(momentOf(one))]);
+      expect(showTime(ms)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      expect(showTime(ms) < showTime(otherMs)).toBe(ms < otherMs);
+    }),
+    { numRuns: 3_000 },
+  );
 });
 
 describe("If-Match", () => {

@@ -1,6 +1,6 @@
 /** Operations that query, count and verify the audit trail on a reader thread, then record what they found. */
 import { availableParallelism } from "node:os";
-import { showTime } from "../../ids.ts";
+import { FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import { itemCount, listBody } from "../../lists.ts";
 import { parseVerifierKey } from "../../log/note.ts";
@@ -140,8 +140,11 @@ async function queryActivity(
   { interval, scope, window, byDetector }: OperationInputs["audit.activity"],
 ) {
   const { ms } = INTERVALS[interval];
-  const endMs = Math.ceil((window.endMs ?? nowMs + 1) / ms) * ms;
-  const startMs = window.startMs === undefined ? endMs - DEFAULT_INTERVALS * ms : Math.floor(window.startMs / ms) * ms;
+  const endOf = (untilMs: number) => Math.ceil(untilMs / ms) * ms;
+  const asked = endOf(window.endMs ?? nowMs + 1);
+  // An end in the last interval of the year 9999 means "for ever".
+  const endMs = asked > LAST_MOMENT_MS ? endOf(nowMs + 1) : asked;
+  const startMs = Math.max(Math.floor((window.startMs ?? endMs - DEFAULT_INTERVALS * ms) / ms) * ms, FIRST_MOMENT_MS);
   if (endMs - startMs > MAX_INTERVALS * ms || endMs < startMs) {
     throw new Problem(
       "invalid_request",

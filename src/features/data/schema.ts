@@ -26,8 +26,6 @@ import { BlockedBy, Finding } from "./finding-schema.ts";
 /** Ten years, seconds. */
 const MAX_TTL_SECONDS = 315_360_000;
 const SECOND_MS = 1_000;
-/** Later times have more than four digits for the year. */
-const END_OF_TIMES_MS = Date.UTC(10_000, 0);
 
 /** The members of a write besides the agent, alone and in a batch. */
 export const WRITE = {
@@ -57,10 +55,7 @@ function expiryIn({ expires_at: at, ttl_seconds: seconds }: Static<TObject<typeo
     throw invalid('Send "expires_at" or "ttl_seconds", not both.', "ttl_seconds");
   }
   if (seconds !== undefined) return { expiry: { afterMs: seconds * SECOND_MS } };
-  if (at === undefined) return {};
-  const atMs = parseTimestamp(at) as number;
-  if (atMs < END_OF_TIMES_MS) return { expiry: { atMs } };
-  throw invalid('The time in "expires_at" is too late. Send one before the year 10000.', "expires_at");
+  return at === undefined ? {} : { expiry: { atMs: parseTimestamp(at) as number } };
 }
 
 const IF_VERSION_WORDS = "Apply only if the entry has this version (its `audit_id`)";

@@ -5,11 +5,12 @@
  */
 
 import { showTime } from "../../ids.ts";
-import type { ActivityInterval } from "../../operation-facts.ts";
+import type { ActivityInterval, TimeWindow } from "../../operation-facts.ts";
 import { RecentWrites, WINDOW_MS } from "../../policy/recent-writes.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { sqlNames } from "../entry-changes.ts";
+import { timestampsIn } from "../events.ts";
 
 /** The most refused operations that are counted. */
 const MAX_COUNTED = 1_000_000;
@@ -167,22 +168,21 @@ export async function countBlockedBy(
   pause: () => Promise<void>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  const window = { agentId, startMs: 0, endMs: Number.POSITIVE_INFINITY };
-  for await (const { findings } of blockedEvents(reader, window, pause)) {
+  for await (const { findings } of blockedEvents(reader, { agentId }, pause)) {
     const detectors = (JSON.parse(findings) as [string, string][]).map(([detector]) => detector);
     for (const detector of new Set(detectors)) counts[detector] = (counts[detector] ?? 0) + 1;
   }
   return counts;
 }
 
-/** Yields the blocked operations of a window in the order of their times. */
+/** Yields the blocked operations of a window, without one all of them, in the order of their times. */
 export async function* blockedEvents(
   reader: Reader,
-  { agentId, startMs, endMs }: Omit<ActivityWindow, "interval">,
+  { agentId, ...window }: TimeWindow & Pick<ActivityWindow, "agentId">,
   pause: () => Promise<void>,
 ): AsyncGenerator<BlockedEvent> {
-  const end = Number.isFinite(endMs) ? new Date(endMs).toISOString() : "9999";
-  let [seq, timestamp] = [-1, new Date(startMs).toISOString()];
+  const [start, end] = timestampsIn(window);
+  let [seq, timestamp] = [-1, start];
   for (;;) {
     const rows = await blockedAfter(reader, agentId, [timestamp, seq, end]);
     for (const [, at, blockedBy, findings] of rows) yield { timestamp: at, blockedBy, findings };
