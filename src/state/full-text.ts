@@ -5,6 +5,7 @@
  */
 import schema from "../../sql/workspace/derived/full-text.sql" with { type: "text" };
 import { documentStems } from "../search/index/full-text.ts";
+import { TOKENS_VERSION } from "../search/words/tokenize.ts";
 import type { Connection } from "../store/connection.ts";
 import { hasTable, type Reader, type Transaction } from "../store/transaction.ts";
 import { goOn } from "../store/walk.ts";
@@ -34,20 +35,22 @@ export interface FullTextState {
   /** `agents.first_seq`. */
   agent: number;
   phase: FullTextPhase;
+  /** Adding, clearing: the key up to which the phase has come. Complete: the `TOKENS_VERSION` of the words. */
   after: string;
   throughAgentSeq: number;
 }
 
 type StateRow = [agent: number, phase: FullTextPhase, after: string, through: number];
 
-/** Returns the state of an agent's full text; null when it has none. */
+/** Returns the state of an agent's full text; null when it has none. One with words of another version is to be dropped. */
 export async function readFullText(reader: Reader, agent: AgentState): Promise<FullTextState | null> {
   if (!(await hasTable(reader, FULL_TEXT_TABLE))) return null;
   const sql = "SELECT agent, phase, after, through_agent_seq FROM search_agents WHERE agent = ?";
   const row = await reader.get<StateRow>(sql, [agent.firstSeq]);
   if (row === undefined) return null;
   const [own, phase, after, throughAgentSeq] = row;
-  return { agent: own, phase, after, throughAgentSeq };
+  const isOutdated = phase === "complete" && after !== TOKENS_VERSION;
+  return { agent: own, phase: isOutdated ? "dropping" : phase, after, throughAgentSeq };
 }
 
 /** Whether any agent of the workspace has full text. */
@@ -72,6 +75,7 @@ export async function startFullText(connection: Connection, agentId: string): Pr
  * Runs the next step of the workspace's full text, inside a transaction. Returns false when there was nothing to do.
  */
 export async function stepFullText(tx: Transaction): Promise<boolean> {
+  await tx.run("UPDATE search_agents SET phase = 'dropping' WHERE phase = 'complete' AND after <> ?", [TOKENS_VERSION]);
   const row = await tx.get<[...StateRow, string, number, number, number]>(
     `SELECT s.agent, s.phase, s.after, s.through_agent_seq,
        a.agent_id, a.head_seq, a.live_entries, s.started_at_entries
@@ -150,7 +154,8 @@ async function merge(tx: Transaction, state: FullTextState): Promise<void> {
   await tx.run("INSERT INTO search_texts (search_texts, rank) VALUES ('merge', ?)", [pages]);
   // FTS5 counts one change for the command itself.
   const merged = (await totalChanges(tx)) - before > 1;
-  await setPhase(tx, state, merged || !began ? "merging" : "complete", "begun");
+  if (merged || !began) await setPhase(tx, state, "merging", "begun");
+  else await setPhase(tx, state, "complete", TOKENS_VERSION);
 }
 
 const totalChanges = async (reader: Reader): Promise<number> =>

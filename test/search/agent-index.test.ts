@@ -58,6 +58,32 @@ describe("what is found", () => {
     test(query, () => expect(ids(indexOf(notes), query)[0]).toBe(first));
   }
 
+  const marked = [
+    "✅ billing, ❌ search",
+    "The 🥐 shop opens at seven",
+    "On call: 👩🏽‍💻 Mia, 🇰🇷 office ❤️",
+    "Step 2️⃣ costs 5 € ✓ done",
+    "The kettle is broken 👍🏿",
+    "Family plan 👨‍👩‍👧, shrug 🤷‍♀️",
+  ];
+  for (const [query, found] of [
+    ["❌", [0]],
+    ["🥐", [1]],
+    ["👩‍💻", [2]],
+    ["🇰🇷", [2]],
+    ["❤", [2]],
+    ["2️⃣", [3]],
+    ["€", [3]],
+    ["✓", [3]],
+    ["👍🏻", [4]],
+    ["👨‍👩‍👧", [5]],
+    ["🤷", [5]],
+    ["🇯🇵", []],
+    ["👩", []],
+    ["🍞", []],
+  ] as const) {
+    test(`the symbol ${query}`, () => expect(ids(indexOf(marked), query)).toEqual([...found]));
+  }
   test("an empty index, an empty query and one of punctuation find nothing", () => {
     expect(ids(indexOf([]), "anything")).toEqual([]);
     expect(ids(indexOf(notes), "")).toEqual([]);

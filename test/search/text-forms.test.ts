@@ -16,7 +16,23 @@ function spellings(text: string, vocabulary: Vocabulary): string[] {
 const stretch = fc.oneof(
   fc.constantFrom("a", "B", "Abc", "ABC", "aBc", "7", "42", "x9", "don't", "O'Brien", "is", "running"),
   fc.constantFrom(" ", ".", ",", "-", "'", "&", "/", "_", ":", "@", "#", "+", "\\", "--", ".,", ",.", "\n"),
-  fc.constantFrom("é", "Straße", "東京", "’", "ﬁ", "\u{1f600}", "a".repeat(70)),
+  fc.constantFrom(
+    "é",
+    "Straße",
+    "東京",
+    "’",
+    "ﬁ",
+    "\u{1f600}",
+    "서버에서",
+    "책",
+    "\ufe0f",
+    "\u200d",
+    "\u{1f3fd}",
+    "🇰",
+    "\u20e3",
+    "€",
+    "a".repeat(70),
+  ),
   fc.string({ maxLength: 6 }),
 );
 const ascii = fc.array(

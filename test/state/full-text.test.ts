@@ -19,7 +19,20 @@ const TIMEOUT_MS = 120_000;
 const MEMORY = 256 * 1024 * 1024;
 const AGENTS = ["one", "two"];
 const KEYS = ["a", "ab", "b", "c"];
-const WORDS = ["elevator", "wages", "err-1093", "tea", "москва", "绿茶", 'quo"te'];
+const WORDS = [
+  "elevator",
+  "wages",
+  "err-1093",
+  "tea",
+  "москва",
+  "绿茶",
+  'quo"te',
+  "서버에서는",
+  "책을",
+  "🥐",
+  "❤️",
+  "1️⃣",
+];
 const MAX_STEPS = 10_000;
 
 const write = (workspace: OpenWorkspace, agentId: string, key: string, value: string) =>
@@ -160,6 +173,34 @@ test("it begins when a large agent is searched, answers when it is complete, and
   await finish(workspace);
   expect(await hasFullText(workspace.connection)).toBe(false);
   expect(workspace.connection.all("SELECT * FROM search_rows")).toEqual([]);
+});
+
+test("an index whose words an older version made is not searched, and is made anew", async () => {
+  using directory = temporaryDirectory();
+  using workspace = await OpenWorkspace.make(directory.path);
+  const indexes = new SearchIndexes(MEMORY, 3);
+  for (const agentId of AGENTS) {
+    for (let i = 0; i < 5; i++) await write(workspace, agentId, `k${i}`, `${i === 3 ? "서버가" : "주문"} err-${i} 🥐`);
+    await start(workspace, agentId);
+  }
+  await finish(workspace);
+  const now = await search(workspace, indexes, "one", "서버");
+  expect(now?.hits).toHaveLength(1);
+  // As an older version left it: these words are there, but not as they are looked for now.
+  await workspace.writer.derive(async (connection) => {
+    connection.run("UPDATE search_agents SET after = 'begun'");
+    connection.run("INSERT INTO search_texts (search_texts) VALUES ('delete-all')");
+  });
+  for (const agentId of AGENTS) {
+    expect(await phaseOf(workspace, agentId)).toBe("dropping");
+    expect((await search(workspace, indexes, agentId, "서버"))?.hits.map(({ id }) => id)).toHaveLength(1);
+  }
+  await finish(workspace);
+  expect(await hasFullText(workspace.connection)).toBe(false);
+  for (const agentId of AGENTS) await start(workspace, agentId);
+  await finish(workspace);
+  for (const agentId of AGENTS) expect(await phaseOf(workspace, agentId)).toBe("complete");
+  expect((await search(workspace, indexes, "one", "서버"))?.hits).toEqual(now?.hits ?? []);
 });
 
 test("words and numbers of another agent have no part in it", async () => {

@@ -42,7 +42,7 @@ export interface Candidate {
 
 /**
  * Returns the words of a query that find candidates: any entry with one of them is a candidate, and the
- * best `CANDIDATES` by BM25 suffice. They are letters and digits with punctuation inside, never empty, and
+ * best `CANDIDATES` by BM25 suffice. They hold no white space, may hold punctuation, are never empty, and
  * must be quoted for the full-text search.
  */
 const searchTerms = (query: string): string[] =>

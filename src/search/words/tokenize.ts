@@ -1,4 +1,10 @@
 import { foldAccents, foldCase, isAscii } from "./fold.ts";
+import { appendHangul, isParticle } from "./particles.ts";
+
+/**
+ * The number of this way to split texts and to find stems. Stored indexes of words that another number made are dropped.
+ */
+export const TOKENS_VERSION = "2";
 
 /** A longer token (in UTF-16 code units) is replaced by its beginning and a hash of the whole. */
 export const MAX_TOKEN_LENGTH = 64;
@@ -9,7 +15,18 @@ const KEPT_OF_LONG_TOKEN = 48;
  * by far the most common, use the first pattern, which is faster.
  */
 const ASCII_CHUNK = /[A-Za-z0-9]+(?:(?:[._\-/:@#+\\'&]|,(?=\d))+[A-Za-z0-9]+)*/g;
-const CHUNK = /[\p{L}\p{M}\p{N}]+(?:(?:[._\-/:@#+\\'’&]|,(?=\p{N}))+[\p{L}\p{M}\p{N}]+)*/gu;
+const WORDS = /[\p{L}\p{M}\p{N}]+(?:(?:[._\-/:@#+\\'’&]|,(?=\p{N}))+[\p{L}\p{M}\p{N}]+)*/u;
+const PICTURE = /\p{Extended_Pictographic}[\u{e0020}-\u{e007f}]*/u;
+/**
+ * A keycap (of a digit it is a word), a flag, an emoji with those that are joined to it, or another symbol (`€`, `✓`, `→`). The fraction slash of a
+ * folded `½`, and the lines and blocks that draw tables, are left out.
+ */
+const SYMBOL = new RegExp(
+  `[#*]\\u20e3|[\\u{1f1e6}-\\u{1f1ff}]{2}|(?:(?![\\0-\\x7f])${PICTURE.source})(?:\\u200d${PICTURE.source})*|(?![\\0-\\x7f\\u2044\\u2500-\\u259f])[\\p{So}\\p{Sc}\\p{Sm}]`,
+  "u",
+);
+const CHUNK = new RegExp(`${WORDS.source}|${SYMBOL.source}`, "gu");
+const IS_SYMBOL = new RegExp(`^(?:${SYMBOL.source})$`, "u");
 
 /** An ordinary word or number, of one case and one kind of character, which needs no splitting. */
 const PLAIN = /^(?:[A-Z]?[a-z]+|[A-Z]+|[0-9]+)$/;
@@ -26,16 +43,19 @@ const HYPHENATED = /^[\p{L}\p{M}]+(?:[-'’&][\p{L}\p{M}]+)*$/u;
 /**
  * Splits a text into the tokens that search compares: words in lower case without accents, numbers,
  * and identifiers both whole and in parts (`ERR-1093` gives `err`, `1093`, `err-1093`; `parseIso`
- * gives `parse`, `iso`, `parseiso`). Scripts without spaces are split by dictionary. Tokens keep the
- * order of the text, since windows of it are embedded. `appendForms` does the same for an index.
+ * gives `parse`, `iso`, `parseiso`). Scripts without spaces are split by dictionary. Emoji and other symbols
+ * are tokens. Tokens keep the order of the text, since windows of it are embedded. `appendForms` does the
+ * same for an index.
  */
 export function tokenize(text: string): string[] {
   const ascii = isAscii(text);
   const folded = ascii ? text : foldAccents(text);
   const tokens: string[] = [];
   for (const chunk of folded.match(ascii ? ASCII_CHUNK : CHUNK) ?? []) {
-    if (ascii ? PLAIN.test(chunk) : PLAIN_UNICODE.test(chunk) && !isUnspaced(chunk)) {
+    if (ascii ? PLAIN.test(chunk) : PLAIN_UNICODE.test(chunk) && !IS_SPLIT.test(chunk)) {
       tokens.push(shorten(ascii ? chunk.toLowerCase() : foldCase(chunk)));
+    } else if (!ascii && IS_SYMBOL.test(chunk)) {
+      tokens.push(chunk);
     } else {
       appendChunk(chunk, tokens);
     }
@@ -60,11 +80,25 @@ export function appendChunk(chunk: string, into: string[]): void {
 
 /** Appends a chunk without connectors: whole, and its runs of letters and digits when it has several. */
 function appendPiece(piece: string, into: string[]): void {
+  if (HANGUL_RUN.test(piece)) {
+    appendBesideHangul(piece, into);
+    return;
+  }
   const parts = piece.match(PARTS) ?? [];
   if (parts.length > 1) {
     for (const part of parts) if (part.length > 1) into.push(shorten(foldCase(part)));
   }
   if (piece !== "") into.push(shorten(foldCase(piece)));
+}
+
+/** Appends the runs of Korean syllables of a chunk, and the text between them, of which they may be particles (`API를`). */
+function appendBesideHangul(piece: string, into: string[]): void {
+  const [first, ...others] = piece.split(HANGUL_RUN);
+  if (first) appendPiece(first, into);
+  others.forEach((run, i) => {
+    if (i % 2 === 1 && run !== "") appendPiece(run, into);
+    else if (i % 2 === 0 && !(first && isParticle(run))) appendHangul(shorten(run), into);
+  });
 }
 
 /** Separates the runs of scripts without spaces from the text between them (`iPhoneを買う`). */
@@ -84,9 +118,15 @@ function shorten(token: string): string {
   return `${token.slice(0, KEPT_OF_LONG_TOKEN)}~${Bun.hash.wyhash(token).toString(36)}`;
 }
 
+/** Korean syllables. */
+const HANGUL_RUN = /(\p{sc=Hangul}+)/u;
+
 /** Scripts without spaces between words. */
 const UNSPACED_RUN =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\u30fc]+/u;
+
+/** Letters of scripts whose words are split further. */
+const IS_SPLIT = new RegExp(`${HANGUL_RUN.source}|${UNSPACED_RUN.source}`, "u");
 
 /** A Han word this long or longer is also indexed by its character pairs. */
 const PAIRED_FROM = 3;

@@ -1,6 +1,7 @@
 import { stemmer } from "stemmer";
 import { hashOf } from "../../fnv.ts";
 import { bytesOf, growColumns } from "../index/growable.ts";
+import { isHangul, withoutParticles } from "./particles.ts";
 import { lowerAscii, SpellingTable } from "./spelling-table.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 
@@ -169,8 +170,11 @@ export class Vocabulary {
   }
 }
 
-/** Returns Porter's stem of a word of Latin letters. Any other token is its own stem. */
-export const stemOf = (token: string): string => (STEMMABLE.test(token) ? stemmer(token) : token);
+/** Returns Porter's stem of a word of Latin letters, and a Korean word without particles. Any other token is its own stem. */
+export function stemOf(token: string): string {
+  if (STEMMABLE.test(token)) return stemmer(token);
+  return isHangul(token) ? withoutParticles(token) : token;
+}
 
 function copyLower(text: string, from: number, to: number): string {
   const units = Array.from({ length: to - from }, (_, i) => lowerAscii(text.charCodeAt(from + i)));
