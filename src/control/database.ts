@@ -157,7 +157,9 @@ export class ControlDatabase implements Disposable {
     const own = this.connection.own as NonNullable<Connection["own"]>;
     try {
       const version = this.dataVersion;
-      if (own.foreignChange(version !== this.#dataVersion) === "replaced") own.disown();
+      const change = own.foreignChange(version !== this.#dataVersion);
+      if (change === "gone") return true;
+      if (change === "replaced") own.disown();
       else own.note();
       this.#dataVersion = version;
       return own.isDisowned;

@@ -224,7 +224,7 @@ export class Connection implements Transaction, Disposable {
   #leavesLog(): boolean {
     if (this.file === null || this.file.options.readOnly) return false;
     // SQLite would copy the log even into a database that another program has overwritten or removed.
-    if (this.own?.isReplaced()) this.own.disown();
+    if (this.own?.isReplaced() || this.own?.isGone()) this.own.disown();
     if (this.own?.isDisowned) return true;
     if (isLogEmpty(this.file.path)) return false;
     try {

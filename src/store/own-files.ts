@@ -15,17 +15,18 @@ interface Stamp {
 
 const stampOf = (path: string): Stamp | null => statSync(path, { throwIfNoEntry: false }) ?? null;
 
-/** What happened to a file since its stamp was taken. */
-type Change = "none" | "written" | "replaced";
+/** What happened to a file since its stamp was taken. One that is gone may come back as it was. */
+type Change = "none" | "written" | "replaced" | "gone";
 
 function changeOf(before: Stamp | null, now: Stamp | null): Change {
   if (before === null) return now === null ? "none" : "written";
-  if (now === null || now.ino !== before.ino || now.dev !== before.dev) return "replaced";
+  if (now === null) return "gone";
+  if (now.ino !== before.ino || now.dev !== before.dev) return "replaced";
   return now.size === before.size && now.mtimeMs === before.mtimeMs ? "none" : "written";
 }
 
 /** What a program other than governd did to the files, see {@link OwnFiles.foreignChange}. */
-type ForeignChange = "log_written" | "replaced" | null;
+type ForeignChange = "log_written" | "replaced" | "gone" | null;
 
 /** The connection that owns the files. */
 interface Owner {
@@ -77,16 +78,22 @@ export class OwnFiles {
    * Returns what another program did to the files meanwhile; to be called within a transaction that may write. `null`:
    * nothing. `"log_written"`: it wrote to the write-ahead log, as a killed process of governd may have done, too; the
    * connection may be used if a new connection reads the same from the file. `"replaced"`: the files were replaced or
-   * overwritten.
+   * overwritten. `"gone"`: the database is not there at the moment, as while its directory is renamed.
    *
    * @param othersWrote whether `PRAGMA data_version` shows a commit of another process
    */
   foreignChange(othersWrote: boolean): ForeignChange {
-    const [database, log] = [this.#databaseChange(), this.#logChange()];
+    const { database, log } = this.#changes();
+    if (database === "gone") return "gone";
     if (database === "replaced" || (log === "replaced" && !othersWrote)) return "replaced";
     if (database === "written" && !this.#isExplained(othersWrote)) return "replaced";
     if (database === "written" || othersWrote) this.note();
     return log === "written" && !othersWrote ? "log_written" : null;
+  }
+
+  /** Whether the database is not there at the moment. */
+  isGone(): boolean {
+    return this.#databaseChange() === "gone";
   }
 
   /** Whether the database is unchanged. */
@@ -96,7 +103,8 @@ export class OwnFiles {
 
   /** Whether the files were replaced. Writes of other processes do not count. */
   isReplaced(): boolean {
-    return this.#databaseChange() === "replaced" || changeOf(this.#log, stampOf(`${this.path}-wal`)) === "replaced";
+    const { database, log } = this.#changes((now) => changeOf(this.#log, now));
+    return database === "replaced" || (log === "replaced" && database !== "gone");
   }
 
   /** Whether the log may be copied into the database: not into a file that was replaced or overwritten. */
@@ -118,9 +126,20 @@ export class OwnFiles {
     return changeOf(this.#database, stampOf(this.path));
   }
 
+  /**
+   * Returns what happened to the files. A log without which the database is there counts as replaced. Both are renamed
+   * together with their directory, so the log is looked at before the database and, if it was not there, again after it.
+   */
+  #changes(logChange = (now: Stamp | null) => this.#logChange(now)): { database: Change; log: Change } {
+    const look = () => logChange(stampOf(`${this.path}-wal`));
+    const first = look();
+    const database = this.#databaseChange();
+    const log = first === "gone" ? look() : first;
+    return { database, log: log === "gone" ? "replaced" : log };
+  }
+
   /** Returns what happened to the log. A log that became shorter has lost frames, so it counts as replaced. */
-  #logChange(): Change {
-    const now = stampOf(`${this.path}-wal`);
+  #logChange(now: Stamp | null): Change {
     const change = changeOf(this.#log, now);
     return change === "written" && (now?.size ?? 0) < (this.#log?.size ?? 0) ? "replaced" : change;
   }

@@ -11,8 +11,9 @@ import { holdsSeal, lastFiledSeal } from "../seals/seal-file.ts";
 import { newestSeal, sealOfSize } from "../state/seals.ts";
 import { treeRoot } from "../state/tree.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
+import { sqliteCode } from "../store/damage.ts";
 import { checkTail, type Head, readHead } from "./head.ts";
-import { isStorageFailure, OVERWRITTEN, ReplacedWorkspace } from "./storage-failure.ts";
+import { isStorageFailure, MISSING, MissingWorkspace, OVERWRITTEN, ReplacedWorkspace } from "./storage-failure.ts";
 
 /** A head that was served. */
 export interface KnownHead extends Head {
@@ -69,16 +70,17 @@ export async function requireSealed(connection: Connection, sealFile: string): P
 
 /**
  * Checks that the files of an open workspace are as its connection left them, and continue from `head`. If not, disowns
- * the connection.
+ * the connection. Files that are not there have not changed: they may come back, for instance with their directory.
  * @param othersWrote whether another process has committed meanwhile
- * @throws {ReplacedWorkspace}
+ * @throws {ReplacedWorkspace}; {MissingWorkspace} when the file is not there
  */
 export function requireOwnFiles(connection: Connection, head: Head, othersWrote: boolean): void {
   const { own } = connection;
   try {
     const change = own?.foreignChange(othersWrote);
-    if (change === "replaced" || (change === "log_written" && !isOnDisk(connection, head)))
-      throw new ReplacedWorkspace(OVERWRITTEN);
+    const isForeign = change === "replaced" || (change === "log_written" && !isOnDisk(connection, head));
+    if (change === "gone" || (isForeign && own?.isGone())) throw new MissingWorkspace(MISSING);
+    if (isForeign) throw new ReplacedWorkspace(OVERWRITTEN);
     if (othersWrote) requireContinuation(connection, { ...head, knownMs: Number.POSITIVE_INFINITY });
   } catch (error) {
     if (error instanceof ReplacedWorkspace) own?.disown();
@@ -105,7 +107,8 @@ function isOnDisk({ file }: Connection, head: Head): boolean {
     checkTail(fresh);
     return readHead(fresh).hash === head.hash;
   } catch (error) {
-    if (isStorageFailure(error)) return false;
+    // Files that cannot be opened are not there at the moment, which says nothing about them.
+    if (isStorageFailure(error) && !/^SQLITE_(CANTOPEN|READONLY)/.test(sqliteCode(error))) return false;
     throw error;
   }
 }

@@ -20,7 +20,7 @@ import { type Migration, openMigrated, schemaVersion } from "../store/migrate.ts
 import { syncPath } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
-import { DamagedWorkspace, MissingWorkspace } from "./storage-failure.ts";
+import { DamagedWorkspace, MISSING, MissingWorkspace } from "./storage-failure.ts";
 
 /** The migrations in their order. A released migration never changes. */
 export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
@@ -52,7 +52,7 @@ export function openWorkspaceFile(
   takeLogRight?: TakeLogRight,
 ): Connection {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
-  if (size === undefined) throw new MissingWorkspace("the workspace's file is missing");
+  if (size === undefined) throw new MissingWorkspace(MISSING);
   if (size === 0) throw new DamagedWorkspace("the workspace's file is empty");
   const whenEmpty = () => new DamagedWorkspace("the file holds no workspace");
   return checked(openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight, whenEmpty }), checkTail);

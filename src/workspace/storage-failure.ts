@@ -33,6 +33,9 @@ export class NotCommitted extends Error {
   }
 }
 
+/** The message for a file that is not there. */
+export const MISSING = "the workspace's file is missing";
+
 /** The workspace's file does not exist. */
 export class MissingWorkspace extends Error {
   override readonly name = "MissingWorkspace";
