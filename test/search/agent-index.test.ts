@@ -58,6 +58,17 @@ describe("what is found", () => {
     test(query, () => expect(ids(indexOf(notes), query)[0]).toBe(first));
   }
 
+  test("names of languages with punctuation are told apart", () => {
+    const languages = ["plain C code", "the C# port", "written in C++ now", "the .NET 8 runtime", "net income rose"];
+    for (const [query, first] of [
+      ["C++", 2],
+      ["c#", 1],
+      [".net", 3],
+      ["C", 0],
+    ] as const) {
+      expect([query, ids(indexOf(languages), query)[0]]).toEqual([query, first]);
+    }
+  });
   const marked = [
     "✅ billing, ❌ search",
     "The 🥐 shop opens at seven",

@@ -2,7 +2,7 @@ import { HASH_START, hashUnit } from "../../fnv.ts";
 import type { FormList } from "../index/growable.ts";
 import { isAscii } from "./fold.ts";
 import { lowerAscii } from "./spelling-table.ts";
-import { appendChunk, MAX_TOKEN_LENGTH, tokenize } from "./tokenize.ts";
+import { appendChunk, MAX_TOKEN_LENGTH, shorten, tokenize } from "./tokenize.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** The kinds of ASCII characters. Those from `DIGIT` make words. */
@@ -41,8 +41,29 @@ export function appendForms(text: string, vocabulary: Vocabulary, into: FormList
     }
     const end = chunkEnd(text, at);
     appendChunkForms(text, at, end, vocabulary, into);
+    appendMarked(text, at, end, vocabulary, into);
     at = end;
   }
+}
+
+const FULL_STOP = 46;
+const PLUS = 43;
+const HASH = 35;
+
+/** Appends a chunk with the punctuation before and behind it that belongs to some names, as `tokenize` does. */
+function appendMarked(text: string, from: number, to: number, vocabulary: Vocabulary, into: FormList): void {
+  const isDotted =
+    from > 0 &&
+    text.charCodeAt(from - 1) === FULL_STOP &&
+    kindAt(text, from) > DIGIT &&
+    from + 1 < text.length &&
+    kindAt(text, from + 1) > DIGIT &&
+    (from === 1 || (kindAt(text, from - 2) < DIGIT && text.charCodeAt(from - 2) !== FULL_STOP));
+  const next = text.charCodeAt(to);
+  const behind = next === HASH ? 1 : next === PLUS && text.charCodeAt(to + 1) === PLUS ? 2 : 0;
+  if (!isDotted && behind === 0) return;
+  const marked = text.slice(isDotted ? from - 1 : from, to + behind).toLowerCase();
+  into.push(vocabulary.intern(shorten(marked)));
 }
 
 function kindAt(text: string, at: number): number {
@@ -56,7 +77,7 @@ function runEnd(text: string, from: number): number {
   return at;
 }
 
-/** Returns the end of the chunk that begins here: `ASCII_CHUNK` of `tokenize`. */
+/** Returns the end of the chunk that begins here: `ASCII_WORDS` of `tokenize`. */
 function chunkEnd(text: string, from: number): number {
   let end = runEnd(text, from);
   while (true) {

@@ -14,18 +14,31 @@ const KEPT_OF_LONG_TOKEN = 48;
  * A word, or several joined by the punctuation of identifiers, paths, addresses and numbers. ASCII texts,
  * by far the most common, use the first pattern, which is faster.
  */
-const ASCII_CHUNK = /[A-Za-z0-9]+(?:(?:[._\-/:@#+\\'&]|,(?=\d))+[A-Za-z0-9]+)*/g;
+const ASCII_WORDS = /[A-Za-z0-9]+(?:(?:[._\-/:@#+\\'&]|,(?=\d))+[A-Za-z0-9]+)*/;
 const WORDS = /[\p{L}\p{M}\p{N}]+(?:(?:[._\-/:@#+\\'’&]|,(?=\p{N}))+[\p{L}\p{M}\p{N}]+)*/u;
+
+/** The punctuation that belongs to some names, before a word and behind it: `.NET`, `C++`, `C#`. */
+const BEFORE = /(?:(?<![\p{L}\p{M}\p{N}.])\.(?=\p{L}{2}))?/u;
+const BEHIND = /(?:\+\+|#(?!\u20e3))?/u;
+const MARKS = /^\.|(?:\+\+|#)$/g;
+/** Whether a text may have such names. The patterns with these marks are slower. */
+const HAS_MARKS = /\+\+|#|(?<![A-Za-z0-9.])\.\p{L}/u;
+const withMarks = ({ source }: RegExp): string => `${BEFORE.source}${source}${BEHIND.source}`;
+
 const PICTURE = /\p{Extended_Pictographic}[\u{e0020}-\u{e007f}]*/u;
 /**
- * A keycap (of a digit it is a word), a flag, an emoji with those that are joined to it, or another symbol (`€`, `✓`, `→`). The fraction slash of a
- * folded `½`, and the lines and blocks that draw tables, are left out.
+ * A keycap (of a digit it is a word), a flag, an emoji with those that are joined to it, or another symbol
+ * (`€`, `✓`, `→`). The fraction slash of a folded `½`, and the lines and blocks that draw tables, are left out.
  */
 const SYMBOL = new RegExp(
   `[#*]\\u20e3|[\\u{1f1e6}-\\u{1f1ff}]{2}|(?:(?![\\0-\\x7f])${PICTURE.source})(?:\\u200d${PICTURE.source})*|(?![\\0-\\x7f\\u2044\\u2500-\\u259f])[\\p{So}\\p{Sc}\\p{Sm}]`,
   "u",
 );
-const CHUNK = new RegExp(`${WORDS.source}|${SYMBOL.source}`, "gu");
+/** The chunks of a text, without marks and with them. */
+const CHUNKS = {
+  ascii: [new RegExp(ASCII_WORDS, "g"), new RegExp(withMarks(ASCII_WORDS), "gu")],
+  unicode: [WORDS.source, withMarks(WORDS)].map((words) => new RegExp(`${words}|${SYMBOL.source}`, "gu")),
+} as const;
 const IS_SYMBOL = new RegExp(`^(?:${SYMBOL.source})$`, "u");
 
 /** An ordinary word or number, of one case and one kind of character, which needs no splitting. */
@@ -43,15 +56,18 @@ const HYPHENATED = /^[\p{L}\p{M}]+(?:[-'’&][\p{L}\p{M}]+)*$/u;
 /**
  * Splits a text into the tokens that search compares: words in lower case without accents, numbers,
  * and identifiers both whole and in parts (`ERR-1093` gives `err`, `1093`, `err-1093`; `parseIso`
- * gives `parse`, `iso`, `parseiso`). Scripts without spaces are split by dictionary. Emoji and other symbols
- * are tokens. Tokens keep the order of the text, since windows of it are embedded. `appendForms` does the
- * same for an index.
+ * gives `parse`, `iso`, `parseiso`; `C++` gives `c`, `c++`). Scripts without spaces are split by dictionary.
+ * Emoji and other symbols are tokens. Tokens keep the order of the text, since windows of it are embedded.
+ * `appendForms` does the same for an index.
  */
 export function tokenize(text: string): string[] {
   const ascii = isAscii(text);
   const folded = ascii ? text : foldAccents(text);
   const tokens: string[] = [];
-  for (const chunk of folded.match(ascii ? ASCII_CHUNK : CHUNK) ?? []) {
+  const [plain, marked] = CHUNKS[ascii ? "ascii" : "unicode"] as [RegExp, RegExp];
+  const isMarked = HAS_MARKS.test(folded);
+  for (const found of folded.match(isMarked ? marked : plain) ?? []) {
+    const chunk = isMarked && !IS_SYMBOL.test(found) ? found.replace(MARKS, "") : found;
     if (ascii ? PLAIN.test(chunk) : PLAIN_UNICODE.test(chunk) && !IS_SPLIT.test(chunk)) {
       tokens.push(shorten(ascii ? chunk.toLowerCase() : foldCase(chunk)));
     } else if (!ascii && IS_SYMBOL.test(chunk)) {
@@ -59,6 +75,7 @@ export function tokenize(text: string): string[] {
     } else {
       appendChunk(chunk, tokens);
     }
+    if (chunk !== found) tokens.push(shorten(foldCase(found)));
   }
   return tokens;
 }
@@ -113,7 +130,7 @@ function appendMixedScripts(chunk: string, into: string[]): void {
 }
 
 /** Shortens very long tokens (encoded blobs) so that equal texts stay equal. */
-function shorten(token: string): string {
+export function shorten(token: string): string {
   if (token.length <= MAX_TOKEN_LENGTH) return token;
   return `${token.slice(0, KEPT_OF_LONG_TOKEN)}~${Bun.hash.wyhash(token).toString(36)}`;
 }
