@@ -6,6 +6,7 @@ import { bodyForm, bodyOf } from "../../src/sinks/body.ts";
 import type { SinkConfig } from "../../src/sinks/config.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
+import { sinkWith } from "./config.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const MAX_BYTES = 1024 * 1024;
@@ -28,22 +29,8 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
-const sink = (more: Partial<SinkConfig>): SinkConfig => ({
-  id: "snk_1",
-  workspaceId: workspace.writer.workspaceId,
-  type: "webhook",
-  url: "https://siem.example.org/in",
-  format: "governd",
-  filter: {},
-  includeDetails: true,
-  ca: null,
-  clientCertificate: null,
-  clientKey: null,
-  token: null,
-  signing: [],
-  start: "beginning",
-  ...more,
-});
+const sink = (more: Partial<SinkConfig> = {}): SinkConfig =>
+  sinkWith({ workspaceId: workspace.writer.workspaceId, includeDetails: true, ...more });
 
 /** Reads the batch from a position on, and makes its body. */
 async function bodyFrom(next: number, config: SinkConfig) {
@@ -65,7 +52,6 @@ describe.each([...SINK_TYPES])("%s", (type) => {
 });
 
 test("an event that is longer by itself is delivered alone", async () => {
-  const wide = { type: "syslog", format: "governd" } as const;
   using own = await OpenWorkspace.make(directory.path);
   const entry = (i: number) => ({ agentId: "a", key: `${i}`, value: "v", metadata: {} });
   for (let i = 0; i < 3; i++) await own.writer.perform([own.job("data.write", entry(i))]);
@@ -74,7 +60,7 @@ test("an event that is longer by itself is delivered alone", async () => {
   own.connection.run("UPDATE events SET details = ? WHERE seq = 2", [long]);
   const sizes: number[] = [];
   for (let next = 0; next <= 3; ) {
-    const { batch } = await readBatch(own.connection, sink(wide), { next, toldGapEnd: -1 }, NOW);
+    const { batch } = await readBatch(own.connection, sink({ type: "syslog" }), { next, toldGapEnd: -1 }, NOW);
     if (batch === null) break;
     sizes.push(batch.lines.length);
     next = batch.to + 1;

@@ -10,6 +10,7 @@ import { eventually } from "../eventually.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { pruneTiles } from "../verify/pruning.ts";
+import { sinkWith } from "./config.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -51,22 +52,8 @@ async function write(count: number, agentId = "a", on = workspace): Promise<void
   await on.writer.perform(Array.from({ length: count }, (_, i) => job(i)));
 }
 
-const sink = (more: Partial<SinkConfig> = {}): SinkConfig => ({
-  id: "snk_1",
-  workspaceId: workspace.writer.workspaceId,
-  type: "webhook",
-  url: "https://siem.example.org/in",
-  format: "governd",
-  filter: {},
-  includeDetails: false,
-  ca: null,
-  clientCertificate: null,
-  clientKey: null,
-  token: null,
-  signing: [],
-  start: "beginning",
-  ...more,
-});
+const sink = (more: Partial<SinkConfig> = {}): SinkConfig =>
+  sinkWith({ workspaceId: workspace.writer.workspaceId, ...more });
 
 const NEW: SinkState = {
   id: "snk_1",

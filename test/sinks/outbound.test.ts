@@ -5,26 +5,13 @@ import { testMessage } from "../../src/sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../src/sinks/config.ts";
 import { receiverOf } from "../../src/sinks/receivers.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
+import { sinkWith } from "./config.ts";
 import { TestReceiver } from "./receiver.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 
-const sinkTo = ({ url, ca }: { url: string; ca: string | null }, more: Partial<SinkConfig> = {}): SinkConfig => ({
-  id: "snk_1",
-  workspaceId: "ws_1",
-  type: "otlp",
-  url,
-  format: "governd",
-  filter: {},
-  includeDetails: false,
-  ca,
-  clientCertificate: null,
-  clientKey: null,
-  token: null,
-  signing: [],
-  start: "beginning",
-  ...more,
-});
+const sinkTo = ({ url, ca }: { url: string; ca: string | null }, more: Partial<SinkConfig> = {}): SinkConfig =>
+  sinkWith({ workspaceId: "ws_1", type: "otlp", url, ca, ...more });
 
 /** Sends a record. Returns what was not accepted, or throws. */
 async function send(sink: SinkConfig, allowed = new AllowedPlaces(["127.0.0.1"])): Promise<string | null> {
