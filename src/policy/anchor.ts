@@ -11,6 +11,8 @@ export interface Anchor {
   exact?: boolean;
   /** Where the word cannot stand, so that its check need not run. */
   bounds?: Bounds;
+  /** The word is a label: what is found behind it may be an item of a list, of which all belong to it. */
+  isLabel?: true;
 }
 
 /**

@@ -6,6 +6,7 @@
 import { type Anchor, asName, asWord, spellings } from "./anchor.ts";
 import type { Check } from "./check.ts";
 import { DETECTORS, type DetectorName } from "./detectors.ts";
+import { orInList } from "./list/labelled-list.ts";
 import { addressAnchors } from "./pii/address.ts";
 import { born, dateOfBirth } from "./pii/birth.ts";
 import { segmentAnchors } from "./pii/edi.ts";
@@ -62,7 +63,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   vehicle_id: () => labelled("vehicle_id"),
   device_id: () => labelled("device_id"),
   phone: () => [
-    ...worded(personLists().phones, labelledPhone),
+    ...labels(worded(personLists().phones, labelledPhone)),
     { word: "+", check: internationalPhone },
     ...worded(CLEAR_DIGITS, spokenNumber),
   ],
@@ -70,8 +71,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
     const { births, birthdays, born: verbs } = personLists();
     const verb = (word: string) => asWord(word, (text, start, end) => born(text, start, end, word));
     return [
-      ...worded(births, dateOfBirth(false)),
-      ...worded(birthdays, dateOfBirth(true)),
+      ...labels([...worded(births, dateOfBirth(false)), ...worded(birthdays, dateOfBirth(true))]),
       ...verbs.map(verb),
       ...segmentAnchors("date_of_birth"),
     ];
@@ -99,20 +99,20 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
   generic_credential: () => {
     const { passwords, accounts, keys, pins, locked, combinations, ...others } = SECRET_WORDS;
     const whole = new Set(others["whole parts"]);
-    const named = (kind: "password" | "key") => (word: string) => asName(word, whole.has(word), announcedSecret(kind));
+    const named = (kind: "password" | "key") => (word: string) =>
+      asName(word, whole.has(word), kind === "password" ? orInList(announcedSecret(kind)) : announcedSecret(kind));
     const account = (word: string) => asWord(word, accountSecret);
     return [
-      ...passwords.map(named("password")),
-      ...keys.map(named("key")),
+      ...labels([...passwords.map(named("password")), ...keys.map(named("key"))]),
       ...accounts.map(account),
       ...locked.map((word) => asWord(word, lockedSecret)),
       ...worded(combinations, lockCombination),
       { word: "@", check: mailAndPassword },
-      ...worded(pins, pin),
-      ...worded(others["codes for one use"], oneUseCode),
-      ...worded(others["codes on cards"], cardCode),
-      ...worded(others["codes of doors"], namedDoorCode),
-      ...worded(others["codes that open"], doorCode),
+      ...labels(worded(pins, orInList(pin))),
+      ...labels(worded(others["codes for one use"], oneUseCode)),
+      ...labels(worded(others["codes on cards"], cardCode)),
+      ...labels(worded(others["codes of doors"], orInList(namedDoorCode))),
+      ...labels(worded(others["codes that open"], orInList(doorCode))),
       ...worded(others["what opens"], openingNumber),
       ...worded(others["verbs that open"], openedWith),
       ...worded(others.users, slashedSecret),
@@ -120,7 +120,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...worded(others.resetting, resetSecret),
       ...worded(others.typing, typedSecret),
       ...worded(others["wallet words"], seedPhrase),
-      ...worded(others["recovery codes"], recoveryCodes),
+      ...labels(worded(others["recovery codes"], orInList(recoveryCodes))),
       ...commandAnchors(),
       ...[":5432:", ":5433:", ":6432:", ":*:"].map((word) => ({ word, check: pgpassLine })),
       ...["$1$", "$5$", "$6$", "$8$", "$9$", "$y$", "$apr1$", "$2a$", "$2b$", "$2y$", "$argon2", "$krb5"].map(
@@ -172,9 +172,13 @@ export function everyAnchor(): [DetectorName, Anchor][] {
 const worded = (words: readonly string[], check: Check): Anchor[] =>
   words.flatMap((word) => spellings(word).map((spelling) => asWord(spelling, check)));
 
+const labels = (anchors: readonly Anchor[]): Anchor[] => anchors.map((anchor) => ({ ...anchor, isLabel: true }));
+
 const labelled = (detector: DetectorName): Anchor[] =>
-  labelledForms()
-    .filter((form) => form.detector === detector)
-    .flatMap((form) => worded(form.words, labelledValue(form)));
+  labels(
+    labelledForms()
+      .filter((form) => form.detector === detector)
+      .flatMap((form) => worded(form.words, labelledValue(form))),
+  );
 
 const personLists = () => wordsOf(personWords, ["phones", "births", "birthdays", "born", "things"]);

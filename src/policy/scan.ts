@@ -7,6 +7,7 @@ import type { Anchor } from "./anchor.ts";
 import { everyAnchor } from "./anchors.ts";
 import { type Hit, isExhausted, spend } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
+import { restOfList } from "./list/rest.ts";
 import type { IsNear } from "./near.ts";
 import { digitRun } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
@@ -250,9 +251,11 @@ export function scan(
       if (isNear !== null && !isNear(end)) continue;
       spend(ANCHOR_UNITS);
       if (isExhausted()) return exhausted(hits, text.length);
-      const hit = (anchors[id] as Anchor).check(text, start, end);
+      const { check, isLabel } = anchors[id] as Anchor;
+      const hit = check(text, start, end);
       if (hit && looking.has(hit.detector)) {
         hits.push(hit);
+        if (isLabel && hit.start >= end) for (const other of restOfList(text, start, end, hit)) hits.push(other);
         if (isEnough(hits, dictionary, text.length)) return hits;
       }
     }

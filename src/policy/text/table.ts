@@ -10,18 +10,16 @@ const SEPARATORS = ",;|\t";
 const LONGEST_HEADER = 320;
 const LONGEST_LINE = 480;
 const LONGEST_NAME = 40;
-/** The number of rows that are read to know what a column holds. */
+/** The number of rows that are read to know what a column holds. One line more is read: the one below the header. */
 const MOST_ROWS = 3;
-/** The number of lines that are read: the rows, and a line below the header. */
-const MOST_LINES = MOST_ROWS + 1;
 /** The line below the header of a table in Markdown. */
 const RULE = /^[\s|:+=-]+$/;
 
 /**
- * The cells below the name of a column, when the word `[start, end)` is or is part of one: of the next rows, without
- * quotes and spaces around them. Bounded.
+ * The cells below the name of a column, when the word `[start, end)` is or is part of one: of the next rows, at most
+ * `most`, without quotes and spaces around them.
  */
-export function cellsBelow(text: string, start: number, end: number): Cell[] {
+export function cellsBelow(text: string, start: number, end: number, most = MOST_ROWS): Cell[] {
   const separator = separatorAt(text, start, end);
   if (separator === null) return [];
   const lineStart = startOfLine(text, start);
@@ -31,7 +29,7 @@ export function cellsBelow(text: string, start: number, end: number): Cell[] {
   if (!isHeader(text, header)) return [];
   const column = header.findIndex((cell) => cell.end >= start);
   const found: Cell[] = [];
-  for (let at = headerEnd + 1, line = 0; line < MOST_LINES && found.length < MOST_ROWS && at < text.length; line++) {
+  for (let at = headerEnd + 1, line = 0; line <= most && found.length < most && at < text.length; line++) {
     const lineEnd = endOfLine(text, at, LONGEST_LINE);
     if (lineEnd <= at) break;
     if (!RULE.test(text.slice(at, lineEnd))) {

@@ -1,0 +1,85 @@
+/** The items of a list that has one in each line. */
+import { spend } from "../check.ts";
+import { matchEnd } from "../text/ascii.ts";
+import type { Item } from "./item.ts";
+
+/** A bullet, a number or a letter, a box to tick, the mark of a quotation. */
+const BULLET =
+  /[ \t]*(?:>[ \t]?)*(?:[-*+–—→][ \t]+|[•‣◦·▪●○■□☐☑✓✔][ \t]*|\(?\d{1,3}[.):、．][ \t]+|\(?[A-Za-z][.)][ \t]+|#\d{1,3}[.):]?[ \t]+|[①-⑳][ \t]*)(?:\[[ xX]?\][ \t]+)?/y;
+const INDENT = /[ \t]*(?:>[ \t]?)*/y;
+/** A name of the item: `- mail: Zimtstern7`, `  mail: Zimtstern7`. */
+const NAME = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.\-/ ()]{0,40}["'`*]{0,2}[ \t]?[:：=](?:\*\*)?[ \t]{1,8}(?=\S)/uy;
+const NAME_ALONE = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.-]{0,40}["'`*]{0,2}[ \t]?[:：=]/uy;
+/** What follows an item in its line: a remark, a comment. */
+const REMARK = /[ \t]+(?:[(#–—]|-[ \t]|\/\/)|[ \t]*[,;](?:[ \t]|$)/;
+const QUOTES = "\"'`“”„«»‘’「」,;*";
+/** A line that ends a list without bullets: a sentence. */
+const SENTENCE = /(?:^|\s)\p{L}+[.,]?\s+(?:\S+\s+)*?\p{L}{2,}[.!?]?$/u;
+
+interface Line {
+  start: number;
+  end: number;
+  /** Where its text begins, after bullet and indentation. */
+  content: number;
+  isBullet: boolean;
+  indent: number;
+}
+
+/**
+ * Returns the items of the lines from `at` on, the beginning of a line. `label` is a place in the label's line; a list
+ * whose lines have names is indented more than that line. Lines without bullets are a list only behind a sign.
+ */
+export function lined(text: string, at: number, label: number, isSigned: boolean): Item[] {
+  const labelIndent = indentOf(text, text.lastIndexOf("\n", label - 1) + 1);
+  const items: Item[] = [];
+  let first: Line | undefined;
+  let position = at;
+  while (position < text.length) {
+    const line = lineAt(text, position);
+    position = line.end + 1;
+    const isBlank = text.slice(line.content, line.end).trim() === "";
+    if (isBlank && (first === undefined || first.isBullet) && !line.isBullet) {
+      if (isSeparate(text, position)) break;
+      continue;
+    }
+    first ??= line;
+    if (isBlank || (!first.isBullet && !isSigned)) break;
+    // A line that continues an item, or an item of a list in the list.
+    if (first.isBullet && !line.isBullet && line.indent > first.indent) continue;
+    if (line.isBullet !== first.isBullet || line.indent < first.indent) break;
+    const item = itemIn(text, line, labelIndent);
+    if (item === null) break;
+    if (item.end > item.start) items.push(item);
+  }
+  spend(position - at);
+  return items;
+}
+
+/** Whether another blank line follows. */
+const isSeparate = (text: string, at: number): boolean => /^[ \t]*(?:\r?\n|$)/.test(text.slice(at, at + 40));
+
+const indentOf = (text: string, at: number): number => Math.max(at, matchEnd(INDENT, text, at)) - at;
+
+function lineAt(text: string, start: number): Line {
+  const next = text.indexOf("\n", start);
+  const end = next < 0 ? text.length : next;
+  const bullet = matchEnd(BULLET, text, start);
+  const indent = indentOf(text, start);
+  const isBullet = bullet >= 0 && bullet <= end && !/^[-=*~]{3,}/.test(text.slice(start + indent, end));
+  return { start, end, content: isBullet ? bullet : start + indent, isBullet, indent };
+}
+
+/** The item of a line; empty when the line has a name alone, null when the line is none of the list. */
+function itemIn(text: string, { start, end, content, isBullet, indent }: Line, labelIndent: number): Item | null {
+  const named = matchEnd(NAME, text, content);
+  const hasName = named >= 0 && named < end;
+  if (!isBullet && (hasName || matchEnd(NAME_ALONE, text, content) >= 0) && indent <= labelIndent) return null;
+  const from = hasName ? named : content;
+  const line = text.slice(from, end);
+  if (!isBullet && !hasName && SENTENCE.test(line.trim())) return null;
+  const remark = line.search(REMARK);
+  let [first, last] = [from, remark > 0 ? from + remark : end];
+  while (first < last && (QUOTES.includes(text[first] as string) || /\s/.test(text[first] as string))) first++;
+  while (last > first && (QUOTES.includes(text[last - 1] as string) || /\s/.test(text[last - 1] as string))) last--;
+  return start <= first ? { start: first, end: last, isNamed: hasName } : null;
+}

@@ -1,0 +1,115 @@
+/**
+ * The other items of the list in which something was found behind a label. Only the first one has the label beside it,
+ * but all of them are what the label names.
+ */
+import { type Hit, spend } from "../check.ts";
+import { DETECTORS, type DetectorName } from "../detectors.ts";
+import type { Place } from "../near.ts";
+import { isPlaceholder } from "../secrets/plausible.ts";
+import { cellsBelow } from "../text/table.ts";
+import { type Following, following } from "./inline.ts";
+import { listBehind } from "./list.ts";
+
+/** The cost of judging an item, units. */
+const ITEM_UNITS = 10;
+const LONGEST_ITEM = 256;
+const FEWEST_CHARACTERS = 3;
+
+/** Returns the other items of the list behind the label `[start, end)` to which a hit belongs. */
+export function restOfList(text: string, start: number, end: number, hit: Hit): Hit[] {
+  const { detector } = hit;
+  const isSecret = DETECTORS[detector as DetectorName].tier === null;
+  const first = text.slice(hit.start, hit.end);
+  const others = (places: readonly Place[]) =>
+    places.filter((place) => !overlaps(place, hit)).flatMap((place) => itemsIn(text, place, first, isSecret));
+  const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
+  const listed = listBehind(text, end);
+  if (listed.some((item) => overlaps(item, hit))) return place(others(listed));
+  if (text.slice(end, hit.start).includes("\n")) {
+    const column = cellsBelow(text, start, end, Number.POSITIVE_INFINITY);
+    return column.some((cell) => overlaps(cell, hit)) ? place(others(column)) : [];
+  }
+  const isPlural = isSecret && PLURAL.test(text.slice(end - 1, end + 8));
+  return place(itemsFollowing(text, hit, { first, isSecret, isPlural }));
+}
+
+/** `passwords: …`; in other languages, items that only space joins must look alike. */
+const PLURAL = /^s?s["'`*)]{0,2}[ \t]?[:=]/i;
+
+const overlaps = (a: Place, b: Place): boolean => a.start < b.end && b.start < a.end;
+
+const NOTHING = /^(?:null|none|nil|true|false|undefined|n\/a|-+|~)$/i;
+/** A placeholder; in a list of numbers, 0000 is one of them. */
+const standsForAny = (item: string): boolean => /\p{L}|[<>]/u.test(item) && isPlaceholder(item);
+const IS_WORD = /^[\p{L}\p{M}'’-]+$/u;
+const DIGITS = /\d/g;
+
+/** The parts of an item of a list with a syntax that belong to what its first item is. */
+function itemsIn(text: string, { start, end }: Place, first: string, isSecret: boolean): Place[] {
+  spend(ITEM_UNITS);
+  const item = text.slice(start, end);
+  if (item.length < FEWEST_CHARACTERS || item.length > LONGEST_ITEM || NOTHING.test(item)) return [];
+  if (!isSecret) return isLike(first, item) ? [{ start, end }] : [];
+  const isWhole = !/\s/.test(item) || /\s/.test(first) || /["'`]/.test(text[end] ?? "");
+  if (isWhole) return standsForAny(item) ? [] : [{ start, end }];
+  return [...item.matchAll(/\S+/g)]
+    .filter(([word]) => looksSecret(word) || isLike(first, word))
+    .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }));
+}
+
+interface First {
+  first: string;
+  isSecret: boolean;
+  /** The label says that there are several. */
+  isPlural: boolean;
+}
+
+/** The items that follow in a sentence: those that look like the first one, and the words between such items. */
+function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural }: First): Place[] {
+  const run: { item: Following; isSure: boolean }[] = [];
+  let isFollowed = false;
+  for (const item of following(text, hit)) {
+    spend(ITEM_UNITS);
+    const value = text.slice(item.start, item.end);
+    const isAlone = ALONE.test(text.slice(item.end, item.end + 8));
+    const isSure = isLike(first, value) || (isSecret && looksSecret(value) && (item.joiner !== "line" || isAlone));
+    const isWord = isSecret && item.joiner === "comma" && IS_WORD.test(value) && !IS_NUMBER.test(first);
+    isFollowed = item.joiner === "space" && !sameForm(first, value) && !(isPlural && (isSure || IS_WORD.test(value)));
+    if (isFollowed || !(isSure || isWord || item.joiner === "space")) break;
+    run.push({ item, isSure });
+  }
+  // "…, please change it": the sentence goes on.
+  while (run.length > 0 && run.at(-1)?.isSure === false && (isFollowed || run.at(-1)?.item.joiner === "space"))
+    run.pop();
+  const sure = run.filter(({ isSure }) => isSure).length;
+  const isSpaced = run.some(({ item }) => item.joiner === "space");
+  const isList = isSpaced ? 2 * sure >= run.length : run.length > 1 || sure > 0;
+  const items = isList ? run : run.filter(({ isSure }) => isSure);
+  return items.map(({ item }) => item).filter(({ start, end }) => !standsForAny(text.slice(start, end)));
+}
+
+/** Nothing else is in the line of an item. */
+const ALONE = /^["'`)*]{0,2}[ \t]*(?:[,;]|\r?\n|\\n|$)/;
+const IS_NUMBER = /^[+(]?\d[\d .\-–/()]*$/;
+const lengthOf = (value: string): number => value.match(DIGITS)?.length ?? 0;
+
+/** Whether two values may be numbers of one kind: digits in similar number, letters in both or in neither. */
+function isLike(first: string, other: string): boolean {
+  const [one, two] = [lengthOf(first), lengthOf(other)];
+  if (one === 0 || two < FEWEST_CHARACTERS || two * 2 < one || one * 2 < two) return false;
+  if (IS_NUMBER.test(first)) return IS_NUMBER.test(other);
+  return /^[\p{L}\d][\p{L}\d .\-–/]*$/u.test(other) && Math.abs(first.length - other.length) <= two;
+}
+
+const formOf = (value: string): string => value.replace(/[\p{L}\d]+/gu, ({ length }) => `${length}`);
+
+/** Whether two values have digits, and the same groups between the same signs. */
+const sameForm = (first: string, other: string): boolean =>
+  lengthOf(first) > 0 && lengthOf(other) > 0 && formOf(first) === formOf(other);
+
+const SHORTEST_SECRET = 5;
+const ADDRESS = /^[^@\s]+@[\w-]+\.\w|:\/\//;
+
+/** Letters with digits or with a sign among them. */
+const looksSecret = (value: string): boolean =>
+  value.length >= SHORTEST_SECRET && /\p{L}/u.test(value) && /\d|[!@#$%^&*+=?_~]./.test(value) && !ADDRESS.test(value);

@@ -1,0 +1,134 @@
+/** Of a list behind a label, every item is found, whatever the syntax of the list, and stored by none of the modes. */
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { decide, findingsOf } from "../../src/policy/decide.ts";
+import { policiesOf } from "../../src/policy/policies.ts";
+import { effort } from "../effort.ts";
+import { SEED } from "../seed.ts";
+
+const REDACT = policiesOf({ policies: { screening: { pii: { mode: "redact" }, secrets: { mode: "redact" } } } });
+const storedOf = (value: string): string => {
+  const decision = decide(REDACT, { key: "notes/1", value, metadata: {} });
+  return decision.allowed ? (decision.found?.redacted?.value ?? value) : "";
+};
+
+const digits = (count: number) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength: count, maxLength: count }).map((all) => all.join(""));
+const letters = (alphabet: string, count: number) =>
+  fc.array(fc.constantFrom(...alphabet), { minLength: count, maxLength: count }).map((all) => all.join(""));
+const code = fc
+  .tuple(
+    digits(4).filter((one) => !/^(?:19|20)/.test(one)),
+    digits(4),
+  )
+  .map(([one, two]) => `${one}-${two}`);
+const mixed = fc
+  .tuple(letters("bcdfghjkmnpqrtvwxz", 5), digits(3))
+  .map(([said, number]) => `${said.slice(0, 2)}${number}${said.slice(2)}`);
+const password = fc
+  .tuple(
+    fc.constantFrom("Rotschenkel", "Zimtwald", "Lanternfish", "Heidekraut"),
+    digits(2),
+    fc.constantFrom("!", "_", "-"),
+  )
+  .map(([word, number, sign]) => `${word}${sign}${number}`);
+const isPlain = (number: string) => new Set(number).size < 3;
+const pin = digits(4).filter((number) => !/^(?:19|20)/.test(number) && !isPlain(number));
+const account = digits(10).filter((number) => !isPlain(number));
+
+/** Labels in several languages, and what they announce. */
+const LABELS: readonly (readonly [label: string, item: fc.Arbitrary<string>])[] = [
+  ["recovery codes", code],
+  ["Backup codes", mixed],
+  ["backup_codes", code],
+  ["Wiederherstellungscodes", code],
+  ["códigos de recuperación", code],
+  ["passwords", password],
+  ["Passwörter", password],
+  ["contraseñas", password],
+  ["hasła", password],
+  ["PINs", pin],
+  ["card PINs", pin],
+  ["account numbers", account],
+  ["Kontonummern", account],
+];
+
+const each = (items: readonly string[], line: (item: string, index: number) => string): string =>
+  items.map(line).join("");
+
+/** The ways to write a list below or behind a label. */
+const SYNTAXES: Readonly<Record<string, (label: string, items: readonly string[]) => string>> = {
+  commas: (label, items) => `${label}: ${items.join(", ")}`,
+  semicolons: (label, items) => `Hi. ${label}: ${items.join("; ")}.`,
+  and: (label, items) => `${label}: ${items.slice(0, -1).join(", ")} and ${items.at(-1)}. Thank you.`,
+  lines: (label, items) => `${label}:\n${items.join("\n")}\n\nSee you`,
+  "lines of Windows": (label, items) => `${label}:\r\n${items.join("\r\n")}\r\n`,
+  bullets: (label, items) => `${label}:\n${each(items, (item) => `- ${item}\n`)}`,
+  "bullets of print": (label, items) => `${label}:\n${each(items, (item) => `• ${item}\n`)}`,
+  "a heading": (label, items) => `## ${label}\n\n${each(items, (item) => `* ${item}\n`)}`,
+  numbers: (label, items) => `${label}:\n${each(items, (item, at) => `${at + 1}. ${item}\n`)}`,
+  boxes: (label, items) => `${label}:\n${each(items, (item) => `- [ ] ${item}\n`)}`,
+  "code in Markdown": (label, items) => `${label}:\n\n\`\`\`\n${items.join("\n")}\n\`\`\`\n`,
+  "a block of YAML": (label, items) => `${label}:\n${each(items, (item) => `  - ${item}\n`)}kept: yes\n`,
+  "quotes in YAML": (label, items) => `${label}:\n${each(items, (item) => `- "${item}"\n`)}kept: yes\n`,
+  "a flow list": (label, items) => `${label}: [${items.join(", ")}]\nkept: yes\n`,
+  TOML: (label, items) => `${label} = [\n${each(items, (item) => `  "${item}",\n`)}]\nkept = 1\n`,
+  JSON: (label, items) => JSON.stringify({ [label]: items, kept: "yes" }),
+  "nested JSON": (label, items) => JSON.stringify({ user: { [label]: items.map((item) => [item]) } }, null, 2),
+  "a table": (label, items) => `| ${label} | note |\n|---|---|\n${each(items, (item) => `| ${item} | x |\n`)}`,
+};
+
+test.each(Object.entries(SYNTAXES))("a list in the form of %s is replaced as a whole", (_, write) => {
+  const lists = fc
+    .constantFrom(...LABELS)
+    .chain(([label, item]) =>
+      fc.record({ label: fc.constant(label), items: fc.uniqueArray(item, { minLength: 2, maxLength: 12 }) }),
+    );
+  fc.assert(
+    fc.property(lists, ({ label, items }) => {
+      const value = write(label, items);
+      const stored = storedOf(value);
+      expect(
+        items.filter((item) => stored.includes(item)),
+        `${JSON.stringify(value)} → ${JSON.stringify(stored)}`,
+      ).toEqual([]);
+    }),
+    { numRuns: effort({ usual: 40, long: 2_000 }), seed: SEED },
+  );
+});
+
+test("a long list is replaced as a whole, or refused", () => {
+  for (const count of [100, 1_000, 5_000]) {
+    const items = Array.from({ length: count }, (_, at) => `${1000 + at}-${9999 - at}`);
+    const stored = storedOf(`recovery codes:\n${items.map((item) => `- ${item}`).join("\n")}\n`);
+    expect(items.filter((item) => stored.includes(item))).toEqual([]);
+  }
+});
+
+test.each([
+  [
+    "The password is Rotschenkel-31, please change it soon.",
+    "The password is [redacted:generic_credential], please change it soon.",
+  ],
+  ["password: Rotschenkel-31, user: mika", "password: [redacted:generic_credential], user: mika"],
+  ["PIN: 4711, valid for 12 days", "PIN: [redacted:generic_credential], valid for 12 days"],
+  [
+    "Passwords:\n- Rotschenkel-31\n- Heidekraut_9\n\nAsk Mika for the others.",
+    "Passwords:\n- [redacted:generic_credential]\n- [redacted:generic_credential]\n\nAsk Mika for the others.",
+  ],
+  ['{"password":"Rotschenkel-31","kept":["a","b"]}', '{"password":"[redacted:generic_credential]","kept":["a","b"]}'],
+  ["password=Rotschenkel-31\nuser=mika\nhost=db01", "password=[redacted:generic_credential]\nuser=mika\nhost=db01"],
+])("what is beside a secret is no item: %s", (value, stored) => {
+  expect(storedOf(value)).toBe(stored);
+});
+
+test.each([
+  "PIN:\n1. Insert the card\n2. Type the number\n",
+  "Passwords:\n- at least 12 characters\n- one digit\n",
+  'pins: ["GPIO4", "GPIO17"]',
+  '{"backup_codes": []}',
+  "backup codes:\n- print them\n- keep them in the safe\n",
+])("a list that holds no secrets is harmless: %s", (value) => {
+  const both = policiesOf({ policies: { block_pii: true, block_secrets: true } });
+  expect(findingsOf(decide(both, { key: "notes/1", value, metadata: {} }))).toEqual([]);
+});
