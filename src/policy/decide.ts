@@ -18,7 +18,7 @@ import {
   screeningPolicies,
 } from "./policies.ts";
 import type { Content, Finding } from "./policy.ts";
-import { redacted } from "./redact.ts";
+import { redacted } from "./redaction/redact.ts";
 import { type Rules, rulesOf } from "./rules.ts";
 
 export type { Content, Finding } from "./policy.ts";
@@ -123,7 +123,8 @@ function decided(
       const { value, metadata } = clean;
       return { allowed: true, found: round === 0 ? { findings } : { findings, redacted: { value, metadata } } };
     }
-    const replaced = redacted(clean, left);
+    const replaced = redacted(clean, left, rules.names);
+    if (replaced.fixed.length > 0) return refuse(findings, replaced.fixed);
     if (round === 0) continueEffort();
     clean = replaced.content;
     left = examineAgain(rules, clean, nowMs, replaced.changes).found;

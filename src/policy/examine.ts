@@ -1,13 +1,15 @@
 /** Finds what the rules of an agent match in some content, without the rules' exceptions. */
 import { beginEffort, continueEffort, isExhausted } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
-import { type Field, type FieldMatches, fieldsOf, type Match, pathShower } from "./fields.ts";
+import { type Field, type FieldMatches, fieldsOf, isPart, type Match, pathShower } from "./fields.ts";
 import { type Mode, strongerMode } from "./modes.ts";
 import type { Place } from "./near.ts";
 import type { OwnPattern } from "./patterns/pattern-set.ts";
 import { addPatternWork, beginPatternWork } from "./patterns/work.ts";
 import type { Content } from "./policy.ts";
-import { type Changes, replacedPlaces, withoutNames } from "./redact.ts";
+import { Fitting } from "./redaction/fitting.ts";
+import { mayHaveMarks, withoutNames } from "./redaction/marks.ts";
+import type { Changes } from "./redaction/redact.ts";
 import type { Layer, Rules } from "./rules.ts";
 import { MOST_HITS } from "./scan.ts";
 import { screen } from "./screen.ts";
@@ -114,10 +116,13 @@ function hitsIn(field: Field, rules: Rules, content: Content, changed: readonly 
   return own.length === 0 ? detected : [...detected, ...own];
 }
 
-/** Returns the hits that no replacement covers, with their modes. */
-function judged({ text }: Field, hits: readonly Hit[], rules: Rules, exceptions: Exceptions): Judged[] {
-  const isReplaced = replacedPlaces(text, rules.names);
-  return exceptions.judge(isReplaced === null ? hits : hits.filter(({ start, end }) => !isReplaced(start, end)), text);
+/** Returns the hits of which not everything was replaced, with their modes. */
+function judged(field: Field, hits: readonly Hit[], { names }: Rules, exceptions: Exceptions): Judged[] {
+  const { text } = field;
+  if (!mayHaveMarks(text)) return exceptions.judge(hits, text);
+  const fitting = new Fitting(text, names, isPart(field));
+  const isLeft = (hit: Hit) => fitting.piecesOf(hit, hit.detector, hit.policy === PATTERNS)?.length !== 0;
+  return exceptions.judge(hits.filter(isLeft), text);
 }
 
 function detectedIn(

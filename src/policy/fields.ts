@@ -31,6 +31,9 @@ export interface Field {
   joined?: readonly string[];
 }
 
+/** Whether the text of a field is a part of the content's JSON, so that it is a string and no JSON of its own. */
+export const isPart = ({ path }: Field): boolean => path.above !== null;
+
 /** A finding. `isFixed`: its text cannot be replaced. */
 export interface Match {
   finding: Finding;

@@ -10,7 +10,7 @@ import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
 import { examine } from "../../src/policy/examine.ts";
 import { effectivePolicies } from "../../src/policy/floor.ts";
 import { type PolicySettings, policiesOf } from "../../src/policy/policies.ts";
-import { redacted } from "../../src/policy/redact.ts";
+import { redacted } from "../../src/policy/redaction/redact.ts";
 import { rulesOf } from "../../src/policy/rules.ts";
 import type { ScreeningSetting } from "../../src/policy/screening.ts";
 import { effort } from "../effort.ts";
@@ -148,7 +148,9 @@ function storedAfterWhole(
     if (matches.some(({ finding, isFixed }) => finding.mode === "block" || (finding.mode === "redact" && isFixed)))
       return null;
     if (!matches.some(({ finding }) => finding.mode === "redact")) return clean;
-    clean = redacted(clean, found).content;
+    const replaced = redacted(clean, found, rules.names);
+    if (replaced.fixed.length > 0) return null;
+    clean = replaced.content;
   }
   return null;
 }

@@ -72,9 +72,12 @@ function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural }:
     spend(ITEM_UNITS);
     const value = text.slice(item.start, item.end);
     const isAlone = ALONE.test(text.slice(item.end, item.end + 8));
-    const isSure = isLike(first, value) || (isSecret && looksSecret(value) && (item.joiner !== "line" || isAlone));
+    const isListed = item.joiner !== "line" || (isPlural && isAlone);
+    const isSure = isLike(first, value) || (isSecret && looksSecret(value) && isListed);
     const isWord = isSecret && item.joiner === "comma" && IS_WORD.test(value) && !IS_NUMBER.test(first);
     isFollowed = item.joiner === "space" && !sameForm(first, value) && !(isPlural && (isSure || IS_WORD.test(value)));
+    // A line break ends a list with commas.
+    if (item.joiner === "line" && run.at(-1)?.item.joiner === "comma") break;
     if (isFollowed || !(isSure || isWord || item.joiner === "space")) break;
     run.push({ item, isSure });
   }

@@ -47,12 +47,17 @@ const isWord = (written: string): boolean => {
 /** The defaults in manuals and programs, before somebody chooses a password. */
 const DEFAULTS: ReadonlySet<string> = new Set(["public", "private", "foobared"]);
 
+/** What follows a command that is a string of JSON: the closing quote and the next member. */
+const BEHIND_STRING = /(?<=^[^"]+)"[,}\]][\s\S]*$/;
+
 function behind(pattern: RegExp, isOne: (written: string) => boolean = isPassword): Check {
   return (text, _start, end) => {
     spend(COMMAND_UNITS);
-    const password = matchAt(pattern, text, end)?.[1];
-    if (password === undefined || !isOne(password)) return null;
-    return hitOf("generic_credential", pattern.lastIndex - password.length, pattern.lastIndex);
+    const written = matchAt(pattern, text, end)?.[1];
+    if (written === undefined) return null;
+    const start = pattern.lastIndex - written.length;
+    const password = written.replace(BEHIND_STRING, "");
+    return isOne(password) ? hitOf("generic_credential", start, start + password.length) : null;
   };
 }
 

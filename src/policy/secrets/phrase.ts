@@ -10,7 +10,7 @@ const REACH = 320;
 
 /** Twelve words of three to eight letters (BIP 39), with numbers, commas or line breaks between them. */
 const WORDS =
-  /^[^a-z]{0,16}(?:\p{L}{1,12}[\s:'’"]{1,3}){0,8}?[\s:="'`([.-]{1,8}(?:\d{1,2}[.)]\s?)?((?:\p{Ll}{3,8}(?:,?\s{1,2}(?:\d{1,2}[.)]\s?)?|"?,\s?")){11,23}\p{Ll}{3,8})(?![\p{L}\d])/u;
+  /^[^a-z]{0,16}(?:\p{L}{1,12}[\s:'’"]{1,3}){0,8}?[\s:="'`([.-]{1,8}(?:\d{1,2}[.)]\s?)?((?:\p{Ll}{3,8}(?:,?\s{1,2}(?:\d{1,2}[.)]\s?)?|"?,\s{0,24}")){11,23}\p{Ll}{3,8})(?![\p{L}\d])/u;
 /** Words that none of the lists of BIP 39 has, and every sentence. */
 const OF_SENTENCES =
   /(?<!\p{L})(?:the|and|are|was|were|has|had|from|with|for|but|not|this|which|any|their|our|der|die|das|und|mit|ist|für|les|des|une|que|pour|est|dans|los|las|por|una|con|para|são|não|uma|com|che|sono|per|della|een|het|van|voor|met|och|att|som|og|det|til|jest|nie|się|что|это|для|или|και|για|ile|için)(?!\p{L})/u;
