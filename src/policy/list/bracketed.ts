@@ -2,7 +2,7 @@
 import { spend } from "../check.ts";
 import type { Place } from "../near.ts";
 import { matchEnd } from "../text/ascii.ts";
-import type { Item } from "./item.ts";
+import { type Item, MOST_ITEMS } from "./item.ts";
 
 const QUOTE = /\\{0,4}["'`]/y;
 const SPACES = /[\s,;]+/y;
@@ -38,7 +38,7 @@ export function bracketed(text: string, at: number): Item[] {
       if (item.isName) isNamed = true;
       else if (item.end > item.start) items.push({ start: item.start, end: item.end, isNamed });
     }
-  } while (depth > 0 && position < text.length);
+  } while (depth > 0 && position < text.length && items.length < MOST_ITEMS);
   spend(position - at);
   return items;
 }

@@ -1,7 +1,7 @@
 /** A label that stands above or before a list is the label of its items. */
 import { type Check, hitOf, spend } from "../check.ts";
 import type { Place } from "../near.ts";
-import { isDigit, matchEnd } from "../text/ascii.ts";
+import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { cellsBelow } from "../text/table.ts";
 import { firstInline, following } from "./inline.ts";
 import { listBehind } from "./list.ts";
@@ -63,7 +63,7 @@ function itemsOf(listed: readonly Place[], text: string, start: number, end: num
   const signed = matchEnd(SIGNED, text, end);
   const first = signed < 0 ? null : firstInline(text, signed);
   // A single word behind the label, and words that nothing sets apart, were read by the check itself.
-  if (first === null || (first.start === signed && !isDigit(text.charCodeAt(signed)))) return [];
+  if (first === null || (first.start === signed && !hasDigit(text, first.start, first.end))) return [];
   const items = [first, ...following(text, first).take(MOST_ITEMS)];
   return items.length > 1 ? items : [];
 }

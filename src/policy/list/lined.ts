@@ -1,7 +1,7 @@
 /** The items of a list that has one in each line. */
 import { spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
-import type { Item } from "./item.ts";
+import { type Item, MOST_ITEMS } from "./item.ts";
 
 /** A bullet, a number or a letter, a box to tick, the mark of a quotation. */
 const BULLET =
@@ -34,7 +34,7 @@ export function lined(text: string, at: number, label: number, isSigned: boolean
   const items: Item[] = [];
   let first: Line | undefined;
   let position = at;
-  while (position < text.length) {
+  while (position < text.length && items.length < MOST_ITEMS) {
     const line = lineAt(text, position);
     position = line.end + 1;
     const isBlank = text.slice(line.content, line.end).trim() === "";

@@ -8,6 +8,7 @@ import type { Place } from "../near.ts";
 import { isPlaceholder } from "../secrets/plausible.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Following, following } from "./inline.ts";
+import { MOST_ITEMS } from "./item.ts";
 import { listBehind } from "./list.ts";
 
 /** The cost of judging an item, units. */
@@ -26,7 +27,7 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const listed = listBehind(text, end);
   if (listed.some((item) => overlaps(item, hit))) return place(others(listed));
   if (text.slice(end, hit.start).includes("\n")) {
-    const column = cellsBelow(text, start, end, Number.POSITIVE_INFINITY);
+    const column = cellsBelow(text, start, end, MOST_ITEMS);
     return column.some((cell) => overlaps(cell, hit)) ? place(others(column)) : [];
   }
   const isPlural = isSecret && PLURAL.test(text.slice(end - 1, end + 8));
@@ -68,7 +69,7 @@ interface First {
 function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural }: First): Place[] {
   const run: { item: Following; isSure: boolean }[] = [];
   let isFollowed = false;
-  for (const item of following(text, hit)) {
+  for (const item of following(text, hit).take(MOST_ITEMS)) {
     spend(ITEM_UNITS);
     const value = text.slice(item.start, item.end);
     const isAlone = ALONE.test(text.slice(item.end, item.end + 8));

@@ -8,26 +8,29 @@ const CONTROLS: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", 
 interface Read {
   text: string;
   /** The offset in the source of each code unit of the text, and of the end. */
-  starts: readonly number[];
+  starts: Uint32Array;
 }
 
 /** Returns the text that `source` stands for, and where its code units stand. */
 export function unescaped(source: string, escapes: NonNullable<Token["escapes"]>): Read {
   const sign = escapes === "backslash" ? "\\" : '"';
-  let text = "";
-  const starts: number[] = [];
+  const starts = new Uint32Array(source.length + 1);
+  const pieces: string[] = [];
+  let length = 0;
   for (let at = 0; at < source.length; ) {
-    const next = source[at + 1] ?? "";
-    const unit = next === "u" ? hexAt(source, at + 2, 4) : -1;
-    const length = source[at] !== sign ? 1 : escapes === "backslash" && unit >= 0 ? 6 : 2;
-    if (length === 1) text += source[at];
-    else if (length === 6) text += String.fromCharCode(unit);
-    else text += escapes === "backslash" ? (CONTROLS[next] ?? next) : sign;
-    starts.push(at);
-    at += length;
+    const found = source.indexOf(sign, at);
+    const next = found < 0 ? source.length : found;
+    pieces.push(source.slice(at, next));
+    while (at < next) starts[length++] = at++;
+    if (at === source.length) break;
+    starts[length++] = at;
+    const unit = sign === "\\" && source[at + 1] === "u" ? hexAt(source, at + 2, 4) : -1;
+    const second = source[at + 1] ?? "";
+    pieces.push(unit >= 0 ? String.fromCharCode(unit) : sign === "\\" ? (CONTROLS[second] ?? second) : sign);
+    at += unit >= 0 ? 6 : 2;
   }
-  starts.push(source.length);
-  return { text, starts };
+  starts[length] = source.length;
+  return { text: pieces.join(""), starts: starts.subarray(0, length + 1) };
 }
 
 /** Returns `text` as it is written with escapes. */
@@ -37,12 +40,12 @@ export function escaped(text: string, escapes: Token["escapes"]): string {
 }
 
 /** Returns the units of the read text to which `[start, end)` of its source belongs, also those of which it has a part. */
-export function unitsBetween(starts: readonly number[], start: number, end: number): Place {
+export function unitsBetween(starts: Uint32Array, start: number, end: number): Place {
   const first = firstAtOrAfter(starts, start);
   return { start: starts[first] === start ? first : first - 1, end: firstAtOrAfter(starts, end) };
 }
 
-function firstAtOrAfter(starts: readonly number[], at: number): number {
+function firstAtOrAfter(starts: Uint32Array, at: number): number {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {
     const middle = (low + high) >> 1;

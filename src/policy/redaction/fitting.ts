@@ -31,7 +31,7 @@ const overlapOf = (token: Place, place: Place): Place => ({
 export class Fitting {
   readonly #syntax: Syntax | null;
   readonly #marks: readonly Place[];
-  readonly #inside = new Map<Token, { fitting: Fitting; starts: readonly number[] | null }>();
+  readonly #inside = new Map<Token, { fitting: Fitting; starts: Uint32Array | null }>();
 
   /** `isPart`: the text is a string in another one or in metadata, so a number in it has no quotes. */
   constructor(
@@ -117,7 +117,7 @@ export class Fitting {
   }
 
   /** The text that a token stands for, which may have a syntax of its own. */
-  #insideOf(token: Token): { fitting: Fitting; starts: readonly number[] | null } {
+  #insideOf(token: Token): { fitting: Fitting; starts: Uint32Array | null } {
     return this.#inside.getOrInsertComputed(token, () => {
       const source = this.text.slice(token.start, token.end);
       const sign = token.escapes === "doubled" ? '""' : "\\";

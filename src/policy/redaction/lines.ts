@@ -1,4 +1,4 @@
-/** The tokens of texts in lines: tables (CSV, RFC 4180; Markdown), and members (environment files, INI, YAML). */
+/** The tokens of texts in lines: tables (CSV, RFC 4180), and members (environment files, INI, YAML). */
 import type { Token } from "./token.ts";
 
 const SEPARATORS = [",", ";", "\t", "|"] as const;
@@ -6,86 +6,110 @@ const FEWEST_ROWS = 2;
 
 /** Returns the cells of a text that is a table, with the first line as names; null for another text. */
 export function tableTokens(text: string): Token[] | null {
-  if (!text.includes("\n")) return null;
-  const header = text.slice(0, text.indexOf("\n"));
+  const header = text.slice(0, text.indexOf("\n") + 1);
   for (const separator of SEPARATORS) {
-    if (!header.includes(separator)) continue;
-    const rows = rowsOf(text, separator);
-    const columns = rows?.[0]?.length ?? 0;
-    if (rows !== null && rows.length >= FEWEST_ROWS && columns > 1 && rows.every((row) => row.length === columns)) {
-      const names = (rows[0] as Token[]).map((cell): Token => ({ ...cell, kind: "name" }));
-      return [...names, ...rows.slice(1).flat()];
-    }
+    const rows = header.includes(separator) ? rowsOf(text, separator) : null;
+    if (rows === null) continue;
+    const names = (rows[0] as Token[]).map((cell): Token => ({ ...cell, kind: "name" }));
+    return [...names, ...rows.slice(1).flat()];
   }
   return null;
 }
 
-const CELLS = {
-  ",": /[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?=[,\r\n]|$)|([^,\n]*))(,|\r?\n|$)/gy,
-  ";": /[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?=[;\r\n]|$)|([^;\n]*))(;|\r?\n|$)/gy,
-  "\t": / *(?:"((?:[^"]|"")*)" *(?=[\t\r\n]|$)|([^\t\n]*))(\t|\r?\n|$)/gy,
-  "|": /[ \t]*(?:"((?:[^"]|"")*)"[ \t]*(?=[|\r\n]|$)|([^|\n]*))(\||\r?\n|$)/gy,
-} as const;
+const NEWLINE = 0x0a;
+const QUOTED = /"((?:[^"]|"")*)"[ \t]*(?=[,;\t|\r\n]|$)/y;
 
-/** Returns the cells of each line, without spaces around them; a cell in quotes may have several lines. */
-function rowsOf(text: string, separator: (typeof SEPARATORS)[number]): Token[][] | null {
+/** Returns the cells of each line, without spaces around them; null when the lines have not the same number. */
+function rowsOf(text: string, separator: string): Token[][] | null {
   const rows: Token[][] = [];
   let row: Token[] = [];
-  const cells = new RegExp(CELLS[separator]);
-  while (cells.lastIndex < text.length) {
-    const from = cells.lastIndex;
-    const match = cells.exec(text);
-    if (match === null) return null;
-    const [whole, quoted, bare = "", sign = ""] = match;
-    const inside = quoted ?? bare.trimEnd();
-    const start = from + (quoted === undefined ? whole.length - sign.length - bare.length : whole.indexOf('"') + 1);
-    const cell: Token = { start, end: start + inside.length, kind: "text" };
-    row.push(quoted === undefined ? cell : { ...cell, escapes: "doubled" });
-    if (sign === separator) continue;
-    if (row.length > 1 || inside !== "") rows.push(row);
+  let at = 0;
+  while (at <= text.length) {
+    const { cell, end } = cellAt(text, at, separator);
+    row.push(cell);
+    at = end + 1;
+    if (rows[0] !== undefined && row.length > rows[0].length) return null;
+    if (text[end] === separator) continue;
+    const isBlank = row.length === 1 && cell.start === cell.end;
+    if (!isBlank && row.length !== (rows[0] ?? row).length) return null;
+    if (!isBlank) rows.push(row);
     row = [];
   }
-  // The last cell is empty.
-  if (row.length > 0) rows.push([...row, { start: text.length, end: text.length, kind: "text" }]);
-  return rows;
+  return rows.length >= FEWEST_ROWS && (rows[0] as Token[]).length > 1 ? rows : null;
 }
 
-const NOTHING = /[ \t]*(?:[#;][^\n]*|\/\/[^\n]*|---|\.\.\.|\[[^\]\n]*\])?[ \t]*(?:\r?\n|$)/y;
+/** The cell at `at`, and where the sign or the line's end behind it is. A cell in quotes may have several lines. */
+function cellAt(text: string, at: number, separator: string): { cell: Token; end: number } {
+  let start = at;
+  while (text[start] === " " || (text[start] === "\t" && separator !== "\t")) start++;
+  QUOTED.lastIndex = start;
+  const quoted = text[start] === '"' ? QUOTED.exec(text)?.[1] : undefined;
+  if (quoted !== undefined) {
+    const cell: Token = { start: start + 1, end: start + 1 + quoted.length, kind: "text", escapes: "doubled" };
+    return { cell, end: text[QUOTED.lastIndex] === "\r" ? QUOTED.lastIndex + 1 : QUOTED.lastIndex };
+  }
+  const code = separator.charCodeAt(0);
+  let end = start;
+  for (let at = start; at <= text.length; at++) {
+    const next = text.charCodeAt(at);
+    end = at;
+    if (next === code || next === NEWLINE) break;
+  }
+  return { cell: { start, end: start + text.slice(start, end).trimEnd().length, kind: "text" }, end };
+}
+
+/** Lines that are no members: comments, the marks and headings of files. */
+const NO_MEMBER = /^(?:$|[#;]|\/\/|(?:---|\.\.\.)$|\[[^\]]*\]$)/;
 const NAME =
-  /([ \t]*(?:- +)*(?:export |set |\$env:)?["']?)([\p{L}_$][\p{L}\p{M}\d_.$ -]{0,60}?)(["']?[ \t]*(?:=[ \t]*|:[ \t]+|:(?=\r?\n|$)))/uy;
-const VALUE = /(?:"((?:[^"\\]|\\[\s\S])*)"|'([^'\n]*)'|([^\n]*?))[ \t]*(?:[ \t]#[^\n]*)?(?:\r?\n|$)/y;
-const ITEM = /([ \t]*(?:- +)+)/y;
+  /^([ \t]*(?:- +)*(?:export |set |\$env:)?["']?)([\p{L}_$][\p{L}\p{M}\d_.$ -]{0,60}?)(["']?[ \t]{0,8}(?:=[ \t]{0,8}|:[ \t]{1,8}|:$))/u;
+const ITEM = /^[ \t]*(?:- +)+/;
+const QUOTED_VALUE = /"((?:[^"\\]|\\[\s\S])*)"|'([^'\n]*)'/y;
+/** No settings file has more names and values; of other texts with more, a few milliseconds are read. */
+const MOST_MEMBERS = 20_000;
+const COMMENT = /^[ \t]*(?:#.*)?$/;
 
 /** Returns names and values of a text whose lines are members; null for another text, and for one line with a colon. */
 export function memberTokens(text: string): Token[] | null {
   const tokens: Token[] = [];
-  let at = 0;
-  while (at < text.length) {
-    NOTHING.lastIndex = at;
-    if (NOTHING.test(text)) {
-      at = NOTHING.lastIndex;
+  let names = 0;
+  for (let at = 0; at < text.length; ) {
+    const end = endOfLine(text, at);
+    const line = text.slice(at, end);
+    if (NO_MEMBER.test(line.trim())) {
+      at = end + 1;
       continue;
     }
-    NAME.lastIndex = at;
-    const name = NAME.exec(text);
-    if (name !== null) {
-      const start = at + (name[1] as string).length;
-      tokens.push({ start, end: start + (name[2] as string).length, kind: "name" });
+    const [whole, before = "", name] = NAME.exec(line) ?? ITEM.exec(line) ?? [];
+    if (whole === undefined || tokens.length > MOST_MEMBERS) return null;
+    if (name !== undefined) {
+      names += whole.trimEnd().endsWith("=") ? 2 : 1;
+      const start = at + before.length;
+      tokens.push({ start, end: start + name.length, kind: "name" });
     }
-    ITEM.lastIndex = at;
-    const item = name === null ? ITEM.exec(text) : null;
-    if (name === null && item === null) return null;
-    const from = name === null ? ITEM.lastIndex : NAME.lastIndex;
-    VALUE.lastIndex = from;
-    const value = VALUE.exec(text);
-    if (value === null) return null;
-    const said = value[1] ?? value[2] ?? value[3] ?? "";
-    const start = from + (value[3] === undefined ? 1 : 0);
-    const token: Token = { start, end: start + said.length, kind: "text" };
-    if (said !== "") tokens.push(value[1] === undefined ? token : { ...token, escapes: "backslash" });
-    at = VALUE.lastIndex;
+    const value = valueAt(text, at + whole.length, end);
+    if (value.token.end > value.token.start) tokens.push(value.token);
+    at = value.next;
   }
-  const names = tokens.filter(({ kind }) => kind === "name");
-  const isAlone = names.length === 1 && !/^["']?[ \t]*=/.test(text.slice((names[0] as Token).end));
-  return names.length === 0 || isAlone ? null : tokens;
+  return names > 1 ? tokens : null;
+}
+
+function endOfLine(text: string, at: number): number {
+  const newline = text.indexOf("\n", at);
+  return newline < 0 ? text.length : newline;
+}
+
+/** The value from `at` on, and where the next line begins. A value in double quotes may have several lines. */
+function valueAt(text: string, at: number, end: number): { token: Token; next: number } {
+  QUOTED_VALUE.lastIndex = at;
+  const quoted = QUOTED_VALUE.exec(text);
+  const last = QUOTED_VALUE.lastIndex;
+  const lineEnd = quoted === null ? end : endOfLine(text, last);
+  if (quoted !== null && COMMENT.test(text.slice(last, lineEnd).trimEnd())) {
+    const token: Token = { start: at + 1, end: last - 1, kind: "text" };
+    return { token: quoted[1] === undefined ? token : { ...token, escapes: "backslash" }, next: lineEnd + 1 };
+  }
+  const line = text.slice(at, end);
+  const comment = line.indexOf(" #");
+  const value = (comment < 0 ? line : line.slice(0, comment)).trimEnd();
+  return { token: { start: at, end: at + value.length, kind: "text" }, next: end + 1 };
 }
