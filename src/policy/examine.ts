@@ -1,9 +1,10 @@
 /** Finds what the rules of an agent match in some content, without the rules' exceptions. */
-import { beginEffort, continueEffort, isExhausted } from "./check.ts";
+import { beginEffort, type Hit as CheckHit, continueEffort, isExhausted } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { type Field, type FieldMatches, fieldsOf, isPart, type Match, pathShower } from "./fields.ts";
 import { type Mode, strongerMode } from "./modes.ts";
 import type { Place } from "./near.ts";
+import type { ListText } from "./parts.ts";
 import type { OwnPattern } from "./patterns/pattern-set.ts";
 import { addPatternWork, beginPatternWork } from "./patterns/work.ts";
 import type { Content } from "./policy.ts";
@@ -11,7 +12,7 @@ import { Fitting } from "./redaction/fitting.ts";
 import { mayHaveMarks, withoutNames } from "./redaction/marks.ts";
 import type { Changes } from "./redaction/redact.ts";
 import type { Layer, Rules } from "./rules.ts";
-import { MOST_HITS } from "./scan.ts";
+import { type Dictionary, MOST_HITS } from "./scan.ts";
 import { screen } from "./screen.ts";
 import { PATTERNS } from "./screening.ts";
 
@@ -81,8 +82,8 @@ function examineFields(
   const seen: { field: Field; index: number; hits: readonly Hit[] }[] = [];
   for (const [index, field] of fields.entries()) {
     const changed = changes?.get(index) ?? null;
-    // A text that did not change may still be joined with one that did.
-    if (changes !== null && changed === null && field.joined === undefined) continue;
+    // A text that did not change may still be read together with one that did.
+    if (changes !== null && changed === null && field.joined === undefined && field.list === undefined) continue;
     const hits = hitsIn(field, rules, content, changed);
     if (hits.length > 0) seen.push({ field, index, hits });
     // The content is blocked, or nothing blocks.
@@ -111,7 +112,8 @@ function examineFields(
 }
 
 function hitsIn(field: Field, rules: Rules, content: Content, changed: readonly Place[] | null): readonly Hit[] {
-  const detected = detectedIn(field, rules, changed);
+  const alone = detectedIn(field, rules, changed);
+  const detected = field.list === undefined ? alone : [...alone, ...listedIn(field, rules, alone)];
   const own = patternHits(field.text, rules, content);
   return own.length === 0 ? detected : [...detected, ...own];
 }
@@ -150,6 +152,39 @@ function detectedIn(
   const whole = { start: 0, end: text.length, isEncoded: true } as const;
   return [...inText, ...[...parts].map((detector): Hit => ({ detector, policy: policyOf(detector), ...whole }))];
 }
+
+/** The secrets that are found in a text as an item of its array, beside what is found in the text alone. */
+function listedIn({ list, context, text }: Field, { dictionary, names }: Rules, alone: readonly Hit[]): readonly Hit[] {
+  if (list === undefined || dictionary === null) return NO_HITS;
+  const { whole, at } = list;
+  const screened = withoutNames(whole.text, names);
+  if (dictionary.clean.has(screened, context)) return NO_HITS;
+  const hits = screenedLists.getOrInsertComputed(whole, () => hitsInList(screened, whole, context, dictionary));
+  if (hits.length === 0) dictionary.clean.add(screened, context);
+  const last = at + text.length;
+  return hits
+    .filter(({ start, end }) => start < last && at < end)
+    .filter((hit) => !alone.some(({ detector }) => detector === hit.detector))
+    .map((hit) => ({
+      ...hit,
+      policy: DETECTORS[hit.detector as DetectorName].policy,
+      start: Math.max(hit.start, at) - at,
+      end: Math.min(hit.end, last) - at,
+    }));
+}
+
+/** Most arrays under a word for a secret hold none: without a word for codes, an item alone must be one. */
+function hitsInList(text: string, { items }: ListText, context: string, dictionary: Dictionary): readonly CheckHit[] {
+  const hits = screen(text, context, dictionary).filter(({ detector }) => isSecret(detector));
+  const isFound = (item: string) => screen(item, context, dictionary).some(({ detector }) => isSecret(detector));
+  return hits.length === 0 || OF_CODES.test(context) || items.some(isFound) ? hits : [];
+}
+const OF_CODES = /c[oó]d|k[oó]d|κωδ|код|码|碼|コード|코드|รหัส/i;
+
+/** What is found in the arrays of the content that is examined, each of which is screened once. */
+const screenedLists = new WeakMap<ListText, readonly CheckHit[]>();
+const isSecret = (detector: string): boolean =>
+  detector !== BUDGET && DETECTORS[detector as DetectorName].tier === null;
 
 function patternHits(text: string, { patterns, budget }: Rules, content: Content): readonly Hit[] {
   if (patterns === null || text === "") return NO_HITS;

@@ -1,7 +1,7 @@
 /** The texts of some content that are screened, and the names of their places. */
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { Place } from "./near.ts";
-import { joinedParts } from "./parts.ts";
+import { joinedParts, type ListText, listText } from "./parts.ts";
 import type { Content, Finding } from "./policy.ts";
 
 /**
@@ -29,6 +29,8 @@ export interface Field {
    * the text.
    */
   joined?: readonly string[];
+  /** The array of which the text is an item, and where it begins in the text of that. */
+  list?: { whole: ListText; at: number };
 }
 
 /** Whether the text of a field is a part of the content's JSON, so that it is a string and no JSON of its own. */
@@ -69,6 +71,9 @@ function collect(value: JsonValue, path: Path, context: string, fields: Field[])
     const first = fields.length;
     for (const [index, item] of value.entries()) collect(item, { part: String(index), above: path }, context, fields);
     if (joined.length > 0) (fields[first] as Field).joined = joined;
+    const whole = context === "" ? null : listText(value);
+    for (const [index, at] of whole?.starts.entries() ?? [])
+      (fields[first + index] as Field).list = { whole: whole as ListText, at };
   } else if (value !== null && typeof value === "object") {
     for (const name of Object.keys(value)) {
       const below = { part: name, above: path };

@@ -1,6 +1,34 @@
 /** Arrays whose items are the parts of one text: the characters of an address, the groups of a card number. */
 import type { JsonValue } from "../json.ts";
 
+/** An array as one text, since a list of secrets may be found where its items alone are not. */
+export interface ListText {
+  text: string;
+  items: readonly string[];
+  /** Where each item begins. */
+  starts: readonly number[];
+}
+
+/** A longer array is no list of secrets, and fewer items are none. */
+const LONGEST_LIST = 4096;
+const FEWEST_ITEMS = 2;
+
+/** Returns the text of an array of strings and numbers, as JSON; null for others, and when an item needs escapes. */
+export function listText(items: readonly JsonValue[]): ListText | null {
+  if (items.length < FEWEST_ITEMS) return null;
+  const starts: number[] = [];
+  let text = "[";
+  for (const item of items) {
+    if ((typeof item !== "string" && typeof item !== "number") || text.length > LONGEST_LIST) return null;
+    const json = JSON.stringify(item);
+    const said = String(item);
+    if (json.length - said.length !== (typeof item === "string" ? 2 : 0)) return null;
+    starts.push(text.length + (json.length - said.length) / 2);
+    text += `${json},`;
+  }
+  return { text: `${text.slice(0, -1)}]`, items: items.map(String), starts };
+}
+
 const FEWEST_PARTS = 3;
 /** Fewer single characters are not joined: they are too few to mean anything. */
 const FEWEST_CHARACTERS = 8;

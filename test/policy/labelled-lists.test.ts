@@ -97,6 +97,26 @@ test.each(Object.entries(SYNTAXES))("a list in the form of %s is replaced as a w
   );
 });
 
+test("an array in metadata is replaced as a whole", () => {
+  const arrays = fc
+    .constantFrom(...LABELS)
+    .chain(([label, item]) =>
+      fc.record({ label: fc.constant(label), items: fc.uniqueArray(item, { minLength: 2, maxLength: 8 }) }),
+    );
+  fc.assert(
+    fc.property(arrays, ({ label, items }) => {
+      const metadata = { user: { [label]: items, kept: ["a", 1] } };
+      const decision = decide(REDACT, { key: "notes/1", value: "x", metadata });
+      // Groups of digits may together be a number of another kind, which cannot be replaced.
+      if (!decision.allowed) return;
+      const { user } = decision.found?.redacted?.metadata ?? metadata;
+      const marks = items.map(() => expect.stringMatching(/^\[redacted:[a-z_]+\]$/));
+      expect(user, JSON.stringify(metadata)).toEqual({ [label]: marks, kept: ["a", 1] });
+    }),
+    { numRuns: effort({ usual: 100, long: 5_000 }), seed: SEED },
+  );
+});
+
 test("a long list is replaced as a whole, or refused", () => {
   for (const count of [100, 1_000, 5_000]) {
     const items = Array.from({ length: count }, (_, at) => `${1000 + at}-${9999 - at}`);
