@@ -75,6 +75,11 @@ const SYNTAXES: Readonly<Record<string, (label: string, items: readonly string[]
   TOML: (label, items) => `${label} = [\n${each(items, (item) => `  "${item}",\n`)}]\nkept = 1\n`,
   JSON: (label, items) => JSON.stringify({ [label]: items, kept: "yes" }),
   "nested JSON": (label, items) => JSON.stringify({ user: { [label]: items.map((item) => [item]) } }, null, 2),
+  remarks: (label, items) => `${label}: ${items.join(" (new), ")} (old)`,
+  "two columns": (label, items) =>
+    `${label}:\n\n${each(items, (item, at) => `  ${at + 1}. ${item}  ${at + 51}. ${item}\n`)}`,
+  "a variable": (label, items) => `${label.replaceAll(" ", "_")}=${items.join(",")}\nKEPT=1\n`,
+  "a text in JSON": (label, items) => JSON.stringify({ note: `${label}:\n${items.join("\n")}`, kept: [1, "yes"] }),
   "a table": (label, items) => `| ${label} | note |\n|---|---|\n${each(items, (item) => `| ${item} | x |\n`)}`,
 };
 

@@ -27,12 +27,13 @@ const JOINERS: readonly (readonly [Joiner, RegExp])[] = [
   ["space", SPACE],
 ];
 
-const CLOSE = /(?:\\{0,4}["'`”“»’」*)]){0,3}/y;
+/** Closing quotes, and a remark. */
+const CLOSE = /(?:\\{0,4}["'`”“»’」*)]){0,3}(?:[ \t]\([^()\n]{1,40}\))?/y;
 const OPEN = /(?:[-*•][ \t]+)?(?:\(?\d{1,2}[.)][ \t]+|[a-z]\)[ \t]+)?(?:\\{0,4}["'`“„«‘「*]){0,3}/y;
 /** The characters of an item; a sign at its end is that of the sentence. */
 const TOKEN = /[^\s,;|、，；،؛"'`“”„«»‘’「」<>(){}[\]\\]+/y;
 const OF_SENTENCE = /[.!?:。]+$/;
-const NAMES = /\\{0,4}["'`]?[ \t]?(?:[:：=(])(?!\/\/)/y;
+const NAMES = /\\{0,4}["'`]?(?:[ \t]?[:：=](?!\/\/)|\()/y;
 const HAS_NAME = /^[A-Za-z_][\w.-]*[:=]/;
 
 /**

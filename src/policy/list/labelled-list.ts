@@ -67,7 +67,8 @@ function itemsOf(listed: readonly Place[], text: string, start: number, end: num
   const items = [first, ...following(text, first).take(MOST_ITEMS)];
   return items.length > 1 ? items : [];
 }
-const SIGNED = /s?["'`*)]{0,3}(?:[ \t]?[:：=]|[ \t](?:are|sind|sont|son|sono|são|är|er|zijn|to|są|jsou))[ \t]{1,2}/y;
+const SIGNED =
+  /[sS]=|s?["'`*)]{0,3}(?:[ \t]?[:：=]|[ \t](?:are|sind|sont|son|sono|são|är|er|zijn|to|są|jsou))[ \t]{1,2}/y;
 
 /** The rest of the name of a column, and what ends it. */
 const SEPARATORS = /^[\w ()-]{0,20}["'`*]{0,2}[ \t]{0,8}(?:[,;|\t]|\r?\n)/;

@@ -13,6 +13,8 @@ const NAME_ALONE = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.-]{0,40}["'`*]{0,2}[ \t]?[
 /** What follows an item in its line: a remark, a comment. */
 const REMARK = /[ \t]+(?:[(#–—]|-[ \t]|\/\/)|[ \t]*[,;](?:[ \t]|$)/;
 const QUOTES = "\"'`“”„«»‘’「」,;*";
+/** The end of the string of JSON or of a program in which the list is; an item may itself be in quotes. */
+const CLOSING = /(?<!^["'`].*)["`](?=[ \t]*(?:[,}\])]|$))/;
 /** A line that ends a list without bullets: a sentence. */
 const SENTENCE = /(?:^|\s)\p{L}+[.,]?\s+(?:\S+\s+)*?\p{L}{2,}[.!?]?$/u;
 
@@ -47,9 +49,12 @@ export function lined(text: string, at: number, label: number, isSigned: boolean
     // A line that continues an item, or an item of a list in the list.
     if (first.isBullet && !line.isBullet && line.indent > first.indent) continue;
     if (line.isBullet !== first.isBullet || line.indent < first.indent) break;
-    const item = itemIn(text, line, labelIndent);
+    const closed = text.slice(line.content, line.end).search(CLOSING);
+    if (closed === 0) break;
+    const item = itemIn(text, closed < 0 ? line : { ...line, end: line.content + closed }, labelIndent);
     if (item === null) break;
     if (item.end > item.start) items.push(item);
+    if (closed > 0) break;
   }
   spend(position - at);
   return items;

@@ -21,14 +21,22 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const { detector } = hit;
   const isSecret = DETECTORS[detector as DetectorName].tier === null;
   const first = text.slice(hit.start, hit.end);
+  const isItem = (word: string) => isLike(first, word) || (isSecret && looksSecret(word));
+  // A line of the list may have another item behind what was found.
   const others = (places: readonly Place[]) =>
-    places.filter((place) => !overlaps(place, hit)).flatMap((place) => itemsIn(text, place, first, isSecret));
+    places.flatMap((place) =>
+      overlaps(place, hit)
+        ? wordsLike(text, { start: hit.end, end: place.end }, isItem)
+        : itemsIn(text, place, first, isSecret),
+    );
   const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
   const listed = listBehind(text, end);
   if (listed.some((item) => overlaps(item, hit))) return place(others(listed));
   if (text.slice(end, hit.start).includes("\n")) {
     const column = cellsBelow(text, start, end, MOST_ITEMS);
-    return column.some((cell) => overlaps(cell, hit)) ? place(others(column)) : [];
+    if (column.some((cell) => overlaps(cell, hit))) return place(others(column));
+    // Below its label, only what has the same form is the same.
+    return place(itemsFollowing(text, hit, { first, isSecret: false, isPlural: false }));
   }
   const isPlural = isSecret && PLURAL.test(text.slice(end - 1, end + 8));
   return place(itemsFollowing(text, hit, { first, isSecret, isPlural }));
@@ -50,13 +58,16 @@ function itemsIn(text: string, { start, end }: Place, first: string, isSecret: b
   spend(ITEM_UNITS);
   const item = text.slice(start, end);
   if (item.length < FEWEST_CHARACTERS || item.length > LONGEST_ITEM || NOTHING.test(item)) return [];
-  if (!isSecret) return isLike(first, item) ? [{ start, end }] : [];
-  const isWhole = !/\s/.test(item) || /\s/.test(first) || /["'`]/.test(text[end] ?? "");
+  const isWhole = isSecret && (!/\s/.test(item) || /\s/.test(first) || /["'`]/.test(text[end] ?? ""));
   if (isWhole) return standsForAny(item) ? [] : [{ start, end }];
-  return [...item.matchAll(/\S+/g)]
-    .filter(([word]) => looksSecret(word) || isLike(first, word))
-    .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }));
+  if (isLike(first, item)) return [{ start, end }];
+  return wordsLike(text, { start, end }, (word) => isLike(first, word) || (isSecret && looksSecret(word)));
 }
+
+const wordsLike = (text: string, { start, end }: Place, isItem: (word: string) => boolean): Place[] =>
+  [...text.slice(start, end).matchAll(/\S+/g)]
+    .filter(([word]) => isItem(word))
+    .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }));
 
 interface First {
   first: string;

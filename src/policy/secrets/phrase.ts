@@ -28,8 +28,8 @@ export const seedPhrase: Check = (text, _start, end) => {
 /** The first of at least two codes: `8841-2039, 5520-1187`. */
 const CODE = String.raw`(?=[\w-]{0,40}\d)[A-Za-z0-9]{4,8}(?:[-\s][A-Za-z0-9]{4,8}){1,3}|\d{8}|(?=[a-z]{0,12}\d)[a-z0-9]{8,12}|(?=[A-Z]{0,12}\d)[A-Z0-9]{8,12}`;
 const CODES = new RegExp(
-  String.raw`(?:[^\S\n]?\([^)\n]{1,24}\))?[^\S\n]?(?:is|are|sind|lauten|son|sont|sono|são|to|är|er)?[\s:"'\`[(-]{1,8}(?:\d{1,2}[.)]\s?)?((?:${CODE}))(?=["'\`]?(?:[\s,;|/]+(?:\d{1,2}[.)]\s?)?["'\`-]{0,2}\s?)(?:${CODE})(?![\w-]))`,
-  "y",
+  String.raw`(?:[^\S\n]{1,2}(?:for|from|of|für|von|pour|de|para|per|voor|van|för|til|dla|для)[^\S\n](?:\p{L}[\p{L}\d.-]{0,20}[^\S\n]){0,2}\p{L}[\p{L}\d.-]{0,20})?(?:[^\S\n]?\([^)\n]{1,24}\))?[^\S\n]?(?:is|are|sind|lauten|son|sont|sono|são|to|är|er)?[\s:="'\x60[(-]{1,8}(?:\d{1,2}[.)]\s?)?((?:${CODE}))(?=["'\x60]?(?:[\s,;|/]+(?:\d{1,2}[.)]\s?)?["'\x60-]{0,2}\s?)(?:${CODE})(?![\w-]))`,
+  "uy",
 );
 
 /** `recovery code: 88F2-9KQ1-T0LM`: one alone has three groups. */
