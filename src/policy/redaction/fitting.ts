@@ -93,6 +93,9 @@ export class Fitting {
    * that reads on to the next space goes beyond the end of a string.
    */
   #first(parts: readonly Token[], touched: readonly Token[], place: Place): readonly Token[] {
+    const [begun] = touched as readonly [Token];
+    // The signs at the end of a string, after which the check read on.
+    if (begun.kind !== "name" && begun !== parts[0] && begun.start <= place.start) return [begun];
     const from = touched.indexOf(parts[0] as Token);
     const name = touched.findIndex(({ kind }, at) => at > from && kind === "name");
     const tied = parts.filter((part) => name < 0 || touched.indexOf(part) < name);
