@@ -289,3 +289,9 @@ test("the members of YAML keep their names", () => {
     /^name: A\.\nstreet: \[redacted:postal_address\]\nzip: .+\ncity: .+\nkept: yes\n$/,
   );
 });
+
+test("a match that reads on over the end of a row reaches no other row", () => {
+  const stored = storedValue("id\tnote\tkept\n1\tAhornweg 17, 50668 Köln\tyes\n2\twent home\tno\n");
+  expect(stored).toStartWith("id\tnote\tkept\n1\t[redacted:postal_address]\t");
+  expect(stored).toEndWith("\n2\twent home\tno\n");
+});

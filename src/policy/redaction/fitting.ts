@@ -59,9 +59,14 @@ export class Fitting {
     const parts = this.#partsOf(touched, place, syntax);
     if (parts === null) return null;
     const chosen = isOwn || IN_PARTS.has(detector) ? parts : this.#first(parts, touched, place);
-    const pieces = chosen.map((token) => this.#piecesIn(token, overlapOf(token, place), detector, isOwn));
+    const inRow =
+      isOwn || !syntax.isTable ? chosen : chosen.filter((token) => this.#isInRow(chosen[0] as Token, token));
+    const pieces = inRow.map((token) => this.#piecesIn(token, overlapOf(token, place), detector, isOwn));
     return pieces.includes(null) ? null : pieces.flatMap((some) => some as Piece[]);
   }
+
+  #isInRow = (first: Token, token: Token): boolean =>
+    first === token || !this.text.slice(first.end, token.start).includes("\n");
 
   #withoutMarks(place: Place): Piece[] {
     const piece = aroundMarks(this.text, this.#marks, place);
@@ -132,7 +137,8 @@ export class Fitting {
 
 function syntaxOf(text: string, isPart: boolean): Syntax | null {
   const json = isPart && !/^\s*[[{]/.test(text) ? null : (jsonTokens(text) ?? embeddedTokens(text));
-  if (json !== null) return { tokens: json, hasFixedNames: true };
-  const tokens = tableTokens(text) ?? memberTokens(text);
-  return tokens === null ? null : { tokens, hasFixedNames: false };
+  if (json !== null) return { tokens: json, hasFixedNames: true, isTable: false };
+  const cells = tableTokens(text);
+  const tokens = cells ?? memberTokens(text);
+  return tokens === null ? null : { tokens, hasFixedNames: false, isTable: cells !== null };
 }

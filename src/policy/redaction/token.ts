@@ -16,4 +16,6 @@ export interface Syntax {
   tokens: readonly Token[];
   /** A name may be replaced where nothing else is in a match: in the first line of a table, which may be no header. */
   hasFixedNames: boolean;
+  /** Each line is a row, which is about something of its own. */
+  isTable: boolean;
 }
