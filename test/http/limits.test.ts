@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { Networks } from "../../src/networks.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
+import { exchangeRaw } from "./support/raw.ts";
 import { serveTls, TestServer } from "./support/serve.ts";
 
 const path = "/v1/config/a";
@@ -113,12 +114,25 @@ describe("keys that are not valid", () => {
     expect([await from("192.0.2.1"), await from("192.0.2.1"), await from("192.0.2.1")]).toEqual([401, 401, 429]);
     // What a client says of itself does not count: the last address is what the proxy saw.
     expect(await from("10.9.9.9, 192.0.2.1")).toBe(429);
+    expect(await from("10.9.9.9, 192.0.2.1:40112")).toBe(429);
     expect(await from("192.0.2.2")).toBe(401);
     expect([await from("2001:db8::1"), await from("2001:db8::2"), await from("2001:db8:0:0:f::3")]).toEqual([
       401, 401, 429,
     ]);
     expect(await from("2001:db8:0:1::1")).toBe(401);
     expect(await from("192.0.2.1", "full-key")).toBe(200);
+  });
+
+  test("count for the client that the last of several lines names", async () => {
+    await using behind = new TestServer(null, { trustedProxies: new Networks(["127.0.0.1"]), wrongKeysPerMinute: 1 });
+    const from = async (...lines: string[]) => {
+      const forwarded = lines.map((line) => `X-Forwarded-For: ${line}\r\n`).join("");
+      const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: wrong\r\nX-Forwarded-Proto: https\r\n`;
+      return (await exchangeRaw(behind.running.port, `${head}${forwarded}\r\n`, { tls: false })).slice(9, 12);
+    };
+    expect(await from("192.0.2.5", "192.0.2.1")).toBe("401");
+    expect(await from("192.0.2.6", "192.0.2.7,192.0.2.1")).toBe("429");
+    expect(await from("192.0.2.1", "192.0.2.8 , 127.0.0.1\t", "127.0.0.1")).toBe("401");
   });
 
   test("without a limit are 401 for ever", async () => {
