@@ -28,6 +28,13 @@ export interface AnchorSink {
   deliver(seal: AnchoredSeal, signal: AbortSignal): Promise<void>;
 }
 
+/** The variables that describe a seal to the program that it is given to. */
+export const SEAL_VARIABLES = {
+  workspaceId: "GOVERND_WORKSPACE_ID",
+  size: "GOVERND_SEAL_SIZE",
+  epoch: "GOVERND_SEAL_EPOCH",
+} as const;
+
 /** Why a delivery failed, for the operator's log. */
 export class AnchorFailed extends Error {
   override readonly name = "AnchorFailed";
@@ -52,9 +59,9 @@ export function commandSink(program: string): AnchorSink {
           // The daemon's own environment is not passed on, since it may contain the signing key.
           env: {
             PATH: "/usr/local/bin:/usr/bin:/bin",
-            GOVERND_WORKSPACE_ID: workspaceId,
-            GOVERND_SEAL_SIZE: `${size}`,
-            GOVERND_SEAL_EPOCH: `${epochOf(note)}`,
+            [SEAL_VARIABLES.workspaceId]: workspaceId,
+            [SEAL_VARIABLES.size]: `${size}`,
+            [SEAL_VARIABLES.epoch]: `${epochOf(note)}`,
           },
           signal,
         });

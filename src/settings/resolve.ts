@@ -18,6 +18,7 @@ import {
   variableOf,
   type World,
 } from "./definitions.ts";
+import { injectedVariables } from "./injected.ts";
 import { Mistaken } from "./values.ts";
 
 /** All sources of settings. */
@@ -101,8 +102,8 @@ function* unknownNames(sources: Sources, table: Record<string, unknown>): Genera
   for (const name of Object.keys(table)) {
     if (!names.has(name)) yield `${name} (${sources.file?.path}): there is no such setting`;
   }
-  const others = [CONFIG_VARIABLE, API_KEY_VARIABLE];
-  const variables = new Set<string>([...others, ...DEFINITIONS.map(({ name }) => variableOf(name))]);
+  const ours = [CONFIG_VARIABLE, API_KEY_VARIABLE, ...DEFINITIONS.map(({ name }) => variableOf(name))];
+  const variables = new Set<string>([...ours, ...injectedVariables(sources.environment)]);
   for (const variable of Object.keys(sources.environment)) {
     if (!variable.startsWith(VARIABLE_PREFIX) || variables.has(variable)) continue;
     yield `${variable} (environment): there is no such setting`;

@@ -98,6 +98,13 @@ describe("the command line", () => {
     );
   });
 
+  test("commands work in a pod beside a service called governd", async () => {
+    const { code, err } = await governdProcess(["serve", "--print-settings", "--json", "--data-dir", data], {
+      env: { GOVERND_SERVICE_HOST: "10.96.0.4", GOVERND_PORT: "tcp://10.96.0.4:443" },
+    });
+    expect([code, err]).toEqual([0, ""]);
+  });
+
   test("a settings file that was named must be there", async () => {
     const { code, err } = await governd(["serve", "--config", temporary.join("none.toml")]);
     expect(code).toBe(2);

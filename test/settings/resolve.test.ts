@@ -217,6 +217,66 @@ describe("settings", () => {
     ]);
   });
 
+  describe("what others set for services and containers called governd", () => {
+    /** What Kubernetes sets for a service with one port (`name`: in capitals), at an address of either family. */
+    const service = (name: string, address: string, port: number, protocol: string) => {
+      const place = `${protocol}://${address.includes(":") ? `[${address}]` : address}:${port}`;
+      const one = `${name}_PORT_${port}_${protocol.toUpperCase()}`;
+      return {
+        [`${name}_SERVICE_HOST`]: address,
+        [`${name}_SERVICE_PORT`]: `${port}`,
+        [`${name}_SERVICE_PORT_API_V1`]: `${port}`,
+        [`${name}_PORT`]: place,
+        [one]: place,
+        [`${one}_PROTO`]: protocol,
+        [`${one}_PORT`]: `${port}`,
+        [`${one}_ADDR`]: address,
+      };
+    };
+    const link = {
+      GOVERND_NAME: "/web/governd",
+      GOVERND_PORT: "tcp://172.17.0.5:8443",
+      GOVERND_PORT_8443_TCP: "tcp://172.17.0.5:8443",
+      GOVERND_PORT_8443_TCP_ADDR: "172.17.0.5",
+      GOVERND_ENV_PATH: "/usr/bin:/bin",
+      GOVERND_ENV_GOVERND_DATA_DIR: "/data",
+      GOVERND_DB_1_NAME: "/web/governd_db_1",
+      GOVERND_DB_1_ENV_PGDATA: "/pg",
+    };
+    for (const [what, environment] of Object.entries({
+      "a service": service("GOVERND", "10.96.4.2", 8443, "tcp"),
+      "a service with more words": service("GOVERND_NODE_2_METRICS", "10.96.4.3", 9000, "udp"),
+      "an IPv6 service called like a setting": service("GOVERND_DATA_DIR", "fd00:10:96::a", 443, "sctp"),
+      "Docker links": link,
+      "the program of anchors": { GOVERND_WORKSPACE_ID: "ws_1", GOVERND_SEAL_SIZE: "7", GOVERND_SEAL_EPOCH: "1" },
+    })) {
+      test(`${what}: is passed over, and settings beside it count`, () => {
+        expect(settingsOf({ environment: { ...environment, GOVERND_THREADS: "3" } })).toMatchObject({ threads: 3 });
+        const mistakes = mistakesOf({ environment: { ...environment, GOVERND_LOG_LEVLE: "info" } });
+        expect(mistakes).toEqual(["GOVERND_LOG_LEVLE (environment): there is no such setting"]);
+      });
+    }
+
+    test.each([
+      ["GOVERND_PORT", "8443"],
+      ["GOVERND_METRICS_PORT", "9090"],
+      ["GOVERND_LISTEN_PORT", "0.0.0.0:8443"],
+      ["GOVERND_SERVICE_HOST", "governd.example.org"],
+      ["GOVERND_SERVICE_PORT", "on"],
+      ["GOVERND_PORT_8443_TCP", "yes"],
+      ["GOVERND_PORT_8443_TCP_PROTO", "http"],
+      ["GOVERND_PORT_8443", "tcp://10.0.0.1:8443"],
+      ["GOVERND_HOSTS", "10.0.0.1"],
+      ["GOVERND_NAME", "governd.example.org"],
+      ["GOVERND_ENV_THREADS", "3"],
+      ["GOVERND_SEAL_SIZES", "7"],
+    ])("%s=%s is nobody's: a mistake", (name, value) => {
+      expect(mistakesOf({ environment: { [name]: value } })).toEqual([
+        `${name} (environment): there is no such setting`,
+      ]);
+    });
+  });
+
   test("embeddings may be a table", () => {
     const toml = 'embeddings = { url = "http://127.0.0.1:1/v1", model = "m", api_key_file = "k" }';
     expect(settingsOf({ toml })).toMatchObject({
