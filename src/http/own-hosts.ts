@@ -1,7 +1,7 @@
 /** The names of this server. A request for another host may be an attack by another site (DNS rebinding). */
 import { X509Certificate } from "node:crypto";
 import { isIP, isIPv6 } from "node:net";
-import { isEveryAddress } from "../networks.ts";
+import { canonicalAddress, isEveryAddress } from "../networks.ts";
 
 /** The most hosts whose result is cached, since a client can name any number. */
 const MAX_KNOWN = 256;
@@ -18,6 +18,9 @@ export function isHost(host: string): boolean {
   return found !== undefined && (address === undefined || isIPv6(address));
 }
 
+/** Returns the one spelling of a name, which ends without a dot, or of an IP address. */
+const spelled = (name: string): string => canonicalAddress(name) ?? name.toLowerCase().replace(/\.$/, "");
+
 export class OwnHosts {
   readonly #names: ReadonlySet<string>;
   readonly #everyAddress: boolean;
@@ -26,7 +29,7 @@ export class OwnHosts {
 
   /** `names`: those in the settings, and the listening address. `cert`: the certificate in PEM; null without TLS. */
   constructor(names: readonly string[], cert: string | null) {
-    this.#names = new Set(names.map((name) => name.toLowerCase()));
+    this.#names = new Set(names.map(spelled));
     this.#everyAddress = names.some(isEveryAddress);
     this.#certificate = cert === null ? null : new X509Certificate(cert);
   }
@@ -36,7 +39,7 @@ export class OwnHosts {
     let known = this.#known.get(host);
     if (known === undefined) {
       const [, address, name] = HOST.exec(host) ?? [];
-      known = this.#covers((address ?? name ?? "").toLowerCase());
+      known = this.#covers(spelled(address ?? name ?? ""));
       if (this.#known.size >= MAX_KNOWN) this.#known.clear();
       this.#known.set(host, known);
     }
@@ -49,7 +52,7 @@ export class OwnHosts {
   }
 
   #covers(name: string): boolean {
-    if (this.#names.has(name)) return true;
+    if (this.#names.has(name) || this.#names.has(name.replace(/^[^.]+/, "*"))) return true;
     if (isIP(name) !== 0) return this.#everyAddress || this.#certificate?.checkIP(name) !== undefined;
     return name !== "" && this.#certificate?.checkHost(name) !== undefined;
   }

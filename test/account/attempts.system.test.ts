@@ -86,3 +86,22 @@ test("behind a proxy the client's own address counts, and none that it makes up"
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
   expect((await send("/account/sign-in", "198.51.100.1", { email, password: PASSWORD })).status).toBe(200);
 });
+
+test("behind a proxy that names the default port, a browser that leaves it out can sign in, and no other page", async () => {
+  await using daemon = await TestDaemon.start({
+    flags: { tls: "off", trusted_proxies: "127.0.0.1", hostnames: "gov.example.org" },
+  });
+  const signIn = async (host: string, origin: string) => {
+    const response = await fetch(`${daemon.url}/account/sign-in`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-forwarded-proto": "https", host, origin },
+      body: JSON.stringify({ email: freshEmail(), password: "wrong" }),
+    });
+    return response.status;
+  };
+  expect(await signIn("gov.example.org:443", "https://gov.example.org")).toBe(401);
+  expect(await signIn("GOV.example.org:443", "https://gov.example.org")).toBe(401);
+  expect(await signIn("gov.example.org:443", "https://gov.example.org:8443")).toBe(403);
+  expect(await signIn("gov.example.org:443", "http://gov.example.org")).toBe(403);
+  expect(await signIn("gov.example.org:8443", "https://gov.example.org")).toBe(403);
+});

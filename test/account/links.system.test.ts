@@ -35,6 +35,14 @@ test("for another account, beside a running daemon that takes no sign-ups", asyn
   expect(one.workspaceId).not.toBe(two.workspaceId);
 });
 
+test.each([
+  [["--hostnames", "*.example.com,Gov.example.com", "--listen", "0.0.0.0:443"], "https://gov.example.com/"],
+  [["--hostnames", "*.example.com"], "https://127.0.0.1:8443/"],
+  [["--hostnames", "fd00:0::7"], "https://[fd00::7]:8443/"],
+])("name an address that a browser can open: %p", async (flags, base) => {
+  expect((await link(...flags)).url).toStartWith(base);
+});
+
 test("for a workspace that the command line made", async () => {
   const { id, view } = await daemon.workspace();
   const { kind, token } = await link("--workspace", id, "--hostnames", "gov.example.com");

@@ -3,6 +3,7 @@ import type { SignedIn } from "../../control/accounts/session-keeper.ts";
 import { Failure } from "../../failure.ts";
 import { invalid, Problem } from "../../problem.ts";
 import { closingIsKnown } from "../../timer.ts";
+import { ownOrigin } from "../origin.ts";
 import { readForm } from "../pipeline/body.ts";
 import type { Exchange } from "../pipeline/exchange.ts";
 import { checkParams, type RoutedRequest, readQuery, takeBody } from "../pipeline/handle.ts";
@@ -36,7 +37,7 @@ export async function handleAction(action: Action, routed: RoutedAction, deps: A
     userAgent: headers.get("user-agent") ?? "",
     device: deviceToken(headers),
   };
-  const base = `https://${headers.get("host") ?? "localhost"}`;
+  const base = ownOrigin(headers);
   const signIns = new BegunSignIns(headers);
   try {
     return respond(

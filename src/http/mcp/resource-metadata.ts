@@ -3,6 +3,7 @@
  * the authorization of MCP is based.
  */
 import type { PublicPage } from "../documents/public-page.ts";
+import { ownOrigin } from "../origin.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import { NO_SUCH_PATH } from "../problem-document.ts";
 import { MCP_PATHS } from "./endpoint.ts";
@@ -25,11 +26,11 @@ export function resourceMetadataPages({ workloads }: MetadataDeps): PublicPage[]
   return MCP_PATHS.map((path) => ({
     path: ROOT + path,
     answer(exchange, request) {
-      const { host, pathname } = addressOf(request);
+      const { pathname } = new URL(request.url);
       const issuers = workloads?.issuers ?? [];
       if (issuers.length === 0) throw NO_SUCH_PATH;
       const metadata = {
-        resource: `https://${host}${pathname.slice(ROOT.length)}`,
+        resource: ownOrigin(request.headers) + pathname.slice(ROOT.length),
         authorization_servers: issuers,
         bearer_methods_supported: ["header"],
         resource_name: "governd",
@@ -39,11 +40,6 @@ export function resourceMetadataPages({ workloads }: MetadataDeps): PublicPage[]
   }));
 }
 
-const addressOf = (request: Request) => ({
-  host: request.headers.get("host") ?? "localhost",
-  pathname: new URL(request.url).pathname,
-});
-
 /**
  * Returns the address of the page about an endpoint; null for another path, for a request that names another host, and
  * when no issuer is set up.
@@ -52,5 +48,5 @@ export function metadataAddress(path: string, headers: Headers, { workloads, own
   if (path !== MCP_ROOT && !path.startsWith(`${MCP_ROOT}/`)) return null;
   const host = headers.get("host");
   if (workloads === undefined || workloads.issuers.length === 0 || host === null) return null;
-  return ownHosts === undefined || ownHosts.has(host) ? `https://${host}${ROOT}${path}` : null;
+  return ownHosts === undefined || ownHosts.has(host) ? ownOrigin(headers) + ROOT + path : null;
 }

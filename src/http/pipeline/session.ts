@@ -1,5 +1,6 @@
 /** What a session's request carries: its cookie, and the origin of the page that sent it. */
 import { Problem } from "../../problem.ts";
+import { isOriginOf } from "../origin.ts";
 
 /**
  * The cookies of a session and of a known browser. With `__Host-` the browser requires Secure, Path=/ and this host
@@ -52,7 +53,7 @@ export function requireSameOrigin(method: string, headers: Headers): void {
   if (SAFE.has(method)) return;
   const origin = headers.get("origin");
   const host = headers.get("host");
-  if (origin !== null && host !== null && origin.toLowerCase() === `https://${host.toLowerCase()}`) return;
+  if (origin !== null && host !== null && isOriginOf(origin, host)) return;
   throw new Problem(
     "forbidden",
     "With a session, send Origin: https:// and the Host of the request. On pages of this server the browser does so.",
