@@ -1,11 +1,11 @@
 /** Every setting: its kind, its default, and the line of `--help` that explains it. Times are in ms, sizes in bytes. */
 import { ISSUED_ROLES } from "../oidc/group-roles.ts";
+import { groupRoles } from "./group-role-map.ts";
 import { token } from "./token.ts";
 import {
   address,
   choice,
   duration,
-  groupRoles,
   hostnames,
   httpsUrl,
   integer,

@@ -8,7 +8,7 @@ import { parseWitness } from "../anchors/witness.ts";
 import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
 import { isNetwork } from "../networks.ts";
-import { type GroupRole, ISSUED_ROLES } from "../oidc/group-roles.ts";
+import { flawOfOwnName, isHostName } from "./host-names.ts";
 
 /** A value that the setting does not accept. The message says what the setting accepts, and never quotes the value. */
 export class Mistaken extends Error {}
@@ -34,9 +34,6 @@ const DURATION = /^(\d{1,9})\s*(ms|s|m|h|d)$/;
 const DURATION_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const SIZE = /^(\d{1,12})\s*(B|KiB|MiB|GiB)?$/;
 const SIZE_BYTES: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-const HOSTNAME =
-  /^(?=.{1,253}$)([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
-
 /**
  * A kind whose values are written as text. `parse` gets the text without surrounding space, never empty, and returns
  * undefined when the setting does not accept it. Without `show`, the value is shown as it is.
@@ -95,7 +92,7 @@ function parseAddress(raw: string): Address | undefined {
   if (port > 65535) return undefined;
   if (six !== undefined) return isIP(six) === 6 ? { host: six, port } : undefined;
   const host = other as string;
-  return isIP(host) === 4 || (HOSTNAME.test(host) && !/^[\d.]+$/.test(host)) ? { host, port } : undefined;
+  return isIP(host) === 4 || isHostName(host) ? { host, port } : undefined;
 }
 
 /** Formats an address. An IPv6 host is written in brackets. */
@@ -241,18 +238,24 @@ export function within(minimum: number, maximum: number, kind: Kind<number>): Ki
   };
 }
 
-/** A list: separated by commas in a flag or a variable, an array in the file. */
-function list(expected: string, metavar: string, isItem: (item: string) => boolean): Kind<string[]> {
+/**
+ * A list: separated by commas in a flag or a variable, an array in the file. With `flawOf` the message also says which
+ * item is wrong, and how.
+ */
+function list(
+  expected: string,
+  metavar: string,
+  isItem: (item: string) => boolean,
+  flawOf?: (item: string) => string | null,
+): Kind<string[]> {
   return {
     metavar,
     read(raw) {
       const items = typeof raw === "string" ? raw.split(",").map((item) => item.trim()) : raw;
-      if (!Array.isArray(items)) throw new Mistaken(expected);
-      const given = items.filter((item) => item !== "");
-      if (!given.every((item): item is string => typeof item === "string" && isItem(item))) {
-        throw new Mistaken(expected);
-      }
-      return [...new Set(given)];
+      if (!Array.isArray(items) || !items.every((item) => typeof item === "string")) throw new Mistaken(expected);
+      const wrong = items.find((item) => item !== "" && !isItem(item));
+      if (wrong === undefined) return [...new Set(items.filter((item) => item !== ""))];
+      throw new Mistaken(flawOf ? `${expected}; number ${items.indexOf(wrong) + 1} ${flawOf(wrong)}` : expected);
     },
     show: (value) => value,
   };
@@ -263,29 +266,6 @@ export const words = list("must be texts without spaces", "name,…", (item) => 
 export const webAddresses = list("must be http or https URLs, for example http://10.0.0.2:8080", "url,…", (item) =>
   /^https?:$/.test(URL.parse(item)?.protocol ?? ""),
 );
-
-const GROUP_ROLE = new RegExp(`^(.+)=(?:(ws_[0-9a-z]+):)?(${ISSUED_ROLES.join("|")})$`);
-
-/** Roles by group: a table in the settings file, and `group=role` or `group=ws_…:role` elsewhere. */
-export const groupRoles: Kind<GroupRole[]> = {
-  metavar: "group=role,…",
-  read(raw) {
-    const expected = `must give each group a role (owner, member or auditor), or a role in one workspace: { "team-a" = "member", "team-b" = "ws_…:auditor" }`;
-    const items = typeof raw === "string" ? raw.split(",").filter((item) => item.trim() !== "") : raw;
-    if (typeof items !== "object" || items === null) throw new Mistaken(expected);
-    const texts = Array.isArray(items)
-      ? items
-      : Object.entries(items).flatMap(([group, roles]) => [roles].flat().map((role) => `${group}=${role}`));
-    return texts.map((item) => {
-      const [, group, workspaceId = null, role] = (typeof item === "string" && GROUP_ROLE.exec(item.trim())) || [];
-      if (group === undefined || role === undefined) throw new Mistaken(expected);
-      if (workspaceId !== null && !isId("ws", workspaceId)) throw new Mistaken(expected);
-      return { group: group.trim(), role: role as GroupRole["role"], workspaceId };
-    });
-  },
-  show: (value) =>
-    value.map(({ group, role, workspaceId }) => `${group}=${workspaceId === null ? "" : `${workspaceId}:`}${role}`),
-};
 
 function isWitness(item: string): boolean {
   try {
@@ -318,11 +298,12 @@ export const networks = list(
 export const receivers = list(
   "must be hosts, host:port, IP addresses or networks, for example siem.example.org:8088 or 10.0.0.0/8",
   "host,cidr,…",
-  (item) => isNetwork(item) || HOSTNAME.test(item) || parseAddress(item) !== undefined,
+  (item) => isNetwork(item) || isHostName(item) || parseAddress(item) !== undefined,
 );
 
 export const hostnames = list(
   "must be host names or IP addresses, for example governd.example.org",
   "name,…",
-  (item) => isIP(item) !== 0 || HOSTNAME.test(item) || (item.startsWith("*.") && HOSTNAME.test(item.slice(2))),
+  (item) => flawOfOwnName(item) === null,
+  flawOfOwnName,
 );
