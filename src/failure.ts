@@ -63,8 +63,13 @@ export function systemCode(error: unknown): string | undefined {
 export function systemReason(error: unknown): string {
   switch (systemCode(error)) {
     case "EACCES":
-    case "EPERM":
       return "permission denied";
+    case "EPERM":
+      return "the system does not permit it, or the file system does not support it";
+    case "ENOTSUP":
+    case "EOPNOTSUPP":
+    case "ENOSYS":
+      return "the file system does not support it";
     case "ENOENT":
       return "no such file or directory";
     case "ENOTDIR":
@@ -79,6 +84,8 @@ export function systemReason(error: unknown): string {
       return "the file system is read-only";
     case "ENOSPC":
       return "no space left on the device";
+    case "EDQUOT":
+      return "the quota of the disk is used up";
     default:
       return messageOf(error);
   }

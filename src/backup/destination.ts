@@ -7,7 +7,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { holdLock } from "../datadir/file-lock.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
 import { asFailure, Failure } from "../failure.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncDirectory } from "../store/sync.ts";
 import { MANIFEST_FILE, readManifestIfGood } from "./manifest.ts";
 
 const LOCK_FILE = ".backup.lock";
@@ -90,7 +90,7 @@ export class Destination implements Disposable {
   publish(name: string): string {
     const path = join(this.path, name);
     renameSync(this.draft(name), path);
-    syncPath(this.path);
+    syncDirectory(this.path);
     return path;
   }
 
@@ -108,7 +108,7 @@ export class Destination implements Disposable {
       renameSync(join(this.path, name), aside);
       rmSync(aside, { recursive: true, force: true });
     }
-    if (old.length > 0) syncPath(this.path);
+    if (old.length > 0) syncDirectory(this.path);
     return old;
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
 import { asFailure, systemCode } from "../failure.ts";
-import { withFile, writeAll } from "../store/sync.ts";
+import { isUnsupported, withFile, writeAll } from "../store/sync.ts";
 import type { ManifestFile } from "./manifest.ts";
 
 const PIECE_BYTES = 1024 * 1024;
@@ -44,15 +44,15 @@ function eachPiece(path: string, take: (piece: Uint8Array) => void): Digest {
   });
 }
 
-/** The error codes of file systems without hard links, or with no more links for a file. */
-const CANNOT_LINK = new Set(["EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
+/** The error codes of a file that has as many links as it may, and of one on another file system. */
+const OTHER_REASONS: ReadonlySet<string | undefined> = new Set(["EMLINK", "EXDEV"]);
 
 /** Creates a hard link to a file, or copies the file when the file system has no hard links. */
 export function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch (error) {
-    if (!CANNOT_LINK.has(systemCode(error) ?? "")) throw error;
+    if (!isUnsupported(error) && !OTHER_REASONS.has(systemCode(error))) throw error;
     copyFile(from, to);
   }
 }

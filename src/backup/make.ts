@@ -9,13 +9,13 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type DataDirectory, dataDirectory, foldersOf, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
-import { createPrivateFile, PRIVATE_DIRECTORY_MODE, removedOnSignal } from "../datadir/private-files.ts";
+import { PRIVATE_DIRECTORY_MODE, removedOnSignal, replaceFile } from "../datadir/private-files.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { isDamage } from "../store/damage.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
 import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncDirectory } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { Destination, noRoom, timeOfBackup } from "./destination.ts";
@@ -61,7 +61,7 @@ export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
     for (const path of [draft, ...foldersOf(target)]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
     const createdAt = new Date(timeOfBackup(name) as number).toISOString();
     const { manifest, linked } = await fill(wish, destination, target, createdAt);
-    createPrivateFile(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
+    replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
     const path = destination.publish(name);
     const removed = wish.keep === null ? [] : destination.keepNewest(wish.keep);
     return { path, manifest, linked, removed };
@@ -89,7 +89,7 @@ async function fill(
   if (!areKeysAsCopied(source, keyFiles)) {
     throw new Failure("busy", "The sealing key changed during the backup, so the backup was discarded. Run it again.");
   }
-  for (const path of foldersOf(target)) syncPath(path);
+  for (const path of foldersOf(target)) syncDirectory(path);
   const manifest: Manifest = {
     format: BACKUP_FORMAT,
     governd: VERSION,

@@ -25,7 +25,7 @@ import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { AT_HOME, placeOf, settleAtHome } from "../store/place.ts";
 import { isDiskFull } from "../store/snapshot.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncDirectory } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
 import { readHead } from "../workspace/head.ts";
 import type { WorkspaceWriter } from "../workspace/perform.ts";
@@ -190,9 +190,9 @@ async function restoreInto(
     if (reason !== null) unsealed.push({ workspace_id, reason });
   }
   const { reapplied, ...ended } = await finishControl(target, plan, revokedAt);
-  for (const path of foldersOf(target)) syncPath(path);
+  for (const path of foldersOf(target)) syncDirectory(path);
   rmSync(target.unfinished);
-  syncPath(target.root);
+  syncDirectory(target.root);
   return {
     data_dir: target.root,
     backup_created_at: manifest.created_at,

@@ -7,8 +7,10 @@
  */
 import { Database, SQLiteError } from "bun:sqlite";
 import { existsSync } from "node:fs";
-import type { Failure } from "../failure.ts";
-import { createPrivateFile } from "./private-files.ts";
+import { type Failure, systemCode } from "../failure.ts";
+import { withFile } from "../store/sync.ts";
+
+const LOCK_FILE_MODE = 0o600;
 
 /**
  * Takes the lock on this file, which is created if missing. Waits at most `patienceMs` milliseconds.
@@ -26,9 +28,18 @@ export function tryLock(path: string): Disposable | null {
   return held instanceof SQLiteError ? null : held;
 }
 
+/** Creates a lock's file, which stays empty, unless it exists. */
+function createLockFile(path: string): void {
+  try {
+    withFile(path, "wx", () => {}, LOCK_FILE_MODE);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+}
+
 /** Returns the lock, or the error when it cannot be taken now. */
 function take(path: string, patienceMs: number): Disposable | SQLiteError {
-  if (!existsSync(path)) createPrivateFile(path, "");
+  if (!existsSync(path)) createLockFile(path);
   const file = new Database(path);
   try {
     file.run(`PRAGMA busy_timeout = ${patienceMs}`);

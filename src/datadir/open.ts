@@ -1,17 +1,20 @@
 /** Creates a data directory, or checks an existing one: the first step of every command that uses one. */
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { asFailure, Failure, systemReason } from "../failure.ts";
+import { asFailure, Failure, systemCode, systemReason } from "../failure.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { type ServerOptions, serverOptions } from "../settings/server-options.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
+import { ifSupported } from "../store/sync.ts";
 import { readEncryptionKey } from "./encryption-key.ts";
 import { type DataDirectory, dataDirectory, foldersOf } from "./layout.ts";
-import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "./private-files.ts";
+import { CREATION_LOCK, makePrivateDirectory, PRIVATE_DIRECTORY_MODE } from "./private-files.ts";
 import { ensureSealKey } from "./seal-key.ts";
 
 /** What a new volume may contain. */
-const HARMLESS = new Set(["lost+found"]);
+const HARMLESS = new Set(["lost+found", CREATION_LOCK]);
+
+const WRITABLE = " It must be writable by the user that runs governd.";
 
 interface EnsureOptions {
   ownKey?: boolean;
@@ -46,8 +49,7 @@ export function ensureDataDirectory(
     throw asFailure(
       error,
       "data_directory_unusable",
-      (reason) =>
-        `Cannot use the data directory ${root}: ${reason}. It must be writable by the user that runs governd.`,
+      (reason) => `Cannot use the data directory ${root}: ${reason}.${systemCode(error) === "EACCES" ? WRITABLE : ""}`,
     );
   }
   return directory;
@@ -111,5 +113,5 @@ function tighten(path: string): void {
   if ((mode & 0o077) === 0) return;
   // Only the owner of a volume can change its mode.
   if (process.getuid?.() !== uid) return;
-  chmodSync(path, PRIVATE_DIRECTORY_MODE);
+  ifSupported(() => chmodSync(path, PRIVATE_DIRECTORY_MODE));
 }

@@ -1,8 +1,9 @@
 /** Files and directories that only the daemon's user can read. A file is either complete or absent. */
-import { fchmodSync, fstatSync, fsyncSync, linkSync, mkdirSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
-import { systemCode } from "../failure.ts";
-import { syncPath, withFile, writeAll } from "../store/sync.ts";
+import { existsSync, fchmodSync, fstatSync, fsyncSync, linkSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Failure, systemCode } from "../failure.ts";
+import { ifSupported, isUnsupported, syncDirectory, withFile, writeAll } from "../store/sync.ts";
+import { holdLock } from "./file-lock.ts";
 
 export const PRIVATE_FILE_MODE = 0o600;
 export const PRIVATE_DIRECTORY_MODE = 0o700;
@@ -18,16 +19,38 @@ export const makePrivateDirectory = (path: string): boolean =>
 export function createPrivateFile(path: string, content: string | Uint8Array): boolean {
   const draft = writeDraft(path, content);
   try {
-    // Unlike a rename, a link fails when the name exists.
-    linkSync(draft, path);
-    syncPath(dirname(path));
+    if (!takeName(draft, path)) return false;
+    syncDirectory(dirname(path));
     return true;
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return false;
-    throw error;
   } finally {
     rmSync(draft, { force: true });
   }
+}
+
+/** The file whose lock stands for the right to create files in its directory, where there are no hard links. */
+export const CREATION_LOCK = ".create.lock";
+/** How long to wait for other processes that create a file, ms. Each holds the lock for two calls of the system. */
+const CREATION_PATIENCE_MS = 60_000;
+
+/** Gives a draft its name unless another file has it. Reports whether the draft got it. */
+function takeName(draft: string, path: string): boolean {
+  try {
+    // Unlike a rename, a link fails when the name exists.
+    linkSync(draft, path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === "EEXIST") return false;
+    if (!isUnsupported(error)) throw error;
+  }
+  const lock = join(dirname(path), CREATION_LOCK);
+  using _ = holdLock(
+    lock,
+    (cause) => new Failure("busy", `Another process holds ${lock}.`, { cause }),
+    CREATION_PATIENCE_MS,
+  );
+  if (existsSync(path)) return false;
+  renameSync(draft, path);
+  return true;
 }
 
 /** Replaces the content of a file, atomically and durably. */
@@ -39,7 +62,7 @@ export function replaceFile(path: string, content: string | Uint8Array, mode = P
     rmSync(draft, { force: true });
     throw error;
   }
-  syncPath(dirname(path));
+  syncDirectory(dirname(path));
 }
 
 /**
@@ -52,13 +75,14 @@ export function destroyFile(path: string): void {
     fsyncSync(file);
   });
   rmSync(path);
-  syncPath(dirname(path));
+  syncDirectory(dirname(path));
 }
 
 function writeDraft(path: string, content: string | Uint8Array, mode = PRIVATE_FILE_MODE): string {
   const draft = `${path}.${crypto.randomUUID()}.tmp`;
   const write = (file: number) => {
-    fchmodSync(file, mode);
+    // A file system without modes has those of its mount.
+    ifSupported(() => fchmodSync(file, mode));
     writeAll(file, Buffer.from(content));
     fsyncSync(file);
   };

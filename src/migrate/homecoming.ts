@@ -13,7 +13,7 @@ import type { EncryptionKey } from "../store/encryption.ts";
 import { NEVER } from "../store/log-right.ts";
 import { type Migration, NewerDatabase, openMigrated } from "../store/migrate.ts";
 import { AT_HOME, CLOSED_FORMAT, placeOf, settleAtHome } from "../store/place.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncFile } from "../store/sync.ts";
 
 /** How often closing the namespace is tried: it fails when a node has written since the copy was brought up to date. */
 const MOST_RACES = 50;
@@ -76,7 +76,7 @@ async function close(namespace: Namespace, number: number, format: number): Prom
  * first.
  */
 function settle(connection: Connection, database: string): void {
-  for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncPath(path);
+  for (const path of [database, `${database}-wal`]) if (existsSync(path)) syncFile(path);
   settleAtHome(connection);
   connection.exec("COMMIT");
 }

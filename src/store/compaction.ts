@@ -14,7 +14,7 @@ import { freeBytesBeside } from "./disk-space.ts";
 import type { EncryptionKey } from "./encryption.ts";
 import { schemaVersion } from "./migrate.ts";
 import { copyInto, fileState, integrityProblem, isDiskFull } from "./snapshot.ts";
-import { syncPath } from "./sync.ts";
+import { syncDirectory } from "./sync.ts";
 
 /** The value of `PRAGMA auto_vacuum` for a file that can shrink in steps. */
 const INCREMENTAL = 2;
@@ -169,7 +169,7 @@ export function adoptDraft(path: string, state: string, encryptionKey: Encryptio
   } finally {
     rmSync(draft, { force: true });
   }
-  syncPath(dirname(path));
+  syncDirectory(dirname(path));
   return null;
 }
 

@@ -5,7 +5,7 @@ import { type Connection, openConnection } from "./connection.ts";
 import { databaseKind, type EncryptionKey, EncryptionMismatch, fileUri, opensWith } from "./encryption.ts";
 import { schemaVersion } from "./migrate.ts";
 import { integrityProblem } from "./snapshot.ts";
-import { syncPath } from "./sync.ts";
+import { syncDirectory, syncFile } from "./sync.ts";
 
 /** The suffix of the new file while it is being written. */
 const DRAFT_SUFFIX = ".rekey";
@@ -46,7 +46,7 @@ export function rekeyFile(path: string, known: readonly EncryptionKey[], to: Enc
   } finally {
     connection.close();
   }
-  syncPath(dirname(path));
+  syncDirectory(dirname(path));
   return true;
 }
 
@@ -62,7 +62,7 @@ function rewrite(connection: Connection, draft: string, to: EncryptionKey | null
   const query = to === null ? "key=" : `cipher=aes256cbc&key=${to.reveal()}`;
   connection.exec(`VACUUM INTO '${fileUri(draft, query).replaceAll("'", "''")}'`);
   if (!sameFigures(before, check(draft, to))) throw new RekeyFailed("the copy is not the same");
-  syncPath(draft);
+  syncFile(draft);
 }
 
 function check(path: string, key: EncryptionKey | null): Figures {

@@ -7,7 +7,7 @@
 import { chmodSync, rmSync, statSync } from "node:fs";
 import { type Connection, type OpenOptions, openConnection } from "./connection.ts";
 import type { EncryptionKey } from "./encryption.ts";
-import { syncPath } from "./sync.ts";
+import { ifSupported, syncFile } from "./sync.ts";
 
 const PRIVATE_FILE_MODE = 0o600;
 /** A file written within this time may be written again with the same change time. */
@@ -80,8 +80,8 @@ export function copyDatabase(path: string, target: string, encryptionKey: Encryp
 /** The same for an open database. */
 export function copyInto(connection: Connection, target: string): void {
   connection.exec(`VACUUM INTO '${target.replaceAll("'", "''")}'`);
-  chmodSync(target, PRIVATE_FILE_MODE);
-  syncPath(target);
+  ifSupported(() => chmodSync(target, PRIVATE_FILE_MODE));
+  syncFile(target);
 }
 
 /** Returns the first problem that SQLite finds in a file's structure; null for none. Nobody may write to the file. */

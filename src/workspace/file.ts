@@ -17,7 +17,7 @@ import { type Connection, checked, openConnection } from "../store/connection.ts
 import type { EncryptionKey } from "../store/encryption.ts";
 import { NEVER, type TakeLogRight } from "../store/log-right.ts";
 import { type Migration, openMigrated, schemaVersion } from "../store/migrate.ts";
-import { syncPath } from "../store/sync.ts";
+import { syncDirectory } from "../store/sync.ts";
 import { appendEvent } from "./append.ts";
 import { checkTail, readHead } from "./head.ts";
 import { DamagedWorkspace, MISSING, MissingWorkspace } from "./storage-failure.ts";
@@ -123,5 +123,5 @@ export async function createWorkspaceFile(
     connection.close();
   }
   // A new file is durable only once its directory is synced.
-  syncPath(dirname(path));
+  syncDirectory(dirname(path));
 }

@@ -45,7 +45,7 @@ export function checkPermissions(directory: DataDirectory): Finding[] {
     if (stats === undefined || name.startsWith("lost+found")) continue;
     const open = (stats.mode & 0o077) !== 0 && !(stats.isFile() && name.endsWith(".crt"));
     if (open) {
-      const message = `other users can access it (mode ${(stats.mode & 0o777).toString(8)}): run chmod go= on it`;
+      const message = `other users can access it (mode ${(stats.mode & 0o777).toString(8)}): run chmod go= on it, or mount a file system without modes for its user alone`;
       findings.push(finding("permissions", "problem", message, path));
     }
     if (uid !== undefined && uid !== 0 && stats.uid !== uid) {
