@@ -24,6 +24,15 @@ export const showTime = (ms: number): string => new Date(ms).toISOString();
 /** Returns a moment like {@link showTime}, and null for none. */
 export const showTimeOrNull = (ms: number | null): string | null => (ms === null ? null : showTime(ms));
 
+/** How far clocks may differ before a stored time counts as one of a clock that was ahead, ms. */
+export const CLOCK_LEEWAY_MS = 5 * 60_000;
+
+/**
+ * Reports whether a stored time has not come yet, since the clock was ahead when it was stored. It then says nothing
+ * about how long ago that was, and what waits for it would wait until that date.
+ */
+export const isFromFuture = (storedMs: number, nowMs: number): boolean => storedMs > nowMs + CLOCK_LEEWAY_MS;
+
 export const systemClock: Clock = () => Date.now();
 const systemRandom: FillRandom = (bytes) => {
   crypto.getRandomValues(bytes);

@@ -7,6 +7,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { holdLock } from "../datadir/file-lock.ts";
 import { makePrivateDirectory } from "../datadir/private-files.ts";
 import { asFailure, Failure } from "../failure.ts";
+import { CLOCK_LEEWAY_MS, isFromFuture } from "../ids.ts";
 import { syncDirectory } from "../store/sync.ts";
 import { MANIFEST_FILE, readManifestIfGood } from "./manifest.ts";
 
@@ -35,8 +36,19 @@ export function listBackups(destination: string): string[] {
     .sort();
 }
 
-/** Returns when the newest backup was started, ms since the Unix epoch; null when there is none. */
-export const newestTime = (destination: string): number | null => timeOfBackup(listBackups(destination).at(-1) ?? "");
+/**
+ * Returns when the newest backup was started, ms since the Unix epoch; null when there is none, or when that time has
+ * not come: then `isAhead`. The name of a backup is later than all others, so behind one from a clock that was ahead only
+ * the manifest has the right time.
+ */
+export function newestStart(destination: string, nowMs: number): { startMs: number | null; isAhead: boolean } {
+  const name = listBackups(destination).at(-1);
+  if (name === undefined) return { startMs: null, isAhead: false };
+  const namedMs = timeOfBackup(name) as number;
+  if (!isFromFuture(namedMs, nowMs)) return { startMs: namedMs, isAhead: false };
+  const startMs = Date.parse(readManifestIfGood(join(destination, name))?.created_at ?? "");
+  return startMs <= nowMs + CLOCK_LEEWAY_MS ? { startMs, isAhead: false } : { startMs: null, isAhead: true };
+}
 
 /** A directory for backups that this process has locked. */
 export class Destination implements Disposable {
@@ -78,7 +90,7 @@ export class Destination implements Disposable {
 
   /** Returns the name for a backup that starts now. It sorts after all existing ones. */
   newName(nowMs: number): string {
-    return backupName(Math.max(nowMs, (newestTime(this.path) ?? 0) + 1));
+    return backupName(Math.max(nowMs, (timeOfBackup(this.list().at(-1) ?? "") ?? 0) + 1));
   }
 
   /** Returns the path of an unfinished backup. */

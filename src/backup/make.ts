@@ -18,7 +18,7 @@ import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
 import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
-import { Destination, noRoom, timeOfBackup } from "./destination.ts";
+import { Destination, noRoom } from "./destination.ts";
 import { areKeysAsCopied, copyKeyFiles, digestOfFile, sizeOf } from "./files.ts";
 import { BACKUP_FORMAT, CONTROL_PATH, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";
 import { PreviousBackup } from "./previous.ts";
@@ -53,13 +53,14 @@ export interface MadeBackup {
  */
 export async function makeBackup(wish: BackupWish): Promise<MadeBackup> {
   using destination = Destination.open(wish.destination, wish.source.root);
-  const name = destination.newName(wish.clock());
+  const startMs = wish.clock();
+  const name = destination.newName(startMs);
   const draft = destination.draft(name);
   using _cleaner = removedOnSignal(() => [draft]);
   try {
     const target = dataDirectory(draft, wish.source.encryptionKey);
     for (const path of [draft, ...foldersOf(target)]) mkdirSync(path, { mode: PRIVATE_DIRECTORY_MODE });
-    const createdAt = new Date(timeOfBackup(name) as number).toISOString();
+    const createdAt = new Date(startMs).toISOString();
     const { manifest, linked } = await fill(wish, destination, target, createdAt);
     replaceFile(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`);
     const path = destination.publish(name);

@@ -2,9 +2,9 @@
  * Schedules backups. Another process makes them: closing a database file in the daemon could release its locks, and
  * copying on one of its threads would delay requests.
  */
-import type { Clock } from "../ids.ts";
+import { CLOCK_LEEWAY_MS, type Clock } from "../ids.ts";
 import { LONGEST_TIMER_MS } from "../timer.ts";
-import { newestTime } from "./destination.ts";
+import { newestStart } from "./destination.ts";
 
 /** The first backup waits this long, ms, so that it does not slow down the start. */
 const FIRST_AFTER_MS = 60_000;
@@ -35,6 +35,8 @@ interface ScheduleOptions {
   /** Makes one backup. Ends early when the signal is aborted. Never throws. */
   make(signal: AbortSignal): Promise<BackupOutcome>;
   onOutcome(outcome: BackupOutcome, tookMs: number): void;
+  /** The newest backup has a time that has not come, so a new one is made soon. */
+  onAhead?(): void;
   /** For tests. */
   firstAfterMs?: number;
 }
@@ -47,7 +49,8 @@ export class BackupSchedule implements AsyncDisposable {
 
   constructor(private readonly options: ScheduleOptions) {
     const { destination, everyMs, clock, firstAfterMs = FIRST_AFTER_MS } = options;
-    const lastSuccessMs = newestTimeIfReadable(destination);
+    const { startMs: lastSuccessMs, isAhead } = newestStartIfReadable(destination, clock());
+    if (isAhead) options.onAhead?.();
     const soonest = clock() + firstAfterMs;
     const nextMs = lastSuccessMs === null ? soonest : Math.max(soonest, lastSuccessMs + everyMs);
     this.#status = { lastSuccessMs, lastFailureMs: null, lastFailure: null, running: false, nextMs };
@@ -73,7 +76,9 @@ export class BackupSchedule implements AsyncDisposable {
   }
 
   #wake(): void {
-    if (this.options.clock() < this.#status.nextMs) this.#arm();
+    const leftMs = this.#status.nextMs - this.options.clock();
+    // No wait is longer than the interval: the clock was ahead when it began.
+    if (leftMs > 0 && leftMs <= this.options.everyMs + CLOCK_LEEWAY_MS) this.#arm();
     else this.#run = this.#make();
   }
 
@@ -106,11 +111,10 @@ function failureOf(outcome: BackupOutcome): string | null {
   return outcome.leftOut.length === 0 ? null : `left out as damaged: ${outcome.leftOut.join(", ")}`;
 }
 
-/** Returns when the newest backup was started; null when there is none or the directory cannot be read. */
-function newestTimeIfReadable(destination: string): number | null {
+function newestStartIfReadable(destination: string, nowMs: number): ReturnType<typeof newestStart> {
   try {
-    return newestTime(destination);
+    return newestStart(destination, nowMs);
   } catch {
-    return null; // The first backup will report the reason.
+    return { startMs: null, isAhead: false }; // The first backup will report the reason.
   }
 }

@@ -25,7 +25,8 @@ export type NodeIdentity = ServerCertificate & { clientCa: string };
 export async function nodeIdentity(seal: SealKey, names: readonly string[], now: number): Promise<NodeIdentity> {
   const authority = await authorityWith(authorityKey(seal), AUTHORITY_NAME, now);
   const { cert, key } = await issueServerCertificate(authority, names, now, { asClient: true });
-  return { cert, key, clientCa: authority.cert, expiresAt: Date.parse(parseCertificate(cert, PURPOSE).validTo) };
+  const { validFrom, validTo } = parseCertificate(cert, PURPOSE);
+  return { cert, key, clientCa: authority.cert, validFrom: Date.parse(validFrom), expiresAt: Date.parse(validTo) };
 }
 
 /** Returns the private key of the authority, PKCS #8 in PEM. */

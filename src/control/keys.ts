@@ -1,4 +1,6 @@
 /** API keys in the control database. Only the SHA-256 of a key is stored. */
+
+import { CLOCK_LEEWAY_MS } from "../ids.ts";
 import type { Scope } from "../operation-facts.ts";
 import type { Connection } from "../store/connection.ts";
 import { countOf, Table } from "./table.ts";
@@ -56,9 +58,14 @@ export function listKeys(connection: Connection, workspaceId: string): KeyRecord
   return KEYS.list(connection, "WHERE workspace_id = ? ORDER BY created_at, id", [workspaceId]);
 }
 
-/** Stores when a key was last used, unless a later time is stored. */
+/** Stores when a key was last used, unless a later time is stored that has come. */
 export function markUsed(connection: Connection, id: string, at: number): void {
-  KEYS.update(connection, { last_used_at: at }, "id = ? AND (last_used_at IS NULL OR last_used_at < ?)", [id, at]);
+  KEYS.update(
+    connection,
+    { last_used_at: at },
+    "id = ? AND (last_used_at IS NULL OR last_used_at < ? OR last_used_at > ?)",
+    [id, at, at + CLOCK_LEEWAY_MS],
+  );
 }
 
 /** Returns the number of a workspace's keys that are valid now. */

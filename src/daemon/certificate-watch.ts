@@ -1,6 +1,6 @@
 /**
  * Reloads the server's certificate when its files change or the daemon's own certificate was renewed, and warns when
- * a certificate expires soon.
+ * a certificate expires soon or is not valid yet.
  */
 import { messageOf } from "../failure.ts";
 import { type Clock, showTime } from "../ids.ts";
@@ -93,17 +93,24 @@ export class CertificateWatch<C extends ServerCertificate = ServerCertificate> i
     }
   }
 
-  /** Warns once a day while a certificate expires soon or has expired. */
+  /** Warns once a day while a certificate expires soon, has expired or is not valid yet. */
   #warn(): void {
     const { clock, logger } = this.options;
     const now = clock();
-    if (now - this.#warnedAtMs < WARN_INTERVAL_MS) return;
-    const ending = this.status.filter(({ notAfter, daysLeft }) => notAfter <= now || daysLeft < WARN_BEFORE_DAYS);
-    for (const { role, subject, notAfter, daysLeft } of ending) {
+    if (Math.abs(now - this.#warnedAtMs) < WARN_INTERVAL_MS) return;
+    const troubled = this.status.filter(
+      ({ notBefore, daysLeft }) => notBefore !== undefined || daysLeft < WARN_BEFORE_DAYS,
+    );
+    for (const { role, subject, notBefore, notAfter, daysLeft } of troubled) {
+      if (notBefore !== undefined) {
+        const message = "a certificate is not valid yet: clients refuse it until then, or the clock is wrong";
+        logger.warn(message, { role, subject, not_before: showTime(notBefore) });
+        continue;
+      }
       const message = notAfter <= now ? "a certificate has expired: clients refuse it" : "a certificate expires soon";
       logger.warn(message, { role, subject, not_after: showTime(notAfter), days_left: daysLeft });
     }
-    if (ending.length > 0) this.#warnedAtMs = now;
+    if (troubled.length > 0) this.#warnedAtMs = now;
   }
 
   #reportAuthority({ formerAuthorityEnds }: ServerCertificate): void {

@@ -17,6 +17,10 @@ export function scheduledBackups(settings: Settings, clock: Clock, logger: Logge
     clock,
     make: (signal) => runBackup(words, settings, signal),
     onOutcome: (outcome, tookMs) => logOutcome(logger, outcome, tookMs),
+    onAhead: () =>
+      logger.warn("the newest backup has a time that has not come, since the clock was ahead: a new one is made soon", {
+        path: destination,
+      }),
   });
 }
 

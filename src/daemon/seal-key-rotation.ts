@@ -5,7 +5,7 @@
 import { statSync } from "node:fs";
 import type { DataDirectory } from "../datadir/layout.ts";
 import { isInterrupted } from "../datadir/seal-key.ts";
-import { systemClock } from "../ids.ts";
+import { isFromFuture, systemClock } from "../ids.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { systemTimer, type Timer } from "../timer.ts";
 import type { Logger } from "./logger.ts";
@@ -40,19 +40,28 @@ export class SealKeyRotation implements AsyncDisposable {
     });
   }
 
-  /** Returns the time that the key has left, ms; Infinity without a limit. A file from the future counts as new. */
+  /** Returns the time that the key has left, ms; Infinity without a limit, and 0 if its age is not known. */
   #leftMs(): number {
     const { seal_key_lifetime: lifetimeMs } = this.settings;
     if (lifetimeMs === null) return Number.POSITIVE_INFINITY;
     // The times of files are by the system clock, which may differ from the daemon's clock.
-    const nowMs = systemClock();
-    const madeMs = statSync(this.directory.sealKey, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
-    return lifetimeMs - Math.max(0, nowMs - madeMs);
+    return this.#isFromFuture() ? 0 : lifetimeMs - (systemClock() - this.#madeMs());
+  }
+
+  #madeMs(): number {
+    return statSync(this.directory.sealKey, { throwIfNoEntry: false })?.mtimeMs ?? systemClock();
+  }
+
+  #isFromFuture(): boolean {
+    return isFromFuture(this.#madeMs(), systemClock());
   }
 
   /** Returns whether a rotation was due and failed. */
   async #rotateIfDue(): Promise<boolean> {
     if (this.#leftMs() > 0 && !isInterrupted(this.directory)) return false;
+    if (this.settings.seal_key_lifetime !== null && this.#isFromFuture()) {
+      this.logger.warn("the sealing key's file has a time that has not come, so its age is not known: it is replaced");
+    }
     const outcome = await runOwnCommand(wordsOf(["rotate-seal-key"], this.settings), this.settings, this.#stop.signal);
     if (outcome.kind === "done") {
       const { fingerprint, announced } = JSON.parse(outcome.out) as { fingerprint: string; announced: number };

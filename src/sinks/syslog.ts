@@ -53,7 +53,7 @@ export class SyslogReceiver implements Receiver, ReceiverConnection {
   }
 
   get isProved(): boolean {
-    return this.isOpen && this.deps.clock() - this.#openedAt >= PROVED_MS;
+    return this.isOpen && Math.abs(this.deps.clock() - this.#openedAt) >= PROVED_MS;
   }
 
   takeLoss(): boolean {

@@ -2,6 +2,7 @@
  * Stored answers to requests with an `Idempotency-Key`. An answer is stored in the transaction of its operation, and is
  * valid for 24 hours.
  */
+import { CLOCK_LEEWAY_MS } from "../ids.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 
 /** How long an answer is stored, ms. */
@@ -65,9 +66,16 @@ export async function answerBytes(reader: Reader): Promise<number> {
 export const hasAnswers = async (reader: Reader): Promise<boolean> =>
   (await reader.value("SELECT 1 FROM answers LIMIT 1")) !== undefined;
 
-/** Removes the answers among the `count` oldest that have expired. Returns how many were removed. */
+/**
+ * Removes the answers among the `count` oldest that have expired. Returns how many were removed. Those whose time has not
+ * come, since the clock was ahead, count as stored now: they would stay until that date, and a retry may still need them.
+ */
 export async function removeEndedAnswers(tx: Transaction, nowMs: number, count: number): Promise<number> {
   const oldest = "SELECT event_seq, stored_at FROM answers ORDER BY event_seq LIMIT ?";
+  await tx.run(
+    `UPDATE answers SET stored_at = ? WHERE event_seq IN (SELECT event_seq FROM (${oldest}) WHERE stored_at > ?)`,
+    [nowMs, count, nowMs + CLOCK_LEEWAY_MS],
+  );
   return tx.change(`DELETE FROM answers WHERE event_seq IN (SELECT event_seq FROM (${oldest}) WHERE stored_at <= ?)`, [
     count,
     nowMs - ANSWERS_KEPT_MS,

@@ -63,7 +63,7 @@ const STALE_MS = 60 * 60_000;
 export function removeStaleDraft(path: string, nowMs: number): void {
   const draft = draftOf(path);
   const stats = statSync(draft, { throwIfNoEntry: false });
-  if (stats !== undefined && nowMs - stats.mtimeMs > STALE_MS) rmSync(draft, { force: true });
+  if (stats !== undefined && Math.abs(nowMs - stats.mtimeMs) > STALE_MS) rmSync(draft, { force: true });
 }
 
 /** Returns the space in an open database. */

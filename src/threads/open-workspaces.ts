@@ -156,7 +156,7 @@ export class OpenWorkspaces<T extends Closable> {
   /** Returns the workspaces that {@link closeIdle} would close. */
   idle(nowMs: number): string[] {
     return [...this.#held]
-      .filter(([, { usedAtMs, users }]) => users === 0 && usedAtMs + this.limits.idleMs < nowMs)
+      .filter(([, { usedAtMs, users }]) => users === 0 && Math.abs(nowMs - usedAtMs) > this.limits.idleMs)
       .map(([workspaceId]) => workspaceId);
   }
 

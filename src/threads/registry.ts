@@ -79,6 +79,9 @@ interface Limits {
   space?: DiskSpace;
 }
 
+/** What a sweep needs: the limits, and where it warns. */
+type Sweep = Limits & { onWarning?: (warning: string) => void };
+
 /**
  * Removes expired data of a workspace, and makes the checkpoints that are due unless the workspace may not grow.
  * @param giveWay gives other workspaces of the thread their turn, between two transactions
@@ -86,11 +89,12 @@ interface Limits {
 export async function sweep(
   reader: Reader,
   writer: WorkspaceWriter,
-  { quota = null, space }: Limits,
+  { quota = null, space, onWarning }: Sweep,
   giveWay: () => Promise<void>,
 ): Promise<void> {
   await sweepWorkspace(reader, writer, giveWay);
-  await keepSchedule(reader, writer, async () => !space?.isFull && (await hasRoom(reader, quota)), giveWay);
+  const mayGrow = async () => !space?.isFull && (await hasRoom(reader, quota));
+  await keepSchedule(reader, writer, mayGrow, giveWay, onWarning);
 }
 
 /**

@@ -238,10 +238,16 @@ export class WorkspaceThread {
 
   async #handle(message: QueuedMessage): Promise<void> {
     const giveWay = () => this.#turns.giveWay();
+    const onWarning = (warning: string) => this.#post({ kind: "warning", warning });
     switch (message.kind) {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
-          await sweep(open.connection, open.writer, { quota: this.options.quota, space: this.#space }, giveWay);
+          await sweep(
+            open.connection,
+            open.writer,
+            { quota: this.options.quota, space: this.#space, onWarning },
+            giveWay,
+          );
           // The workspace may have events that a crash or another process left unsealed.
           this.#sealing.note(workspaceId, open);
         });

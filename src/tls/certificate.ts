@@ -8,7 +8,9 @@ export interface ServerCertificate {
   cert: string;
   /** The private key in PEM. */
   key: string;
-  /** When the server's own certificate expires, milliseconds since the Unix epoch. */
+  /** From when the server's own certificate is valid, milliseconds since the Unix epoch. */
+  validFrom: number;
+  /** When it expires, milliseconds since the Unix epoch. */
   expiresAt: number;
   /** Authorities in PEM that must have issued the certificate of every client; absent or null to require none. */
   clientCa?: string | null;
@@ -31,7 +33,7 @@ export function readServerCertificate(certPath: string, keyPath: string): Server
     const message = `The key ${keyPath} does not belong to the certificate ${certPath}. Name a matching pair.`;
     throw new Failure("certificate_unusable", message);
   }
-  return { cert, key, expiresAt: Date.parse(leaf.validTo) };
+  return { cert, key, validFrom: Date.parse(leaf.validFrom), expiresAt: Date.parse(leaf.validTo) };
 }
 
 /** One certificate in PEM (RFC 7468). */
@@ -84,16 +86,27 @@ export interface CertificateStatus {
   subject: string;
   /** When it expires, milliseconds since the Unix epoch. */
   notAfter: number;
+  /** Only while it is not valid yet: from when it is, milliseconds since the Unix epoch. */
+  notBefore?: number;
   /** Whole days until then; negative when it has expired. */
   daysLeft: number;
 }
 
 /** Returns the status of the certificates in use, the server's own first. */
 export function certificateStatus(certificate: ServerCertificate, nowMs: number): CertificateStatus[] {
-  const statusOf = (role: CertificateStatus["role"], { subject, validTo }: X509Certificate): CertificateStatus => {
-    const notAfter = Date.parse(validTo);
+  const statusOf = (
+    role: CertificateStatus["role"],
+    { subject, validFrom, validTo }: X509Certificate,
+  ): CertificateStatus => {
+    const [notBefore, notAfter] = [Date.parse(validFrom), Date.parse(validTo)];
     const daysLeft = Math.floor((notAfter - nowMs) / DAY_MS);
-    return { role, subject: subject.replaceAll("\n", ", "), notAfter, daysLeft };
+    return {
+      role,
+      subject: subject.replaceAll("\n", ", "),
+      notAfter,
+      daysLeft,
+      ...(notBefore > nowMs && { notBefore }),
+    };
   };
   const { cert, clientCa } = certificate;
   const authorities = clientCa ? certificatesOf(clientCa, "client_ca") : [];

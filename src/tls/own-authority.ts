@@ -47,13 +47,13 @@ export async function ownCertificate(
 
 async function ensureAuthority(cert: string, key: string, now: number) {
   const before = existsSync(cert) && existsSync(key) ? readServerCertificate(cert, key) : null;
-  if (before !== null && before.expiresAt - now > RENEW_AUTHORITY_BEFORE_MS)
+  if (before !== null && before.validFrom <= now && before.expiresAt - now > RENEW_AUTHORITY_BEFORE_MS)
     return { isNew: false, formerEnds: undefined };
   const { makeAuthority, renewAuthority } = await import("./issue.ts");
   const authority = before === null ? await makeAuthority(now) : await renewAuthority(before, now);
   replaceFile(key, authority.key);
   replaceFile(cert, authority.cert, CERTIFICATE_MODE);
-  return { isNew: true, formerEnds: before?.expiresAt };
+  return { isNew: true, formerEnds: before !== null && before.validFrom > now ? now : before?.expiresAt };
 }
 
 /** Reports whether the present pair was issued by this authority for exactly these names and does not expire soon. */
@@ -61,10 +61,15 @@ function isCurrent(directory: DataDirectory, names: readonly string[], now: numb
   const { authority, serverCertificate, serverKey } = directory;
   if (!existsSync(serverCertificate) || !existsSync(serverKey)) return false;
   try {
-    const { cert, expiresAt } = readServerCertificate(serverCertificate, serverKey);
+    const { cert, validFrom, expiresAt } = readServerCertificate(serverCertificate, serverKey);
     const leaf = parseCertificate(cert, serverCertificate);
     const issuer = parseCertificate(readFileSync(authority, "utf8"), authority);
-    return expiresAt - now > RENEW_BEFORE_MS && leaf.verify(issuer.publicKey) && coversExactly(leaf, names);
+    return (
+      validFrom <= now &&
+      expiresAt - now > RENEW_BEFORE_MS &&
+      leaf.verify(issuer.publicKey) &&
+      coversExactly(leaf, names)
+    );
   } catch {
     // A new certificate by the same authority replaces a pair that cannot be used.
     return false;

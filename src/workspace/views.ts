@@ -50,7 +50,8 @@ export class Views {
   /** Returns the event of a view that has not ended; null for a new view, and when its event was never committed. */
   async eventOf({ name }: View, nowMs: number): Promise<string | null> {
     const view = this.#views.get(name);
-    if (view === undefined || view.untilMs <= nowMs) return null;
+    // The clock was ahead when a view began that would last longer than any.
+    if (view === undefined || view.untilMs <= nowMs || view.untilMs > nowMs + VIEW_MS) return null;
     const found = await this.reader.value<number>("SELECT 1 FROM events WHERE id = ?", [view.auditId]);
     return found === undefined ? null : view.auditId;
   }

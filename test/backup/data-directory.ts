@@ -5,6 +5,8 @@ import { withWriter } from "../../src/control/journal.ts";
 import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { writeData } from "../../src/features/data/write.ts";
+import { systemClock } from "../../src/ids.ts";
+import type { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
 import { inMemory } from "../temporary.ts";
@@ -44,8 +46,8 @@ export class FilledDirectory implements Disposable {
   }
 
   /** Writes entries into a workspace and seals them. */
-  async write(workspaceId: string, count = 3, prefix = "key"): Promise<void> {
-    await withWriter(this.data, sealKeySource(this.data, null), workspaceId, async (writer) => {
+  async write(workspaceId: string, count = 3, prefix = "key", clock = systemClock): Promise<void> {
+    const write = async (writer: WorkspaceWriter) => {
       await writer.perform(
         Array.from({ length: count }, (_, i) => ({
           operation: "data.write",
@@ -55,7 +57,8 @@ export class FilledDirectory implements Disposable {
         })),
       );
       await writer.seal();
-    });
+    };
+    await withWriter(this.data, sealKeySource(this.data, null), workspaceId, write, { clock });
     await filesReleased(this.data.root);
   }
 

@@ -3,10 +3,12 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { backupName } from "../../src/backup/destination.ts";
+import { BACKUP_FORMAT } from "../../src/backup/manifest.ts";
 import { type BackupOutcome, BackupSchedule } from "../../src/backup/schedule.ts";
 import { runBackup } from "../../src/daemon/scheduled-backups.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import { startGovernd } from "../cli/governd-process.ts";
+import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { FilledDirectory } from "./data-directory.ts";
 
@@ -63,6 +65,48 @@ describe("a schedule", () => {
     backupAt(other.path, NOW - 3 * HOUR_MS);
     await using late = schedule(other.path, [], () => NOW, 60_000).made;
     expect(late.status.nextMs).toBe(NOW + 60_000);
+  });
+
+  test("does not wait for a time that was stored while the clock was ahead", async () => {
+    using directory = temporaryDirectory();
+    backupAt(directory.path, NOW + 40 * 24 * HOUR_MS);
+    let warnings = 0;
+    const options = { destination: directory.path, everyMs: HOUR_MS, clock: () => NOW, firstAfterMs: 60_000 };
+    const onAhead = () => warnings++;
+    const begin = () => new BackupSchedule({ ...options, make: async () => MADE, onOutcome: () => {}, onAhead });
+    await using first = begin();
+    expect([first.status.lastSuccessMs, first.status.nextMs, warnings]).toEqual([null, NOW + 60_000, 1]);
+    // The next backup has a later name still, and says itself when it was made.
+    const later = NOW + 40 * 24 * HOUR_MS + 1;
+    backupAt(directory.path, later);
+    const manifest = {
+      format: BACKUP_FORMAT,
+      governd: "0.1.0",
+      created_at: new Date(NOW - 600_000).toISOString(),
+      completed_at: new Date(NOW - 500_000).toISOString(),
+      schema: { control: 1, workspace: 1 },
+      has_seal_key: true,
+      workspaces: [],
+      left_out: [],
+      files: [],
+    };
+    writeFileSync(join(directory.path, backupName(later), "manifest.json"), JSON.stringify(manifest));
+    await using second = begin();
+    expect([second.status.lastSuccessMs, second.status.nextMs, warnings]).toEqual([
+      NOW - 600_000,
+      NOW - 600_000 + HOUR_MS,
+      1,
+    ]);
+  });
+
+  test("goes on when the clock is set back while it waits", async () => {
+    using directory = temporaryDirectory();
+    let now = NOW + 40 * 24 * HOUR_MS;
+    const { made, told } = schedule(directory.path, [], () => now, 20);
+    await using _made = made;
+    now = NOW;
+    await eventually("a backup is made", () => told.length === 1);
+    expect(made.status.nextMs).toBe(NOW + HOUR_MS);
   });
 
   test("retries soon after a failure, and reports it", async () => {

@@ -177,6 +177,7 @@ describe("finds", () => {
       [30, []],
       [390, ["warning certificate"]],
       [398, ["problem certificate"]],
+      [-2, ["problem certificate"]],
     ] as const) {
       const issued = await issueServerCertificate(authority, ["localhost"], Date.now() - made * DAY_MS);
       writeFileSync(cert, issued.cert);
@@ -208,6 +209,26 @@ describe("finds", () => {
     cpSync(join(from.destination, name), join(from.destination, "2026-01-02T030405.678Z"), { recursive: true });
     rmSync(join(from.destination, name), { recursive: true });
     expect(found(await check(from.data.root, ...words))).toEqual(["warning backups"]);
+  });
+
+  test("what was stored while the clock was ahead", async () => {
+    using from = await FilledDirectory.make(2);
+    expect((await governd(["backup", from.destination, "--data-dir", from.data.root])).code).toBe(0);
+    const [name] = readdirSync(from.destination).filter((one) => one.startsWith("2")) as [string];
+    const ahead = join(from.destination, "2999-01-02T030405.678Z");
+    cpSync(join(from.destination, name), ahead, { recursive: true });
+    const words = ["--backup-dir", from.destination, "--backup-every", "1d"];
+    // The manifest of a backup that was made since says when that was.
+    expect(found(await check(from.data.root, ...words))).toEqual([]);
+    const manifest = join(ahead, "manifest.json");
+    writeFileSync(manifest, readFileSync(manifest, "utf8").replaceAll(/"(20\d\d)(-\d\d-\d\dT)/g, '"2999$2'));
+    const future = new Date(Date.now() + 40 * DAY_MS);
+    await from.write(from.ids[0] as string, 1, "ahead", () => future.getTime());
+    const checked = await check(from.data.root, ...words);
+    expect([checked.code, found(checked)]).toEqual([0, ["warning database", "warning backups"]]);
+    expect(checked.findings.find(({ severity }) => severity === "warning")?.message).toContain(
+      future.toISOString().slice(0, 10),
+    );
   });
 });
 

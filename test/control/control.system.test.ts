@@ -159,6 +159,11 @@ describe("authentication", () => {
     authenticator.authenticate(apiKey);
     await authenticator.writeLastUse();
     expect(lastUse()).toBe(latest);
+    // A time that has not come was stored by a clock that was ahead.
+    now -= 40 * 86_400_000;
+    authenticator.authenticate(apiKey);
+    await authenticator.writeLastUse();
+    expect(lastUse()).toBe(now);
   });
 });
 

@@ -76,6 +76,18 @@ test("the daemon replaces the key at its age, and destroys the old one", async (
   expect((await keyOf(daemon, workspace)).earlier).toHaveLength(1);
 });
 
+test("a key whose file has a time that has not come is replaced once, since its age is not known", async () => {
+  await using daemon = await TestDaemon.start({ flags: { seal_key_lifetime: "30d", seal_interval: "1s" } });
+  const directory = dataDirectory(daemon.dataDir);
+  const workspace = await daemon.workspace();
+  age(directory.sealKey, -40);
+  await daemon.restart();
+  await eventually("the key is replaced", async () => (await daemon.log()).includes("the sealing key was replaced"));
+  expect(await daemon.log()).toContain("has a time that has not come");
+  await daemon.restart();
+  expect((await keyOf(daemon, workspace)).earlier).toHaveLength(1);
+});
+
 test("a key that is kept outside is not replaced: the setting is refused", async () => {
   const { code, err } = await governd(["serve", "--seal-key", "/etc/seal.key", "--seal-key-lifetime", "30d"]);
   expect(code).not.toBe(0);

@@ -35,6 +35,13 @@ test("idle workspaces are closed, the oldest first, and none that is in use", as
   expect(workspaces.ids()).toEqual([]);
 });
 
+test("one that was used while the clock was ahead is closed like any other", async () => {
+  const workspaces = new OpenWorkspaces((id: string) => ({ id, close: nothing }), { maxOpen: 2, idleMs: 10 }, NO_FILE);
+  await workspaces.use("a", 1_000_000, nothing);
+  await workspaces.closeIdle(100);
+  expect(workspaces.ids()).toEqual([]);
+});
+
 test("an idle workspace is settled before it is closed, and is in use meanwhile", async () => {
   const done: string[] = [];
   const open = (id: string) => ({

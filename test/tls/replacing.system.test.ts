@@ -212,6 +212,23 @@ describe("given files", () => {
     expect(daemon.certificates()[0]?.daysLeft).toBe(399);
   });
 
+  test("are warned of before they are valid, and again when the clock is set back", async () => {
+    const authority = await TestAuthority.make("given");
+    await put(authority, 30);
+    aheadMs = -10 * DAY_MS;
+    await using daemon = await start(files());
+    const warnings = () => lines("a certificate is not valid yet: clients refuse it until then, or the clock is wrong");
+    expect(await warnings()).toMatchObject([{ level: "warn", role: "server", subject: "CN=daemon" }]);
+    await daemon.reload();
+    expect(await warnings()).toHaveLength(1);
+    aheadMs = -20 * DAY_MS;
+    await daemon.reload();
+    expect(await warnings()).toHaveLength(2);
+    aheadMs = 0;
+    await daemon.reload();
+    expect(await warnings()).toHaveLength(2);
+  });
+
   test("`client_ca` is read again, too, and clients then need a certificate", async () => {
     const authority = await TestAuthority.make("given");
     await put(authority, 30);

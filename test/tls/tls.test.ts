@@ -98,6 +98,20 @@ describe("the daemon's own authority", () => {
     expect(new Set(names)).toEqual(new Set(more === null ? local : [more, ...local]));
   });
 
+  test("made while the clock was ahead, is made anew with the same key, and so is the authority", async () => {
+    const early = await ownCertificate(directory, [], NOW + 40 * DAY_MS);
+    const former = new X509Certificate(readFileSync(directory.authority, "utf8"));
+    const [status] = certificateStatus(early, NOW);
+    expect(status?.notBefore).toBe(Date.parse(new X509Certificate(early.cert).validFrom));
+    const renewed = await ownCertificate(directory, [], NOW);
+    const ca = readFileSync(directory.authority, "utf8");
+    expect(await answer(renewed, "localhost", ca)).toBe("yes");
+    expect(certificateStatus(renewed, NOW)[0]?.notBefore).toBeUndefined();
+    expect(new X509Certificate(ca).publicKey.equals(former.publicKey)).toBe(true);
+    expect(renewed.formerAuthorityEnds).toBe(NOW);
+    expect((await ownCertificate(directory, [], NOW)).cert).toBe(renewed.cert);
+  });
+
   test("is refused by a client that does not trust it", async () => {
     const certificate = await ownCertificate(directory, [], NOW);
     const other = ensureDataDirectory(temporary.join("other"));

@@ -87,6 +87,48 @@ test.each([
 const restore = (checkpointId: string) =>
   workspace.perform("checkpoint.restore", { checkpointId, restoreConfig: true, restoreData: true });
 
+test("one that was made while the clock was ahead does not stop those that follow, and is warned of once", async () => {
+  const warnings: string[] = [];
+  const warned = () =>
+    keepSchedule(
+      workspace.connection,
+      workspace.writer,
+      async () => true,
+      giveWay,
+      (warning) => warnings.push(warning),
+    );
+  await schedule({ checkpoint_every_hours: 2 });
+  await write("k1");
+  later(24 * 40);
+  await workspace.perform("checkpoint.create", { agentId, label: "ahead", metadata: {} });
+  later(-24 * 40);
+  await warned();
+  expect(await checkpoints()).toHaveLength(1);
+  await write("k2");
+  await warned();
+  expect(await made()).toMatchObject([{ entry_count: 2 }]);
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(workspace.writer.workspaceId);
+  // From here on the schedule is as usual.
+  await write("k3");
+  later(1);
+  await warned();
+  expect(await made()).toHaveLength(1);
+  later(1);
+  await warned();
+  expect([await made(), warnings]).toMatchObject([{ length: 2 }, { length: 1 }]);
+});
+
+test("a clock that is minutes apart changes nothing", async () => {
+  await schedule({ checkpoint_every_hours: 2 });
+  await write("k1");
+  await workspace.perform("checkpoint.create", { agentId, label: null, metadata: {} });
+  await write("k2");
+  later(-0.05);
+  await sweep();
+  expect(await made()).toEqual([]);
+});
+
 test("one that somebody made counts as the newest", async () => {
   await schedule({ checkpoint_every_hours: 2 });
   await write("k1");

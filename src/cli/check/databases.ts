@@ -6,6 +6,7 @@ import { listSinks, type SinkRecord } from "../../control/sinks/sinks.ts";
 import { listLogs } from "../../control/workspaces.ts";
 import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
 import { Failure, systemCode } from "../../failure.ts";
+import { isFromFuture } from "../../ids.ts";
 import { parseVerifierKey } from "../../log/note.ts";
 import { sealingKey } from "../../state/seals.ts";
 import { type Space, spaceOf } from "../../store/compaction.ts";
@@ -54,6 +55,7 @@ const [NEWEST_CONTROL, NEWEST] = [CONTROL_MIGRATIONS.length, WORKSPACE_MIGRATION
 /** Checks the control database and every workspace. */
 export async function checkDatabases(
   directory: DataDirectory,
+  nowMs: number,
   onProgress: (done: number, total: number) => Promise<void>,
 ): Promise<DatabasesChecked> {
   const named = new Set<string>();
@@ -79,7 +81,7 @@ export async function checkDatabases(
   const workspaces: Checked[] = [];
   for (const [index, id] of ids.entries()) {
     await onProgress(index, ids.length);
-    const found = await checkWorkspace(directory, id, sealingKeys);
+    const found = await checkWorkspace(directory, id, sealingKeys, nowMs);
     const checked = isNode ? withRemedy(found) : found;
     workspaces.push(checked);
     if (control.schema === null || named.has(id)) continue;
@@ -119,18 +121,24 @@ async function checkWorkspace(
   directory: DataDirectory,
   id: string,
   sealingKeys: Map<string, Uint8Array>,
+  nowMs: number,
 ): Promise<Checked> {
   const path = workspaceFile(directory, id);
   if (!existsSync(path)) {
     return unread("the control database names this workspace, but its file is missing: restore it from a backup", path);
   }
-  return await checkFile(path, directory, NEWEST, async (connection) => {
+  let latest = "";
+  const checked = await checkFile(path, directory, NEWEST, async (connection) => {
     if (readHead(connection).workspaceId !== id) {
       throw new Failure("evidence_unreadable", "the file holds another workspace than its name says");
     }
     const key = await sealingKey(connection);
     if (key !== null) sealingKeys.set(id, parseVerifierKey(key).publicKey);
+    latest = connection.value<string>("SELECT max(timestamp) FROM events") ?? "";
   });
+  if (!isFromFuture(Date.parse(latest), nowMs)) return checked;
+  const message = `it has events with times that have not come, up to ${latest}: the clock was ahead when they were recorded. Retention counts from these times`;
+  return { ...checked, findings: [...checked.findings, finding("database", "warning", message, path)] };
 }
 
 /** `newest` is the schema of the file after an upgrade. */

@@ -1,7 +1,7 @@
 /** `governd check`: checks permissions, keys, certificates, disk space, leftover files and backups. */
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { listBackups, timeOfBackup } from "../../backup/destination.ts";
+import { listBackups, newestStart } from "../../backup/destination.ts";
 import type { DataDirectory } from "../../datadir/layout.ts";
 import { daemonPid, isLocked } from "../../datadir/lock.ts";
 import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
@@ -98,9 +98,13 @@ export function checkCertificates(directory: DataDirectory, settings: Settings, 
   }
 }
 
-function expiry(whose: string, { subject, notAfter, daysLeft }: CertificateStatus): Finding {
+function expiry(whose: string, { subject, notBefore, notAfter, daysLeft }: CertificateStatus): Finding {
   const end = new Date(notAfter).toISOString();
   const what = `${whose} certificate (${subject})`;
+  if (notBefore !== undefined) {
+    const message = `${what} is valid only from ${new Date(notBefore).toISOString()}: until then clients refuse it. Compare the clock of this machine; with tls = "auto" the daemon renews its own when it runs`;
+    return finding("certificate", "problem", message);
+  }
   if (daysLeft < 0) return finding("certificate", "problem", `${what} expired ${end}`);
   const severity = daysLeft < WARN_BEFORE_DAYS ? "warning" : "ok";
   return finding("certificate", severity, `${what} expires ${end}, in ${count(daysLeft, "day")}`);
@@ -138,7 +142,7 @@ export function checkLeftovers(directory: DataDirectory, nowMs: number): Finding
   for (const name of readdirSync(directory.root, { recursive: true }) as string[]) {
     const path = join(directory.root, name);
     const age = nowMs - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? nowMs);
-    if (name.endsWith(".tmp") && age > STALE_DRAFT_MS) {
+    if (name.endsWith(".tmp") && Math.abs(age) > STALE_DRAFT_MS) {
       const message = "a draft that an interrupted process left behind: it can be removed";
       findings.push(finding("leftovers", "warning", message, path));
     }
@@ -163,7 +167,12 @@ export function checkBackups(settings: Settings, nowMs: number): Finding {
   if (newest === undefined) {
     return finding("backups", every === null ? "ok" : "warning", "there is no backup yet", path);
   }
-  const age = nowMs - (timeOfBackup(newest) as number);
+  const { startMs } = newestStart(path, nowMs);
+  if (startMs === null) {
+    const message = `the newest, ${newest}, has a time that has not come: the clock was ahead when it was made, so its age is not known`;
+    return finding("backups", "warning", message, path);
+  }
+  const age = nowMs - startMs;
   if (every === null || age <= 2 * every) return finding("backups", "ok", `the newest is ${newest}`, path);
   const message = `the newest backup, ${newest}, is older than twice backup_every (${formatDuration(every)}): the daemon's log says why`;
   return finding("backups", "warning", message, path);

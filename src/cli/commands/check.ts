@@ -49,7 +49,7 @@ async function runCheck(session: Session, options: object): Promise<void> {
   const { settings, directory } = dataDirectoryOf(options);
   const nowMs = systemClock();
   const findings = await session.withProgress(async (progress): Promise<Finding[]> => {
-    const databases = await checkDatabases(directory, (done, total) => progress.step(done, total, "databases"));
+    const databases = await checkDatabases(directory, nowMs, (done, total) => progress.step(done, total, "databases"));
     return [
       checkDaemon(directory),
       ...databases.findings,

@@ -1,4 +1,5 @@
 /** Sessions in the control database. Only the SHA-256 of a session's cookie is stored. */
+import { CLOCK_LEEWAY_MS } from "../../ids.ts";
 import type { Connection } from "../../store/connection.ts";
 import { Table } from "../table.ts";
 
@@ -65,7 +66,11 @@ export function listSessions(connection: Connection, accountId: string, now: num
 
 /** Stores when a session was last used, unless a later time is stored. */
 export function markSeen(connection: Connection, id: string, at: number): void {
-  SESSIONS.update(connection, { last_seen_at: at }, "id = ? AND last_seen_at < ?", [id, at]);
+  SESSIONS.update(connection, { last_seen_at: at }, "id = ? AND (last_seen_at < ? OR last_seen_at > ?)", [
+    id,
+    at,
+    at + CLOCK_LEEWAY_MS,
+  ]);
 }
 
 /** Ends all sessions of all accounts. Returns how many it ended. */

@@ -121,8 +121,9 @@ function identitySource(sealKey: SealKey, names: readonly string[], clock: Clock
   return {
     authorityFile: null,
     async load() {
-      if (current === null || current.expiresAt - clock() < RENEW_BEFORE_MS) {
-        current = await nodeIdentity(sealKey, names, clock());
+      const now = clock();
+      if (current === null || current.validFrom > now || current.expiresAt - now < RENEW_BEFORE_MS) {
+        current = await nodeIdentity(sealKey, names, now);
       }
       return current;
     },

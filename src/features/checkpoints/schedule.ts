@@ -1,4 +1,6 @@
 /** Makes and deletes scheduled checkpoints, as the policies in force for an agent require. */
+
+import { isFromFuture } from "../../ids.ts";
 import { SYSTEM } from "../../log/event.ts";
 import { CHECKPOINT_EVERY, dueSince, scheduledKept } from "../../policy/checkpoint-schedule.ts";
 import type { AgentState } from "../../state/agents.ts";
@@ -21,19 +23,22 @@ const MAKING = `operation IN (${sqlNames("add_checkpoint")})`;
  * Makes the checkpoints of a workspace that are due, and deletes the oldest of those beyond the number that is kept.
  * @param mayGrow whether the workspace may grow; otherwise no checkpoint is made
  * @param giveWay gives other workspaces of the thread their turn, between two transactions
+ * @param onWarning called when a checkpoint is made although the time of the newest one has not come
  */
 export async function keepSchedule(
   reader: Reader,
   writer: WorkspaceWriter,
   mayGrow: () => Promise<boolean>,
   giveWay: () => Promise<void>,
+  onWarning: (warning: string) => void = () => {},
 ): Promise<void> {
   const agents = await scheduledAgents(reader);
   if (agents.length === 0 || !(await mayGrow())) return;
   const principal = systemPrincipal(writer.workspaceId);
+  let ahead = 0;
   for (let at = 0; at < agents.length; at += AGENTS_AT_ONCE) {
     const group = agents.slice(at, at + AGENTS_AT_ONCE);
-    const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId)));
+    const replies = await writer.perform(group.map((agentId) => dueJob(principal, agentId, () => ahead++)));
     await giveWay();
     let over = group.filter((_, index) => replies[index]?.auditId);
     // The job records nothing for an agent without excess checkpoints.
@@ -42,6 +47,10 @@ export async function keepSchedule(
       await giveWay();
       over = over.filter((_, index) => deleted[index]?.auditId);
     }
+  }
+  if (ahead > 0) {
+    const which = `newest checkpoints of agents in ${writer.workspaceId}`;
+    onWarning(`${which} have times that have not come, since the clock was ahead: new ones are made`);
   }
 }
 
@@ -53,12 +62,12 @@ async function scheduledAgents(reader: Reader): Promise<string[]> {
 }
 
 /** Returns the job that makes a checkpoint of an agent if one is due, and otherwise records nothing. */
-const dueJob = (principal: Principal, agentId: string): Job => ({
+const dueJob = (principal: Principal, agentId: string, onAhead: () => void): Job => ({
   operation: "checkpoint.create",
   principal,
   async run(reader, context) {
     const agent = await context.agents.find(agentId);
-    if (agent === null || !(await isDue(reader, agent, context.nowMs))) return null;
+    if (agent === null || !(await isDue(reader, agent, context.nowMs, onAhead))) return null;
     return createCheckpoint.run(reader, context, { agentId, label: null, metadata: {} });
   },
 });
@@ -66,7 +75,7 @@ const dueJob = (principal: Principal, agentId: string): Job => ({
 type NewestRow = [timestamp: string, agentSeq: number];
 
 /** Reports whether the newest checkpoint is old enough, and the agent's data or configuration has changed since. */
-async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<boolean> {
+async function isDue(reader: Reader, agent: AgentState, nowMs: number, onAhead: () => void): Promise<boolean> {
   const since = dueSince(agent.policies, nowMs);
   if (since === null) return false;
   // The event of a restore makes a checkpoint of the state before it, so the restore itself is a change since.
@@ -77,9 +86,13 @@ async function isDue(reader: Reader, agent: AgentState, nowMs: number): Promise<
   );
   if (newest === undefined) return agent.liveEntries > 0 || agent.configVersion !== null;
   const [timestamp, agentSeq] = newest;
-  if (Date.parse(timestamp) > since) return false;
+  const newestMs = Date.parse(timestamp);
+  const isAhead = isFromFuture(newestMs, nowMs);
+  if (newestMs > since && !isAhead) return false;
   const change = `SELECT 1 FROM events WHERE agent_id = ? AND agent_seq > ? AND ${CHANGES} LIMIT 1`;
-  return (await reader.value(change, [agent.agentId, agentSeq])) !== undefined;
+  const hasChanged = (await reader.value(change, [agent.agentId, agentSeq])) !== undefined;
+  if (hasChanged && isAhead) onAhead();
+  return hasChanged;
 }
 
 /**
