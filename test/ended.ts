@@ -7,7 +7,7 @@ export interface Ended {
 }
 
 /** Reads both outputs while the process runs, so that a full pipe never blocks it. */
-export async function ended(child: Bun.Subprocess<"ignore", "pipe", "pipe">): Promise<Ended> {
+export async function ended(child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe", "pipe">): Promise<Ended> {
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { EXIT, Failure } from "../failure.ts";
 import { VERSION } from "../version.ts";
 import { Session } from "./session.ts";
+import { refuseDashAsName } from "./standard-streams.ts";
 import { printFailure, processTerminal } from "./terminal.ts";
 
 type AddCommand = (program: Command, session: Session) => void;
@@ -77,6 +78,7 @@ function createProgram(session: Session, written: Promise<void>[], json: boolean
     .version(VERSION, "-V, --version", "print the version")
     .hook("preAction", (_, command) => {
       session.json = command.opts().json === true;
+      refuseDashAsName(command);
     });
 }
 

@@ -35,15 +35,15 @@ export class Progress {
     this.#nextLineMs = performance.now() + this.#linesEveryMs;
   }
 
-  /** Reports progress. @param unit what is counted, for example "events" */
-  async step(done: number, total: number, unit: string): Promise<void> {
+  /** Reports progress; `total` null if nobody knows it. @param unit what is counted, for example "events" */
+  async step(done: number, total: number | null, unit: string): Promise<void> {
     const now = performance.now();
     if (now < this.#nextMs) return;
     this.#nextMs = now + REDRAW_INTERVAL_MS;
     if (this.#bar) await this.#draw(done, total, unit);
     else if (now >= this.#nextLineMs) {
       this.#nextLineMs = now + this.#linesEveryMs;
-      await this.terminal.err(`${shown(done)} of ${shown(total)} ${unit}\n`);
+      await this.terminal.err(`${shown(done)}${total === null ? "" : ` of ${shown(total)}`} ${unit}\n`);
     } else await nextTurn();
   }
 
@@ -53,7 +53,11 @@ export class Progress {
     this.#drawn = false;
   }
 
-  async #draw(done: number, total: number, unit: string): Promise<void> {
+  async #draw(done: number, total: number | null, unit: string): Promise<void> {
+    if (total === null) {
+      this.#drawn = true;
+      return await this.terminal.err(`${CLEAR_LINE}${shown(done)} ${unit}`);
+    }
     const part = total > 0 ? Math.min(1, done / total) : 0;
     const bar = "#".repeat(Math.round(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, ".");
     const percent = String(Math.floor(part * 100)).padStart(3);

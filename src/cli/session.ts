@@ -5,6 +5,7 @@ import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../setting
 import { type LoadedSettings, loadSettings } from "../settings/load.ts";
 import { SERVER_SETTINGS } from "../settings/server-options.ts";
 import { LINE_INTERVAL_MS, Progress } from "./progress.ts";
+import { DASH } from "./standard-streams.ts";
 import type { Terminal } from "./terminal.ts";
 
 const CONFIG_HELP = "settings file (default: governd.toml in the current directory, if it exists)";
@@ -20,6 +21,12 @@ export class Session {
   /** Prints a result: one JSON value with `--json`, the given lines otherwise. */
   print(value: unknown, lines: readonly string[]): Promise<void> {
     return this.terminal.out(this.json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
+  }
+
+  /** Prints a result like {@link print}, but to standard error when standard output has the content of `file`. */
+  printBeside(file: string, value: unknown, lines: readonly string[]): Promise<void> {
+    if (file !== DASH) return this.print(value, lines);
+    return this.terminal.err(this.json ? `${JSON.stringify(value)}\n` : `${lines.join("\n")}\n`);
   }
 
   /**

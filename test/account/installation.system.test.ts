@@ -1,6 +1,6 @@
 /** The log of the installation: what people and the operator do to accounts, and who may read it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
 import { ControlDatabase } from "../../src/control/database.ts";
@@ -342,6 +342,11 @@ describe("governd audit", () => {
     expect((await governdProcess(["verify", file])).code).toBe(0);
     const again = await cli(...words);
     expect([again.code, again.err]).toEqual([2, expect.stringContaining("cannot be created")]);
+    // The command line of this test adds --json, so its result is JSON on the other stream.
+    const streamed = await cli("audit", "--installation", "--export", "-", "--format", "ndjson");
+    writeFileSync(directory.join("streamed.ndjson"), streamed.out);
+    expect((await governdProcess(["verify", directory.join("streamed.ndjson")])).code).toBe(0);
+    expect(JSON.parse(streamed.err)).toEqual({ export: "-", bytes: Buffer.byteLength(streamed.out) });
   });
 });
 

@@ -105,6 +105,26 @@ describe("the command line", () => {
     expect([code, err]).toEqual([0, ""]);
   });
 
+  test.each([
+    [["verify", "-"], "evidence"],
+    [["verify", "a.db", "-"], "evidence"],
+    [["verify", "a.db", "--seal", "-"], "--seal"],
+    [["receipt", "-", "--seq", "1"], "export"],
+    [["backup", "-"], "dest"],
+    [["restore", "-"], "backup"],
+    [["scan", "--policies", "-"], "--policies"],
+    [["workspace", "list", "--data-dir", "-"], "--data-dir"],
+    [["serve", "--config", "-"], "--config"],
+    [["data", "export", "-", "--agent", "a", "--api-key-file", "-"], "--api-key-file"],
+    [["prune", "--workspace", "w", "--before", "2026-01-01", "--export", "-"], "--export"],
+  ])("%p: a - where it is neither input nor output is refused", async (words, what) => {
+    const { code, err } = await governd(words);
+    expect([code, err]).toEqual([
+      2,
+      `governd: ${what}: - would be a file of that name. Standard input and output cannot be used here: name a file.\n`,
+    ]);
+  });
+
   test("a settings file that was named must be there", async () => {
     const { code, err } = await governd(["serve", "--config", temporary.join("none.toml")]);
     expect(code).toBe(2);

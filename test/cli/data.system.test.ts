@@ -1,14 +1,16 @@
 /** `governd data export` and `governd data import` against a daemon, also when they are interrupted. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DaemonApi } from "../../src/cli/data/api.ts";
 import { exportEntries } from "../../src/cli/data/export.ts";
 import { importEntries } from "../../src/cli/data/import.ts";
+import { ended } from "../ended.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { freshAgent } from "../support/scenario.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
+import { GOVERND } from "./governd-process.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
 
@@ -191,4 +193,52 @@ test("mistakes of usage and a wrong key are reported", async () => {
   expect(refused).toMatchObject({ code: 2, err: expect.stringContaining("returned 401") });
   // The refused import can be resumed, but not for another agent.
   expect((await data("import", file, freshAgent(), "--resume")).err).toContain("other options");
+});
+
+/** Runs the command in a process of its own, which reads `input`. */
+async function streamed(word: string, agent: string, input: string, ...more: string[]) {
+  const where = ["--url", daemon.url, "--ca", join(daemon.dataDir, "tls", "ca.crt"), "--api-key-file", keyFile];
+  const child = Bun.spawn([...GOVERND, "data", word, "-", "--agent", agent, ...where, ...more], {
+    cwd: directory.path,
+    stdin: new Blob([input]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  return await ended(child);
+}
+
+test("- is standard output of an export and standard input of an import, and makes no file", async () => {
+  const [from, to] = [freshAgent(), freshAgent()];
+  for (let at = 0; at < 3; at++) await workspace.client.write(from, `k/${at}`, `v${at}`);
+  const before = readdirSync(directory.path);
+  const exported = await streamed("export", from, "");
+  expect([exported.code, exported.err]).toEqual([0, "3 lines on standard output.\n"]);
+  const rows = exported.out
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(rows).toMatchObject([0, 1, 2].map((at) => ({ key: `k/${at}`, value: `v${at}` })));
+  const imported = await streamed("import", to, `${exported.out}no JSON\n`);
+  expect([imported.code, imported.out]).toEqual([
+    1,
+    "line 4: not a JSON object with the texts key and value\n3 lines written, 0 kept as they were, 1 refused.\n",
+  ]);
+  const again = await streamed("export", to, "", "--json");
+  expect(
+    again.out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line).value),
+  ).toEqual(["v0", "v1", "v2"]);
+  expect(JSON.parse(again.err)).toEqual({ agent_id: to, file: "-", entries: 3 });
+  const many = Array.from({ length: 1_200 }, (_, at) => JSON.stringify({ key: `m/${at}`, value: "x".repeat(100) }));
+  expect((await streamed("import", freshAgent(), many.join("\n"))).out).toContain("1,200 lines written");
+  for (const word of ["export", "import"]) {
+    const refused = await streamed(word, to, "", "--resume");
+    expect([refused.code, refused.err]).toEqual([
+      2,
+      "governd: --resume needs a file: standard input and output cannot be continued.\n",
+    ]);
+  }
+  expect(readdirSync(directory.path)).toEqual(before);
 });

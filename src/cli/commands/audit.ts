@@ -14,6 +14,7 @@ import type { Answer, Reply } from "../../workspace/contract.ts";
 import type { WorkspaceWriter } from "../../workspace/perform.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
+import { DASH, STANDARD_OUTPUT } from "../standard-streams.ts";
 import { table } from "../terminal.ts";
 
 const MAX_EVENTS = 1_000;
@@ -45,7 +46,7 @@ export function addAudit(program: Command, session: Session): void {
     .option("--operations <names>", "only these operations, separated by commas", operationsOf)
     .option("--result <result>", "only events with this result: ok or denied")
     .option("--since <time>", "only events at or after this time (2026-01-31 or RFC 3339)", dateOrTime)
-    .option("--export <file>", "write an export to this file, which must not exist")
+    .option("--export <file>", `write an export to this file, which must not exist; ${STANDARD_OUTPUT}`)
     .addOption(new Option("--format <format>", "the form of the export").choices(FORMATS).default("json"))
     .action((options: AuditOptions) => runAudit(session, options));
   addCommonOptions(command, [...STORED, "seal_key"]);
@@ -73,8 +74,10 @@ async function runAudit(session: Session, options: AuditOptions): Promise<void> 
     }
     const { answer } = await asked(session, writer, "audit.export", { scope, window, format });
     if (answer.kind !== "stream" || answer.body.kind !== "export") throw new Error("an export without a body");
-    const bytes = await save(file, streamExport(connection, answer.body, log.id));
-    await session.print({ export: file, bytes }, [`Exported the log of the installation to ${file}.`]);
+    const text = streamExport(connection, answer.body, log.id);
+    const bytes = file === DASH ? await sendOut(session, text) : await save(file, text);
+    const where = file === DASH ? "standard output" : file;
+    await session.printBeside(file, { export: file, bytes }, [`Exported the log of the installation to ${where}.`]);
   });
 }
 
@@ -113,6 +116,15 @@ async function showEvents(session: Session, body: { data: PresentedEvent[] }): P
     event.details === null ? "(erased)" : JSON.stringify(event.details),
   ]);
   await session.print(body, table(["TIME", "OPERATION", "RESULT", "ACTOR", "DETAILS"], rows, "No such events."));
+}
+
+async function sendOut({ terminal }: Session, text: AsyncIterable<string>): Promise<number> {
+  let bytes = 0;
+  for await (const piece of text) {
+    await terminal.out(piece);
+    bytes += Buffer.byteLength(piece);
+  }
+  return bytes;
 }
 
 /** Writes a new file and returns its size. @throws {Failure} `usage` when it exists or cannot be written */

@@ -12,9 +12,10 @@ import {
   shownCertificate,
 } from "../daemon-address.ts";
 import { DaemonApi } from "../data/api.ts";
-import { exportEntries } from "../data/export.ts";
-import { importEntries, MAX_SHOWN } from "../data/import.ts";
+import { exportEntries, streamEntries } from "../data/export.ts";
+import { importEntries, importStream, MAX_SHOWN } from "../data/import.ts";
 import { addCommonOptions, type Session, settingsOf } from "../session.ts";
+import { DASH, STANDARD_INPUT, STANDARD_OUTPUT } from "../standard-streams.ts";
 import { count } from "../terminal.ts";
 
 interface DataOptions extends AddressOptions {
@@ -23,14 +24,14 @@ interface DataOptions extends AddressOptions {
   resume?: boolean;
 }
 
-const EXPORT = `write an agent's entries to a file
+const EXPORT = `write an agent's entries to a file, or with - to standard output
 
 Every line is a JSON object with key, value, metadata, created_at, updated_at, expires_at and audit_id, in the order of
 the keys. The file is complete when it has its name; until then the command writes FILE.part, and --resume continues one
 that was interrupted. Entries that change meanwhile are exported as they are when their turn comes. Each page is
 recorded as data.list.`;
 
-const IMPORT = `write entries from a file to an agent
+const IMPORT = `write entries from a file, or with - from standard input, to an agent
 
 Every line is a JSON object with the members key and value, and optionally metadata and expires_at; other members are
 ignored. So what data export wrote can be imported. Policies apply as to every write, and each entry is recorded as data.write. What is
@@ -48,14 +49,14 @@ export function addDataCommands(program: Command, session: Session): void {
     .command("export")
     .summary("write an agent's entries to a file")
     .description(EXPORT)
-    .argument("<file>", "the file to write; it must not exist")
+    .argument("<file>", `the file to write, which must not exist; ${STANDARD_OUTPUT}`)
     .option("--prefix <prefix>", "only keys that begin with this", "")
     .action((file: string, options: DataOptions & { prefix: string }) => runExport(session, file, options));
   const imported = data
     .command("import")
     .summary("write entries from a file to an agent")
     .description(IMPORT)
-    .argument("<file>", "the file to read")
+    .argument("<file>", `the file to read; ${STANDARD_INPUT}`)
     .option("--keep", "leave entries that exist as they are")
     .action((file: string, options: DataOptions & { keep?: boolean }) => runImport(session, file, options));
   for (const command of [exported, imported]) {
@@ -73,20 +74,37 @@ export function addDataCommands(program: Command, session: Session): void {
 async function runExport(session: Session, file: string, options: DataOptions & { prefix: string }): Promise<void> {
   const api = apiOf(options);
   const { agent, prefix, resume = false } = options;
+  requireFileToResume(file, resume);
   const done = await session.withProgress(
-    (progress) =>
-      exportEntries(api, { file, agent, prefix, resume }, (entries, total) => progress.step(entries, total, "entries")),
+    (progress) => {
+      const onPage = (entries: number, total: number) => progress.step(entries, total, "entries");
+      return file === DASH
+        ? streamEntries(api, { agent, prefix }, (text) => session.terminal.out(text), onPage)
+        : exportEntries(api, { file, agent, prefix, resume }, onPage);
+    },
     { lines: true },
   );
-  await session.print({ agent_id: agent, file, ...done }, [`${count(done.entries, "line")} in ${file}.`]);
+  const where = file === DASH ? "on standard output" : `in ${file}`;
+  await session.printBeside(file, { agent_id: agent, file, ...done }, [`${count(done.entries, "line")} ${where}.`]);
+}
+
+/** @throws {Failure} `usage` for a stream, which cannot be continued */
+function requireFileToResume(file: string, resume: boolean): void {
+  if (file === DASH && resume)
+    throw new Failure("usage", "--resume needs a file: standard input and output cannot be continued.");
 }
 
 async function runImport(session: Session, file: string, options: DataOptions & { keep?: boolean }): Promise<void> {
   const api = apiOf(options);
   const { agent, keep = false, resume = false } = options;
+  requireFileToResume(file, resume);
   const done = await session.withProgress(
-    (progress) =>
-      importEntries(api, { file, agent, keep, resume }, (bytes, total) => progress.step(bytes, total, "bytes")),
+    (progress) => {
+      const onBatch = (bytes: number, total: number | null = null) => progress.step(bytes, total, "bytes");
+      return file === DASH
+        ? importStream(api, { agent, keep }, process.stdin, onBatch)
+        : importEntries(api, { file, agent, keep, resume }, onBatch);
+    },
     { lines: true },
   );
   if (done.refused > 0) session.exitCode = EXIT.no;

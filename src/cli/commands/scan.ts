@@ -11,6 +11,7 @@ import { LIMITS, type LimitName } from "../../policy/limits.ts";
 import { examplePolicies, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
 import { decideAlone } from "../../workspace/admission.ts";
 import type { Session } from "../session.ts";
+import { DASH, STANDARD_INPUT } from "../standard-streams.ts";
 import { table } from "../terminal.ts";
 
 interface ScanOptions {
@@ -54,7 +55,7 @@ export function addScan(program: Command, session: Session): void {
     .command("scan")
     .summary("try policies on a file")
     .description(DESCRIPTION)
-    .argument("[file]", "the file to read; - means standard input", "-")
+    .argument("[file]", `the file to read; ${STANDARD_INPUT}`, DASH)
     .option("--policy <name>", `${CHOICES}, which is the default`)
     .option("--policies <file>", "the policies, as a config has them, in a JSON file")
     .option("--key <key>", "the key that the values would be stored under; its words help to recognize them", "")
@@ -122,7 +123,7 @@ function policiesIn(path: string): PolicySettings {
 
 async function read(file: string): Promise<string> {
   try {
-    return file === "-" ? await Bun.stdin.text() : await readFile(file, "utf8");
+    return file === DASH ? await Bun.stdin.text() : await readFile(file, "utf8");
   } catch (error) {
     throw cannotRead("usage", file, error);
   }

@@ -1,4 +1,4 @@
-/** Exporting an agent's entries to a file, page by page, so that an interrupted export can be continued. */
+/** Exporting an agent's entries page by page, to a file so that an interrupted export can be continued. */
 import { existsSync, renameSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { Failure } from "../../failure.ts";
@@ -10,62 +10,94 @@ import { StateFile } from "./state-file.ts";
 const PAGE = 100;
 
 interface ExportWish {
-  file: string;
   agent: string;
   prefix: string;
-  resume: boolean;
 }
 
 /** The progress of an export. */
 interface ExportState {
-  cursor: string;
-  /** The bytes and entries of the unfinished file. */
+  /** The next page; null before the first one and after the last. */
+  cursor: string | null;
+  /** The bytes and entries of the pages so far. */
   bytes: number;
   entries: number;
   total: number;
 }
 
-/** Writes the file and returns how many entries it holds. `onPage` is called after every page. @throws {Failure} */
+const NOTHING: ExportState = { cursor: null, bytes: 0, entries: 0, total: 0 };
+
+type OnPage = (entries: number, total: number) => Promise<void>;
+
+/** Writes the entries to standard output, for example, and returns how many there are. @throws {Failure} */
+export async function streamEntries(
+  api: DaemonApi,
+  wish: ExportWish,
+  write: (text: string) => Promise<void>,
+  onPage: OnPage,
+): Promise<{ entries: number }> {
+  let entries = 0;
+  for await (const { text, state } of pagesOf(api, wish, NOTHING)) {
+    await write(text);
+    entries = state.entries;
+    await onPage(entries, state.total);
+  }
+  return { entries };
+}
+
+/**
+ * Writes the file and returns how many entries it holds. `onPage` is called after every page. With `resume` it continues
+ * an export that was interrupted.
+ * @throws {Failure}
+ */
 export async function exportEntries(
   api: DaemonApi,
-  { file, agent, prefix, resume }: ExportWish,
-  onPage: (entries: number, total: number) => Promise<void>,
+  { file, agent, prefix, resume }: ExportWish & { file: string; resume: boolean },
+  onPage: OnPage,
 ): Promise<{ entries: number }> {
   if (existsSync(file)) throw new Failure("path_unusable", `${file} exists. Name another file, or remove it.`);
   const part = `${file}.part`;
   const stateFile = new StateFile<ExportState>(`${part}.json`, { agent, prefix });
   const found = stateFile.read(resume);
-  let {
-    cursor = null,
-    bytes = 0,
-    entries = 0,
-    total = 0,
-  }: Partial<Omit<ExportState, "cursor">> & { cursor?: string | null } = found ?? {};
+  let { bytes, entries } = found ?? NOTHING;
   const handle = await open(part, found === null ? "w" : "r+");
   try {
     await handle.truncate(bytes);
-    do {
-      const query = new URLSearchParams({ agent_id: agent, prefix, limit: `${PAGE}`, include_values: "true" });
-      if (cursor === null) query.set("count", "true");
-      else query.set("cursor", cursor);
-      const page = requireGood(await api.ask({ path: `/v1/data/list?${query}` }));
-      const rows = page.data as JsonObject[];
-      const text = Buffer.from(rows.map((row) => `${JSON.stringify(exported(row))}\n`).join(""));
-      await handle.write(text, 0, text.length, bytes);
+    for await (const { text, state } of pagesOf(api, { agent, prefix }, found ?? NOTHING)) {
+      const lines = Buffer.from(text);
+      await handle.write(lines, 0, lines.length, bytes);
       await handle.sync();
-      bytes += text.length;
-      entries += rows.length;
-      if (cursor === null) total = Number(page.total);
-      cursor = page.next_cursor as string | null;
-      if (cursor !== null) stateFile.write({ cursor, bytes, entries, total });
-      await onPage(entries, total);
-    } while (cursor !== null);
+      ({ bytes, entries } = state);
+      if (state.cursor !== null) stateFile.write(state);
+      await onPage(entries, state.total);
+    }
   } finally {
     await handle.close();
   }
   renameSync(part, file);
   stateFile.remove();
   return { entries };
+}
+
+/** The pages of an agent's entries as lines, from where an export came to, each with the progress after it. */
+async function* pagesOf(
+  api: DaemonApi,
+  { agent, prefix }: ExportWish,
+  begun: ExportState,
+): AsyncGenerator<{ text: string; state: ExportState }> {
+  let { cursor, bytes, entries, total } = begun;
+  do {
+    const query = new URLSearchParams({ agent_id: agent, prefix, limit: `${PAGE}`, include_values: "true" });
+    if (cursor === null) query.set("count", "true");
+    else query.set("cursor", cursor);
+    const page = requireGood(await api.ask({ path: `/v1/data/list?${query}` }));
+    const rows = page.data as JsonObject[];
+    const text = rows.map((row) => `${JSON.stringify(exported(row))}\n`).join("");
+    bytes += Buffer.byteLength(text);
+    entries += rows.length;
+    if (cursor === null) total = Number(page.total);
+    cursor = page.next_cursor as string | null;
+    yield { text, state: { cursor, bytes, entries, total } };
+  } while (cursor !== null);
 }
 
 /** A line of the file. */

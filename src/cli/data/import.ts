@@ -1,5 +1,5 @@
 /**
- * Importing entries from a file. Its lines are sent in batches, each with an idempotency key of the run and the batch:
+ * Importing entries from a file or a stream. Its lines are sent in batches, each with an idempotency key of the run and the batch:
  * a batch whose answer was lost is sent again, also by a later run, and is written once.
  */
 import { createReadStream, statSync } from "node:fs";
@@ -20,10 +20,8 @@ const LINE_BYTES = 8 * 1024 * 1024;
 export const MAX_SHOWN = 1_000;
 
 interface ImportWish {
-  file: string;
   agent: string;
   keep: boolean;
-  resume: boolean;
 }
 
 /** The number of a line that was not written, counted from 1, and the reason, without the line's text. */
@@ -68,32 +66,67 @@ interface Sendable {
 /** Waits for this many ms. */
 type Wait = (ms: number) => Promise<void>;
 
+/** Bytes as a file or a stream gives them. */
+type Chunks = AsyncIterable<Uint8Array>;
+
 /**
  * Imports the file. `onBatch` gets the number of bytes that are done. Entries above the agent's rate limit are sent
- * again later.
+ * again later. With `resume` it continues an import that was interrupted.
  * @throws {Failure}
  */
 export async function importEntries(
   api: DaemonApi,
-  { file, agent, keep, resume }: ImportWish,
+  { file, agent, keep, resume }: ImportWish & { file: string; resume: boolean },
   onBatch: (bytes: number, total: number) => Promise<void>,
   wait: Wait = Bun.sleep,
 ): Promise<Imported> {
   const { size, mtimeMs } = statSync(file);
   const stateFile = new StateFile<ImportState>(`${file}.import.json`, { agent, keep, size, mtimeMs });
-  const state = stateFile.read(resume) ?? {
-    ...{ run: new RandomPool().take(16).toHex(), bytes: 0, lines: 0 },
-    ...{ written: 0, kept: 0, refused: 0, refusals: [] },
-  };
+  const state = stateFile.read(resume) ?? newRun();
   stateFile.write(state);
-  for await (const lines of batchesOf(file, state)) {
-    await importBatch(api, { agent, keep, wait }, lines, state);
+  const onState = (now: ImportState) => {
+    stateFile.write(now);
+    return onBatch(now.bytes, size);
+  };
+  const done = await importChunks(
+    api,
+    { agent, keep, wait },
+    createReadStream(file, { start: state.bytes }),
+    state,
+    onState,
+  );
+  stateFile.remove();
+  return done;
+}
+
+/** Imports what a stream gives, such as standard input. It cannot be continued. @throws {Failure} */
+export const importStream = (
+  api: DaemonApi,
+  wish: ImportWish,
+  chunks: Chunks,
+  onBatch: (bytes: number) => Promise<void>,
+): Promise<Imported> =>
+  importChunks(api, { ...wish, wait: Bun.sleep }, chunks, newRun(), ({ bytes }) => onBatch(bytes));
+
+const newRun = (): ImportState => ({
+  ...{ run: new RandomPool().take(16).toHex(), bytes: 0, lines: 0 },
+  ...{ written: 0, kept: 0, refused: 0, refusals: [] },
+});
+
+/** Imports the lines behind those that `state` counts, and updates it. `onState` is called after every batch. */
+async function importChunks(
+  api: DaemonApi,
+  wish: ImportWish & { wait: Wait },
+  chunks: Chunks,
+  state: ImportState,
+  onState: (state: ImportState) => Promise<void>,
+): Promise<Imported> {
+  for await (const lines of batchesOf(chunks, state.lines)) {
+    await importBatch(api, wish, lines, state);
     for (const { bytes } of lines) state.bytes += bytes;
     state.lines += lines.length;
-    stateFile.write(state);
-    await onBatch(state.bytes, size);
+    await onState(state);
   }
-  stateFile.remove();
   const { written, kept, refused, refusals } = state;
   return { written, kept, refused, refusals };
 }
@@ -168,11 +201,11 @@ function entryOf(text: string): JsonObject | null {
   return { key, value: content, metadata, ...(typeof expires_at === "string" && { expires_at }) };
 }
 
-/** The lines of a file that are not done yet, in batches. The batches are the same whenever the file is read. */
-async function* batchesOf(file: string, done: { bytes: number; lines: number }): AsyncGenerator<Line[]> {
+/** The lines behind the first `done`, in batches. The batches are the same whenever a file is read. */
+async function* batchesOf(chunks: Chunks, done: number): AsyncGenerator<Line[]> {
   let batch: Line[] = [];
   let bytes = 0;
-  for await (const line of linesOf(file, done)) {
+  for await (const line of linesOf(chunks, done)) {
     if (batch.length > 0 && (batch.length === BATCH_LINES || bytes + line.bytes > BATCH_BYTES)) {
       yield batch;
       [batch, bytes] = [[], 0];
@@ -183,9 +216,9 @@ async function* batchesOf(file: string, done: { bytes: number; lines: number }):
   if (batch.length > 0) yield batch;
 }
 
-async function* linesOf(file: string, { bytes: start, lines }: { bytes: number; lines: number }): AsyncGenerator<Line> {
+async function* linesOf(chunks: Chunks, done: number): AsyncGenerator<Line> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let number = lines;
+  let number = done;
   let pieces: Uint8Array[] = [];
   let length = 0;
   const take = (piece: Uint8Array) => {
@@ -198,7 +231,7 @@ async function* linesOf(file: string, { bytes: start, lines }: { bytes: number; 
     [pieces, length] = [[], 0];
     return line;
   };
-  for await (const chunk of createReadStream(file, { start }) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of chunks) {
     let from = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, from)) {
       take(chunk.subarray(from, at + 1));
