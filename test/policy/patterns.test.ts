@@ -88,6 +88,32 @@ describe("the size of an expression", () => {
     expect(regexProblem(regex)).toContain(`may have ${MOST_STEPS}`);
   });
 
+  test.each([
+    ["x".repeat(500), 502],
+    ["card ", 7],
+    ["é漢", 4],
+    ["[0-9a-f]", 3],
+    ["a{200}", 202],
+    ["\\d\\d-\\d\\d", 7],
+    ["ab|cd", 7],
+  ])("a character is one step: %s", (regex, size) => {
+    expect(regexSize(regex)).toBeWithin(size, size + 2);
+    const { steps } = new PatternSet([{ name: "plain", regex, mode: "audit", layer: 0 }]);
+    expect(steps).toBeWithin(size - 1, size + 1);
+  });
+
+  test("four patterns of 490 characters are within the limit, and a fifth is not", () => {
+    const literal = "customer ".repeat(55).slice(0, 490);
+    let left = MOST_STEPS;
+    for (let i = 0; i < 4; i++) {
+      expect(regexProblem(literal, left)).toBeNull();
+      left -= regexSize(literal);
+    }
+    expect(regexProblem(literal, left)).toBe(
+      `it has about 492 steps, one for each character and again for each repetition, and all patterns together may have 2000, of which ${left} are left`,
+    );
+  });
+
   test("is limited for all patterns together", () => {
     expect(regexProblem("[a-z]{900}")).toBeNull();
     expect(regexProblem("[a-z]{900}", 500)).toContain("500 are left");

@@ -26,7 +26,7 @@ export const MOST_STEPS = 2_000;
 export function regexProblem(regex: string, left = MOST_STEPS): string | null {
   const steps = regexSize(regex);
   if (steps > left)
-    return `its repetitions make about ${steps} steps of it, and all patterns together may have ${MOST_STEPS}, of which ${left} are left; smaller counts make fewer`;
+    return `it has about ${steps} steps, one for each character and again for each repetition, and all patterns together may have ${MOST_STEPS}, of which ${left} are left`;
   const { RE2JS, RE2JSException } = engine();
   try {
     RE2JS.compile(regex);
