@@ -21,7 +21,7 @@ const UNFINISHED = /^\.\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.(?:partial|removed)$/;
 export const backupName = (ms: number): string => new Date(ms).toISOString().replaceAll(":", "");
 
 /** Returns when the backup of this name started, ms since the Unix epoch; null for any other name. */
-export function timeOfBackup(name: string): number | null {
+function timeOfBackup(name: string): number | null {
   const match = NAME.exec(name);
   if (match === null) return null;
   const ms = Date.parse(`${match[1]}T${match[2]}:${match[3]}:${match[4]}`);

@@ -79,18 +79,15 @@ interface Limits {
   space?: DiskSpace;
 }
 
-/** What a sweep needs: the limits, and where it warns. */
-type Sweep = Limits & { onWarning?: (warning: string) => void };
-
 /**
  * Removes expired data of a workspace, and makes the checkpoints that are due unless the workspace may not grow.
  * @param giveWay gives other workspaces of the thread their turn, between two transactions
  */
 export async function sweep(
-  reader: Reader,
-  writer: WorkspaceWriter,
-  { quota = null, space, onWarning }: Sweep,
+  { connection: reader, writer }: { connection: Reader; writer: WorkspaceWriter },
+  { quota = null, space }: Limits,
   giveWay: () => Promise<void>,
+  onWarning: (warning: string) => void,
 ): Promise<void> {
   await sweepWorkspace(reader, writer, giveWay);
   const mayGrow = async () => !space?.isFull && (await hasRoom(reader, quota));

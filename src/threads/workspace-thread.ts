@@ -242,19 +242,12 @@ export class WorkspaceThread {
     switch (message.kind) {
       case "sweep":
         return this.#breaker.each(message.workspaceIds, "sweeping", giveWay, async (open, workspaceId) => {
-          await sweep(
-            open.connection,
-            open.writer,
-            { quota: this.options.quota, space: this.#space, onWarning },
-            giveWay,
-          );
+          await sweep(open, { quota: this.options.quota, space: this.#space }, giveWay, onWarning);
           // The workspace may have events that a crash or another process left unsealed.
           this.#sealing.note(workspaceId, open);
         });
       case "empty_logs":
-        return this.#breaker.each(message.workspaceIds, "emptying the log of", giveWay, (open) =>
-          open.writer.emptyLog(),
-        );
+        return this.#breaker.each(message.workspaceIds, "emptying the log of", giveWay, (one) => one.writer.emptyLog());
       case "cosigned":
         return this.#breaker.use(message.workspaceId, ({ writer }) =>
           writer.addCosignatures(message.size, message.note),

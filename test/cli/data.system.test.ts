@@ -7,6 +7,7 @@ import { exportEntries } from "../../src/cli/data/export.ts";
 import { importEntries } from "../../src/cli/data/import.ts";
 import { ended } from "../ended.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
+import { engineEnvironment } from "../support/engine.ts";
 import { freshAgent } from "../support/scenario.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
@@ -200,6 +201,7 @@ async function streamed(word: string, agent: string, input: string, ...more: str
   const where = ["--url", daemon.url, "--ca", join(daemon.dataDir, "tls", "ca.crt"), "--api-key-file", keyFile];
   const child = Bun.spawn([...GOVERND, "data", word, "-", "--agent", agent, ...where, ...more], {
     cwd: directory.path,
+    env: engineEnvironment(["data"]),
     stdin: new Blob([input]),
     stdout: "pipe",
     stderr: "pipe",

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { connect } from "node:tls";
 import type { DataDirectory } from "../../src/datadir/layout.ts";
 import { ensureDataDirectory } from "../../src/datadir/open.ts";
 import { certificateStatus, readServerCertificate } from "../../src/tls/certificate.ts";
@@ -55,33 +54,6 @@ describe("the daemon's own authority", () => {
     expect(authority.ca).toBe(true);
     expect(leaf.checkIssued(authority) && leaf.verify(authority.publicKey)).toBe(true);
   });
-
-  test.each(["agent_memory", "BUILD_01.corp_net.example", "x.under_scored.example"])(
-    "clients accept a name with underscores: %s",
-    async (name) => {
-      const names = [name, "*.under_scored.example"];
-      const certificate = await ownCertificate(directory, names, NOW);
-      const again = await ownCertificate(directory, names, NOW);
-      expect(again.cert).toBe(certificate.cert);
-      const ca = readFileSync(directory.authority, "utf8");
-      const server = Bun.serve({ port: 0, hostname: "127.0.0.1", tls: certificate, fetch: () => new Response("yes") });
-      try {
-        const { promise, resolve } = Promise.withResolvers<string | Error>();
-        const socket = connect({ host: "127.0.0.1", port: server.port, servername: name, ca }, () => {
-          resolve(socket.authorized ? "accepted" : (socket.authorizationError as Error));
-          socket.destroy();
-        });
-        socket.on("error", resolve);
-        expect(await promise).toBe("accepted");
-        const resolved = `${name}:${server.port}:127.0.0.1`;
-        const url = `https://${name}:${server.port}/`;
-        const curl = Bun.spawn(["curl", "-sS", "--cacert", directory.authority, "--resolve", resolved, url]);
-        expect(await new Response(curl.stdout).text()).toBe("yes");
-      } finally {
-        await server.stop(true);
-      }
-    },
-  );
 
   test.each([
     ["10.0.0.11", "IP Address:10.0.0.11"],
