@@ -1,5 +1,4 @@
 /** API keys in the control database. Only the SHA-256 of a key is stored. */
-
 import { CLOCK_LEEWAY_MS } from "../ids.ts";
 import type { Scope } from "../operation-facts.ts";
 import type { Connection } from "../store/connection.ts";

@@ -1,6 +1,6 @@
 /**
- * Importing entries from a file or a stream. Its lines are sent in batches, each with an idempotency key of the run and the batch:
- * a batch whose answer was lost is sent again, also by a later run, and is written once.
+ * Importing entries from a file or a stream. Its lines are sent in batches, each with an idempotency key of the run and
+ * the batch: a batch whose answer was lost is sent again, from a file also by a later run, and is written once.
  */
 import { createReadStream, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";

@@ -64,7 +64,7 @@ export function listSessions(connection: Connection, accountId: string, now: num
   );
 }
 
-/** Stores when a session was last used, unless a later time is stored. */
+/** Stores when a session was last used, unless a later time is stored that has come. */
 export function markSeen(connection: Connection, id: string, at: number): void {
   SESSIONS.update(connection, { last_seen_at: at }, "id = ? AND (last_seen_at < ? OR last_seen_at > ?)", [
     id,
