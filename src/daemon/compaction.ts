@@ -45,7 +45,7 @@ export class CompactRequests implements Disposable {
   async #serve(): Promise<void> {
     const request = readRequest(this.directory);
     if (request === null) return;
-    const compacted = await this.pool.compact(request.workspaceId, request.state);
+    const compacted = await this.pool.compact(request.workspaceId);
     answerRequest(this.directory, { id: request.id, compacted });
   }
 

@@ -12,8 +12,6 @@ export interface CompactRequest {
   /** Distinguishes the answer from the answer to an earlier request. */
   id: string;
   workspaceId: string;
-  /** That of the file if its copy replaces it; null if it is cut in steps. */
-  state: string | null;
 }
 
 interface CompactAnswer {

@@ -6,7 +6,6 @@
  * log is empty. When the process ends, the system closes its files, and nothing is copied.
  */
 import { statSync } from "node:fs";
-import { nextTurn } from "../timer.ts";
 
 /** A closed connection of the driver, and all statements that were prepared on it. */
 interface Closed {
@@ -76,22 +75,6 @@ export function releaseClosed(): boolean {
   unreleased = 0;
   Bun.gc(true);
   return true;
-}
-
-/** One collection may miss a file to which a value on the stack seems to point. */
-const COLLECTIONS = 3;
-
-/**
- * Releases the files of this thread's closed connections more reliably than {@link releaseClosed}: by several
- * collections, with a pause before each, and a turn of the event loop after the last.
- */
-export async function releaseSurely(pause: () => Promise<unknown>): Promise<void> {
-  releaseClosed();
-  for (let i = 0; i < COLLECTIONS; i++) {
-    await pause();
-    Bun.gc(true);
-  }
-  await nextTurn();
 }
 
 /** Also releases connections that are kept because of their log, as if another process had emptied it. For tests. */

@@ -1,12 +1,9 @@
 /**
  * Compacts workspaces on the thread that owns them, in steps between groups of operations, so that none waits for long.
  */
-import { statSync } from "node:fs";
 import type { SerialQueue } from "../serial-queue.ts";
-import { releaseSurely } from "../store/closing.ts";
-import { adoptDraft, afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
-import type { EncryptionKey } from "../store/encryption.ts";
-import { nextTurn, type Timer } from "../timer.ts";
+import { afterStep, type Compacted, hasSpace, shrinkStep, spaceOf } from "../store/compaction.ts";
+import type { Timer } from "../timer.ts";
 import type { CircuitBreaker, OpenWriter } from "./circuit-breaker.ts";
 import type { CompactMessage, FromWriter } from "./messages.ts";
 import type { OpenWorkspaces } from "./open-workspaces.ts";
@@ -17,12 +14,10 @@ const PAUSE_MS = 2;
 export class Compaction {
   #stopped = false;
 
-  /** @param key the encryption key of the files */
   constructor(
     private readonly queue: SerialQueue,
     private readonly open: OpenWorkspaces<OpenWriter>,
     private readonly breaker: CircuitBreaker,
-    private readonly key: EncryptionKey | null,
     private readonly around: { monotonicMs(): number; timer: Timer; post(text: string): void },
   ) {}
 
@@ -31,17 +26,16 @@ export class Compaction {
   }
 
   /** Compacts a workspace, in many turns of the queue, and posts the result. */
-  async receive({ workspaceId, state }: CompactMessage): Promise<void> {
-    const compacted = await this.#compact(workspaceId, state);
+  async receive({ workspaceId }: CompactMessage): Promise<void> {
+    const compacted = await this.#compact(workspaceId);
     const message: FromWriter = { kind: "compacted", workspaceId, compacted };
     this.around.post(JSON.stringify(message));
   }
 
-  async #compact(workspaceId: string, state: string | null): Promise<Compacted> {
+  async #compact(workspaceId: string): Promise<Compacted> {
     const done: Compacted = { before: 0, after: 0, longestMs: 0, trouble: null };
     try {
-      if (state !== null) await this.#step(done, () => this.#adopt(workspaceId, state, done));
-      else await this.#shrink(workspaceId, done);
+      await this.#shrink(workspaceId, done);
     } catch (error) {
       this.breaker.fail(workspaceId, `compacting ${workspaceId}`, error);
       done.trouble = "unavailable";
@@ -72,19 +66,6 @@ export class Compaction {
         done.after = spaceOf(connection).total;
       }),
     );
-  }
-
-  async #adopt(workspaceId: string, state: string, done: Compacted): Promise<void> {
-    const { open, breaker, key } = this;
-    done.before = statSync(open.path(workspaceId)).size;
-    open.drop(workspaceId);
-    // The driver keeps the files of a closed connection open until its statements are garbage-collected. The collector
-    // scans the stack conservatively, so it runs once from a turn of the event loop and once from a timer: a statement
-    // that seems referenced on one stack is not on the other.
-    await releaseSurely(nextTurn);
-    await releaseSurely(() => Bun.sleep(PAUSE_MS));
-    done.trouble = adoptDraft(open.path(workspaceId), state, key);
-    done.after = await breaker.use(workspaceId, async ({ connection }) => spaceOf(connection).total);
   }
 
   /** Runs a step between groups of operations, and measures it. */

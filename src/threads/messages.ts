@@ -169,7 +169,7 @@ export const countOf = (message: Recorded): number =>
  * Compacts a workspace. `state`: the state of the file that a copy was made of, which is to replace it; null to release
  * free pages in steps (compaction.ts).
  */
-export type CompactMessage = { kind: "compact"; workspaceId: string; state: string | null };
+export type CompactMessage = { kind: "compact"; workspaceId: string };
 
 /** What another thread has found out about the operation with this id while it waited. */
 export type FoundMessage = { kind: "found"; workspaceId: string; id: number; found: JsonValue };

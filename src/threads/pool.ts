@@ -188,11 +188,9 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       this.#writers[index]?.tell({ kind, workspaceIds: ids });
   }
 
-  /** Releases a workspace's free pages in steps, or, given the `state` of a file, replaces the file by its compact copy. */
-  compact(workspaceId: string, state: string | null): Promise<Compacted> {
-    // A file that a reader has open cannot be replaced.
-    if (state !== null) this.#forget(workspaceId);
-    return this.#writer(workspaceId).compact(workspaceId, state);
+  /** Releases a workspace's free pages in steps. */
+  compact(workspaceId: string): Promise<Compacted> {
+    return this.#writer(workspaceId).compact(workspaceId);
   }
 
   /** Tells the threads that only read to close a workspace, unless they use it. */

@@ -134,7 +134,7 @@ export class WorkspaceThread {
       });
     }, timer);
     this.#embedding = embeddings === null ? null : this.#keepEmbeddings(embeddings);
-    this.#compaction = new Compaction(this.#queue, this.#workspaces, this.#breaker, this.#encryptionKey, around);
+    this.#compaction = new Compaction(this.#queue, this.#workspaces, this.#breaker, around);
     this.#endUpkeep = repeat(timer, UPKEEP_INTERVAL_MS, () => this.#enqueue("upkeep", () => this.#upkeep()));
     this.#endProbing = repeat(timer, PROBE_INTERVAL_MS, () => this.#enqueue("probing", () => this.#breaker.probe()));
   }

@@ -201,12 +201,12 @@ export class WriterThread {
   }
 
   /** Compacts a workspace. Fails as unavailable while the workspace is being compacted already. */
-  compact(workspaceId: string, state: string | null): Promise<Compacted> {
+  compact(workspaceId: string): Promise<Compacted> {
     if (!this.running || this.#worker.isClosing || this.#compacting.has(workspaceId))
       return Promise.resolve(NOT_COMPACTED);
     return new Promise((resolve) => {
       this.#compacting.set(workspaceId, resolve);
-      this.tell({ kind: "compact", workspaceId, state });
+      this.tell({ kind: "compact", workspaceId });
     });
   }
 

@@ -1,6 +1,6 @@
 /**
  * `governd compact`: returns the disk space of deleted data to the file system. A running daemon compacts on its own
- * threads; without a daemon, the command compacts. In either case the command copies files of earlier versions.
+ * threads; without a daemon, the command compacts.
  */
 import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
@@ -11,16 +11,12 @@ import { type CompactRequest, dropRequest, leaveRequest, takeAnswer } from "../.
 import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
 import { isLocked, ownDataDirectory } from "../../datadir/lock.ts";
 import { EXIT, Failure } from "../../failure.ts";
-import { RandomPool, systemClock } from "../../ids.ts";
-import { releaseSurely } from "../../store/closing.ts";
+import { RandomPool } from "../../ids.ts";
 import {
-  adoptDraft,
   afterStep,
   type Compacted,
   type CompactionTrouble,
-  draftCopy,
   hasSpace,
-  removeStaleDraft,
   shrinkStep,
   spaceOf,
 } from "../../store/compaction.ts";
@@ -28,7 +24,7 @@ import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDriverError } from "../../store/damage.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { transact } from "../../store/transaction.ts";
-import { checkTail, readHead } from "../../workspace/head.ts";
+import { checkTail } from "../../workspace/head.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, wholeNumber } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";
@@ -36,27 +32,19 @@ import { count, mebibytes } from "../terminal.ts";
 const DESCRIPTION = `give the disk space of deleted data back to the file system
 
 After erase, prune, deletions and expiry a workspace's file keeps its size, and later data fill it. This command cuts
-the free pages off, beside the running daemon, which does it in steps of a few milliseconds, or without one. A file that
-an earlier version created must be copied once: the copy is checked, and replaces the file when nobody has written to
-it or reads it; this needs as much free space as the data. Without names, all workspaces are compacted.`;
+the free pages off, beside the running daemon, which does it in steps of a few milliseconds, or without one. Without
+names, all workspaces are compacted.`;
 
 const EXIT_HELP = `
 Exit codes: 0 done, 1 some workspaces could not be compacted, 2 usage or environment.`;
 
 const REASONS: Record<CompactionTrouble, string> = {
-  in_use: "it is being read all the time (a live stream or an export): try again later, or stop the daemon",
-  written_to: "it is written to so often that it cannot be copied: try again at a quieter time, or stop the daemon",
   no_space: "the disk has not enough free space for it",
   unavailable: "it cannot be read or written: run `governd check`; the daemon's log says more",
 };
 
-/** How often a file that is in use or was written to is tried again, and the pause before each try, ms. */
-const MOST_TRIES = 8;
-const RETRY_MS = 1_000;
 const POLL_MS = 100;
 const ID_BYTES = 16;
-/** The pause before each garbage collection that releases closed files, ms. */
-const RELEASE_MS = 30;
 /** How long another command may keep the daemon busy, ms. */
 const MOST_WAIT_MS = 60_000;
 
@@ -74,8 +62,8 @@ interface Result {
   reason: string | null;
 }
 
-/** Compacts a workspace, in the daemon or in this process. `state`: see {@link CompactRequest}. */
-type Compact = (workspaceId: string, state: string | null) => Promise<Compacted>;
+/** Compacts a workspace, in the daemon or in this process. */
+type Compact = (workspaceId: string) => Promise<Compacted>;
 
 export function addCompact(program: Command, session: Session): void {
   const compact = program
@@ -95,8 +83,8 @@ async function runCompact(session: Session, ids: string[], options: CompactOptio
   const beside = isLocked(directory);
   using _lock = beside ? null : ownDataDirectory(directory);
   const compact: Compact = beside
-    ? (workspaceId, state) => askDaemon(directory, workspaceId, state)
-    : async (workspaceId, state) => compactFile(directory, workspaceId, state);
+    ? (workspaceId) => askDaemon(directory, workspaceId)
+    : async (workspaceId) => compactFile(directory, workspaceId);
   const results = await session.withProgress(async (progress) => {
     const found = ids.length > 0 ? ids : allWorkspaces(directory);
     return await compactAll(directory, found, options.from ?? 0, compact, (done, total) =>
@@ -148,42 +136,16 @@ async function compactAll(
 
 /** Returns null when the workspace has too little free space. */
 async function compactOne(directory: DataDirectory, id: string, from: number, compact: Compact) {
-  removeStaleDraft(workspaceFile(directory, id), systemClock());
   try {
     const space = look(directory, id, spaceOf);
     if (space.free === 0 || 100 * space.free < from * space.total) return null;
-    const done = await (space.canShrink ? compact(id, null) : replaceByCopy(directory, id, space.total, compact));
+    const done = await compact(id);
     const damage = done.trouble === null ? look(directory, id, verified) : null;
     return resultOf(id, done, damage);
   } catch (error) {
     if (!isDriverError(error)) throw error;
     return resultOf(id, { before: 0, after: 0, longestMs: 0, trouble: "unavailable" }, null);
   }
-}
-
-/** Replaces a file that an earlier version created by a copy of it. Tries again when somebody writes to the file. */
-async function replaceByCopy(directory: DataDirectory, id: string, total: number, compact: Compact) {
-  const path = workspaceFile(directory, id);
-  // Copies the write-ahead log back, which changes the file.
-  await compact(id, null);
-  const done: Compacted = { before: total, after: total, longestMs: 0, trouble: null };
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    if (tries > 0) await Bun.sleep(RETRY_MS);
-    const draft = draftCopy(path, directory.encryptionKey, headOf, systemClock());
-    if (typeof draft === "string") {
-      done.trouble = draft;
-      if (draft === "no_space") break;
-      continue;
-    }
-    // The copy cannot replace a file that this process has open.
-    await releaseSurely(() => Bun.sleep(RELEASE_MS));
-    const adopted = await compact(id, draft.state);
-    done.trouble = adopted.trouble;
-    done.longestMs = Math.max(done.longestMs, adopted.longestMs);
-    done.after = adopted.trouble === null ? adopted.after : total;
-    if (done.trouble !== "in_use" && done.trouble !== "written_to") break;
-  }
-  return done;
 }
 
 function resultOf(id: string, { before, after, longestMs, trouble }: Compacted, damage: string | null): Result {
@@ -195,8 +157,6 @@ function resultOf(id: string, { before, after, longestMs, trouble }: Compacted, 
     reason: damage ?? (trouble === null ? null : REASONS[trouble]),
   };
 }
-
-const headOf = (connection: Connection): string => JSON.stringify(readHead(connection));
 
 /** Returns what is wrong with a compacted workspace, or null. */
 function verified(connection: Connection): string | null {
@@ -213,12 +173,11 @@ function look<T>(directory: DataDirectory, id: string, read: (connection: Connec
 }
 
 /** Compacts a file in this process; no daemon runs. */
-function compactFile(directory: DataDirectory, id: string, state: string | null): Compacted {
+function compactFile(directory: DataDirectory, id: string): Compacted {
   const path = workspaceFile(directory, id);
-  const { encryptionKey } = directory;
   const before = statSync(path).size;
   const beganMs = performance.now();
-  const trouble = state === null ? shrink(path, encryptionKey) : adoptDraft(path, state, encryptionKey);
+  const trouble = shrink(path, directory.encryptionKey);
   return { before, after: statSync(path).size, longestMs: performance.now() - beganMs, trouble };
 }
 
@@ -234,9 +193,9 @@ function shrink(path: string, encryptionKey: DataDirectory["encryptionKey"]): Co
 }
 
 /** Asks the running daemon to compact a workspace. @throws {Failure} `busy` when it does not, or has stopped */
-async function askDaemon(directory: DataDirectory, workspaceId: string, state: string | null): Promise<Compacted> {
+async function askDaemon(directory: DataDirectory, workspaceId: string): Promise<Compacted> {
   const id = Buffer.from(new RandomPool().take(ID_BYTES)).toString("hex");
-  const request: CompactRequest = { id, workspaceId, state };
+  const request: CompactRequest = { id, workspaceId };
   const giveUpMs = performance.now() + MOST_WAIT_MS;
   while (!leaveRequest(directory, request)) {
     if (performance.now() > giveUpMs)
