@@ -619,8 +619,8 @@ class Log:
         self.pruned = 0  # events before this one may be there as leaves of the tree alone
         self.kept = None  # what the pruning states to have kept
         self.firsts = {}  # the first event of each agent, where it is here
-        self.blanks, self.erasures, self.unnamed = [], [], 0  # events without details, and what accounts for them
-        self.later, self.open = [], False  # erasures after the last event: (ranges, proved); whether others may follow
+        self.blanks, self.erasures = [], []  # events without details, and what accounts for them
+        self.later = []  # erasures after the last event: (ranges, proved)
         self.keys = []  # (seq, details) of events that name a sealing key
         self.control = []  # events about rows of control.db
         self.epochs, self.lost = Epochs(), []  # its origins; the restores that name a kept seal as lost
@@ -667,7 +667,7 @@ class Log:
         return event
 
     def check_blanks(self, ends_early=False):
-        """Every event without details must be named by a later erasure, or be counted by one of the older format."""
+        """Every event without details must be named by a later erasure."""
         blanks, named = set(self.blanks), []
         for seq, said in self.erasures:
             named += check_erasure(seq, said)
@@ -680,15 +680,7 @@ class Log:
         unsure = [one for ranges, proved in self.later if not proved for one in ranges]
         unproved = [seq for seq in sorted(blanks) if not covered(seq, sure) and covered(seq, unsure)]
         missing = [seq for seq in sorted(blanks) if not covered(seq, sure + unsure)]
-        older = [(seq, said) for seq, said in self.erasures if "erased" not in said]
-        budget = 0
-        for seq in reversed(missing):
-            while older and older[-1][0] > seq:
-                budget += older.pop()[1]["events"]
-            if budget:
-                budget, self.unnamed = budget - 1, self.unnamed + 1
-        missing = missing[self.unnamed :]
-        code = "erasure_outside" if ends_early or self.open else "details_missing"
+        code = "erasure_outside" if ends_early else "details_missing"
         require(not missing, code, f"details are gone, and no erasure names the events: seq {missing[:5]}", missing[0] if missing else None)
         return unproved
 
@@ -772,7 +764,7 @@ class Log:
 
     def summary(self):
         bodies = f", with bodies from seq {self.pruned} on" if self.pruned else ""
-        epochs = f", {self.unnamed} erased, not named (older format)" if self.unnamed else ""
+        epochs = ""
         for (seq, said, _), (_, origin) in zip(self.epochs.restores, self.epochs.origins[1:]):
             name = f", from there on sealed as {origin}" if "origin" in said else ""
             epochs += f", restored from a backup at seq {seq}{name}"
@@ -1252,21 +1244,14 @@ def take_erasures(header, erasures, log, last, own, keys):
             path = [bytes.fromhex(value) for value in one["path"]]
             included = event["seq"] < seal.size and path_root(bytes.fromhex(value), event["seq"], seal.size, path) == seal.root
             require(included, "proof_invalid", "an erasure is not in the sealed log")
-        if "erased" in details:
-            log.later.append((details["erased"], included and signed))
-        elif included and signed:
-            log.erasures.append((event["seq"], details))
-        else:
-            log.open = True
+        log.later.append((details["erased"], included and signed))
     return []
 
 
 def check_erasure(seq, said):
-    """The ranges of positions that an erasure names; none in the older format."""
+    """The ranges of positions that an erasure names."""
     require(is_count(said.get("events")), "details_malformed", f"seq {seq}: not the details of an erasure")
-    if "erased" not in said:
-        return []
-    ranges, last = said["erased"], -1
+    ranges, last = said.get("erased"), -1
     good = isinstance(ranges, list) and all(isinstance(one, list) and len(one) == 2 and all(map(is_count, one)) for one in ranges)
     require(good, "details_malformed", f"seq {seq}: not the positions of an erasure")
     for first, end in ranges:
@@ -2041,7 +2026,6 @@ class Agent:
         self.existing = {}  # checkpoints by id, as far as the log is read: positions
         self.uncertain = False  # details that are needed to count are erased, or pruned with their events
         self.last_removal = -1  # the newest event that removed entries from checkpoints
-        self.lost_prefix = self.older_erasure = False
         self.unknown = []  # restores that cannot be followed
         self.first_sweep = float("inf")
         self.swept = -1  # entries written before this time may have been removed as expired
@@ -2091,13 +2075,10 @@ class Agent:
             self.left -= 1
             self.uncertain |= said is None
             self.existing.pop(said and said["checkpoint_id"], None)
-        elif kind == "end_prefix":
-            self.lost_prefix |= said is None
         elif kind in ("expire", "erase"):
             self.last_removal = effect.seq
             if kind == "expire":
                 self.first_sweep = min(self.first_sweep, effect.seq)
-            self.older_erasure |= kind == "erase" and said is not None and "erased" not in said
         elif kind == "restore":
             position = False
             if said is not None and said["entries_restored"] + said["entries_removed"] == 0:
@@ -2365,7 +2346,7 @@ def check_entry_set(log, history, agent, left, newest):
     for seq, count in brought.items():
         said = history[seq].said
         require(said is None or count <= said["entries_restored"], "content_mismatch", "more stored entries say that a restore brought them back than it did")
-    if (log.pruned and not log.kept) or (agent.lost_prefix and agent.older_erasure):
+    if log.pruned and not log.kept:
         return
     for row in agent.entries:  # also where the newest entry may be gone, because it expired
         later = newest.get(row["key"], -1)

@@ -26,9 +26,9 @@ export interface EffectFacts {
   expire: { count: number };
   /**
    * Versions of entries and details of events are removed for good. The event does not name the keys. `erased`: the
-   * positions of these events, ascending; null in logs of the older format, which only counted them.
+   * positions of these events, ascending.
    */
-  erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] | null };
+  erase: { entries: number; versions: number; events: number; erased: readonly SeqRange[] };
   /** A config version takes effect. `digest`: hex SHA-256 of JCS(config). */
   add_config: ConfigFacts;
   add_checkpoint: { id: string; asOfSeq: number; entryCount: number; label: string | null; metadata: JsonObject };
@@ -94,7 +94,7 @@ const FACTS: { [K in EffectKind]: (details: JsonObject) => EffectFacts[K] | null
   expire: ({ count }) => (isCount(count) ? { count } : null),
   erase: ({ entries, versions, events, erased }) =>
     isCount(entries) && isCount(versions) && isCount(events) && isRangesOf(erased, events)
-      ? { entries, versions, events, erased: erased ?? null }
+      ? { entries, versions, events, erased }
       : null,
   add_config: ({ version, config_digest, rolled_back_from }) => configFacts(version, config_digest, rolled_back_from),
   add_checkpoint: ({ checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata }) =>
@@ -119,9 +119,8 @@ function restoreFacts(details: JsonObject): EffectFacts["restore"] | null {
 
 type Member = JsonValue | undefined;
 
-/** Whether a member lists ascending ranges of as many positions, or is not there. */
-function isRangesOf(ranges: Member, positions: number): ranges is (SeqRange & JsonValue[])[] | undefined {
-  if (ranges === undefined) return true;
+/** Whether a member lists ascending ranges of as many positions. */
+function isRangesOf(ranges: Member, positions: number): ranges is (SeqRange & JsonValue[])[] {
   if (!Array.isArray(ranges)) return false;
   let [last, sum] = [-1, 0];
   for (const range of ranges) {

@@ -112,10 +112,7 @@ export async function scanEvents(
 /** A `LIMIT` that limits nothing. */
 const ALL = -1;
 
-/**
- * Returns the erasures after position `last` that erased details of events at positions `first` to `last`, and all
- * erasures of the older format, which does not state the events.
- */
+/** Returns the erasures after position `last` that erased details of events at positions `first` to `last`. */
 export async function erasuresOf(
   reader: Reader,
   agentId: string | null,
@@ -124,8 +121,8 @@ export async function erasuresOf(
   const rows = await reader.all<EventRow>(
     `${SELECT_EVENT} FROM events
      WHERE seq > ?1 AND operation = 'data.erase' AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
-       AND (details -> '$.erased' IS NULL OR EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
-         WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3))
+       AND EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
+         WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3)
      ORDER BY seq`,
     [last, agentId, first],
   );

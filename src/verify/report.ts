@@ -61,8 +61,6 @@ export interface SourceResult {
   /** The positions of the first and the last event; null when there are none. */
   range: { first: number; last: number } | null;
   erasedDetails: number;
-  /** The events among these that only the counts of erasures in the older format explain. */
-  unnamedErased: number;
   completeness: Completeness;
   /** The events of a workspace's log about the control database, if the whole log was read. */
   controlLog?: ControlLog | null;
@@ -92,7 +90,7 @@ export function newResult(
       complete_through: completeness.is === "complete" ? completeness.through : null,
       problems: problems.slice(0, MAX_REPORTED_PROBLEMS),
     },
-    ...{ problemCount: problems.length, range: null, erasedDetails: 0, unnamedErased: 0, completeness },
+    ...{ problemCount: problems.length, range: null, erasedDetails: 0, completeness },
     ...rest,
   };
 }
@@ -116,7 +114,7 @@ export function resultOf(
   obstacles: readonly Obstacle[],
   proved: Completeness,
 ): SourceResult {
-  const { seals, chainStart, chainEnd, openErased, erasedDetails, unnamedErased, prunedBefore } = found;
+  const { seals, chainStart, chainEnd, openErased, erasedDetails, prunedBefore } = found;
   const open = (seals?.undetermined ?? []).map((message) => ({ code: "seal_missing" as const, message }));
   const outside = {
     code: "erasure_outside" as const,
@@ -150,7 +148,6 @@ export function resultOf(
     problems: [...inTheWay.map(({ code, message }) => reportedObstacle(code, message)), ...causes],
     range: chainStart && chainEnd && { first: chainStart.seq, last: chainEnd.seq },
     erasedDetails,
-    unnamedErased,
     completeness: obstruction === undefined ? proved : { is: "unknown", why: obstruction.message },
   });
 }

@@ -20,8 +20,25 @@ const EXAMPLES: readonly [operation: string, details: JsonObject, effect: Record
   ["data.expire", { count: 3 }, { kind: "expire", count: 3 }],
   [
     "data.erase",
-    { entries: 1, versions: 2, events: 3 },
-    { kind: "erase", entries: 1, versions: 2, events: 3, erased: null },
+    {
+      entries: 1,
+      versions: 2,
+      events: 3,
+      erased: [
+        [1, 2],
+        [4, 4],
+      ],
+    },
+    {
+      kind: "erase",
+      entries: 1,
+      versions: 2,
+      events: 3,
+      erased: [
+        [1, 2],
+        [4, 4],
+      ],
+    },
   ],
   ["config.update", { version: "v2", config_digest: "ab" }, { kind: "add_config", ...config }],
   [

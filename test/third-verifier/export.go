@@ -452,20 +452,16 @@ func (x *export) originAt(size int64) string {
 // checkBlanks checks that erasures name exactly the events without details.
 func (x *export) checkBlanks(keys [][32]byte) failure {
 	named := map[int64]bool{}
-	older := int64(0)
 	for at := len(x.events) - 1; at >= 0; at-- {
 		if one := x.events[at]; one.operation == "data.erase" && one.result == "ok" && one.details != nil {
-			older += nameErased(one, named)
+			nameErased(one, named)
 		}
 	}
 	unsealed := x.checkErasures(keys, named)
 	for _, one := range x.events {
 		isNamed := named[one.seq]
 		canBe := erasable.MatchString(one.operation)
-		if one.details == nil && !isNamed {
-			older--
-			must(canBe && older >= 0, "the details of event %d are missing", one.seq)
-		}
+		must(one.details != nil || isNamed, "the details of event %d are missing", one.seq)
 		must(one.details == nil || !isNamed, "the details of event %d were put back", one.seq)
 		must(!isNamed || canBe, "event %d cannot lose its details", one.seq)
 	}
@@ -475,14 +471,11 @@ func (x *export) checkBlanks(keys [][32]byte) failure {
 	return failure{}
 }
 
-// nameErased adds the positions that an erasure names. Returns how many it counts without naming them.
-func nameErased(erasure *event, named map[int64]bool) int64 {
+// nameErased adds the positions that an erasure names.
+func nameErased(erasure *event, named map[int64]bool) {
 	count := numberIn(erasure.details, "events")
-	value, has := erasure.details["erased"]
-	if !has {
-		return count
-	}
-	list, _ := value.([]any)
+	list, is := erasure.details["erased"].([]any)
+	must(is, "an erasure names no positions")
 	last := int64(-1)
 	for _, one := range list {
 		pair, _ := one.([]any)
@@ -498,7 +491,6 @@ func nameErased(erasure *event, named map[int64]bool) int64 {
 		last = to
 	}
 	must(count == 0, "an erasure names fewer events than it counts")
-	return 0
 }
 
 // checkErasures adds what erasures after the last event name. Returns the positions that no seal covers.

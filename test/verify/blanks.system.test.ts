@@ -75,7 +75,7 @@ describe("erasures", () => {
           [11, 11],
         ],
       }); // prettier-ignore
-    expect(verify(blanked(naming, 8, 9, 11))).toMatchObject({ valid: true, erasedDetails: 3, unnamedErased: 0 });
+    expect(verify(blanked(naming, 8, 9, 11))).toMatchObject({ valid: true, erasedDetails: 3 });
     expect(codes(blanked(naming, 8, 9, 11, 13))).toEqual(["details_missing"]);
     expect(codes(blanked(naming, 8, 11))).toEqual(["details_restored"]);
     expect(codes(blanked(naming))).toEqual(["details_restored", "details_restored"]);
@@ -102,19 +102,9 @@ describe("erasures", () => {
     ],
     ["after it", [[40, 40]]],
     ["that are no ranges", [8]],
+    ["that it does not state", null],
   ])("with positions %s are malformed", (_, erased = null) => {
     expect(codes(blanked((log) => erase(log, { ...counts, events: 1, erased })))).toEqual(["details_malformed"]);
-  });
-
-  test("of the older format account for as many earlier events as they state", () => {
-    const older = (log: SampleLog) => {
-      erase(log, { ...counts, events: 2 });
-      log.write("alpha", "late", "v");
-    };
-    expect(verify(blanked(older, 8, 9))).toMatchObject({ valid: true, unnamedErased: 2 });
-    expect(verify(blanked(older, 8))).toMatchObject({ valid: true, unnamedErased: 1 });
-    expect(codes(blanked(older, 8, 9, 11))).toEqual(["details_missing"]);
-    expect(codes(blanked(older, 31))).toEqual(["details_missing"]);
   });
 });
 
@@ -149,7 +139,7 @@ describe("evidence in files", () => {
   const named = ({ report }: SourceResult) => report.problems.map(({ code }) => code);
 
   test("with an erasure is verified", async () => {
-    expect(await database("SELECT 1")).toMatchObject({ verdict: "verified", erasedDetails: 2, unnamedErased: 0 });
+    expect(await database("SELECT 1")).toMatchObject({ verdict: "verified", erasedDetails: 2 });
     expect(await exported((line) => line)).toMatchObject({ verdict: "verified", erasedDetails: 2 });
   });
 

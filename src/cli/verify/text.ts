@@ -26,7 +26,7 @@ function pruningLine({
 
 /** Returns the report on one piece of evidence. */
 export function sourceLines(result: SourceResult, agentId: string | undefined): string[] {
-  const { report, range, erasedDetails, unnamedErased } = result;
+  const { report, range, erasedDetails } = result;
   const lines = [report.path];
   if (report.workspace_id !== null) {
     lines.push(
@@ -36,7 +36,6 @@ export function sourceLines(result: SourceResult, agentId: string | undefined): 
   const agents = agentId === undefined ? report.agents : report.agents.filter((agent) => agent.agent_id === agentId);
   for (const agent of agents) lines.push(...agentLines(agent));
   if (erasedDetails > 0) lines.push(`  details of ${count(erasedDetails, "event")} are erased; the events remain`);
-  if (unnamedErased > 0) lines.push(`  of these, ${count(unnamedErased, "event")} erased, not named (older format)`);
   if (report.pruned_before !== undefined) {
     const text = `bodies from event ${report.pruned_before} on; of those before, the leaves of the tree are left`;
     lines.push(`  pruned: ${text}`);

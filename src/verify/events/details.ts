@@ -66,10 +66,9 @@ export interface Blank {
   agentId: string | null;
 }
 
-/** An erasure. `named` are the positions whose details it erased; null in the older format, which only counts them. */
+/** An erasure. `named` are the positions whose details it erased. */
 export interface Erasure extends Blank {
-  named: readonly SeqRange[] | null;
-  events: number;
+  named: readonly SeqRange[];
 }
 
 /** A problem with the details of an event. */
@@ -78,8 +77,6 @@ type BlankProblem = Blank & Finding;
 /** The numbers of events without details. */
 export interface BlankCounts {
   erasedDetails: number;
-  /** The events among these that only the counts of erasures in the older format explain. */
-  unnamedErased: number;
   /** The events among these whose erasure may be after the last event that was read. */
   openErased: number;
 }
@@ -104,9 +101,9 @@ export const isErasure = ({ operation, result }: Pick<AuditEventBody, "operation
 function erasureOf(event: AuditEventBody, details: string): Erasure | null {
   const effect = recordedEffect(event, JSON.parse(details));
   if (effect.kind !== "erase") return null;
-  const { erased: named, events } = effect;
+  const { erased: named } = effect;
   const { seq, agent_id: agentId } = event;
-  return (named?.at(-1)?.[1] ?? -1) < seq ? { seq, agentId, named, events } : null;
+  return (named.at(-1)?.[1] ?? -1) < seq ? { seq, agentId, named } : null;
 }
 
 /** Blanks and erasures, in the order of the log. Memory: one object for each. */
@@ -115,7 +112,6 @@ export class Blanks {
   readonly erasures: Erasure[] = [];
   /** Erasures after the last event that was fed. `proved`: whether the erasure is under a seal. */
   readonly #later: { named: readonly SeqRange[]; proved: boolean }[] = [];
-  #isOpen = false;
 
   /** Adds an event without details. */
   add(seq: number, agentId: string | null): void {
@@ -143,11 +139,8 @@ export class Blanks {
    */
   noteLater(event: AuditEventBody, details: string, proved: boolean): boolean {
     const erasure = erasureOf(event, details);
-    if (erasure === null) return false;
-    if (erasure.named !== null) this.#later.push({ named: erasure.named, proved });
-    else if (proved) this.erasures.push(erasure);
-    else this.#isOpen = true;
-    return true;
+    if (erasure !== null) this.#later.push({ named: erasure.named, proved });
+    return erasure !== null;
   }
 
   /** Appends the blanks and erasures of the next segment. */
@@ -163,7 +156,7 @@ export class Blanks {
    * @param isWhole whether every erasure of these events was fed
    */
   report(from: number | null, isWhole: boolean): BlankReport {
-    const named = this.erasures.flatMap((erasure) => erasure.named ?? []).sort(([a], [b]) => a - b);
+    const named = this.erasures.flatMap((erasure) => erasure.named).sort(([a], [b]) => a - b);
     const missing: Blank[] = [];
     const problems: BlankProblem[] = [];
     let at = 0;
@@ -187,15 +180,10 @@ export class Blanks {
       else if (!later.some(({ proved }) => proved)) unproved += 1;
     }
     skipTo(Number.POSITIVE_INFINITY);
-    const unnamed = this.#countedByOlder(missing);
-    const wanting = missing.length - unnamed;
-    const open = unproved + (isWhole && !this.#isOpen ? 0 : wanting);
+    const open = unproved + (isWhole ? 0 : missing.length);
     const message = "the details are gone, and no erasure names this event";
-    if (isWhole && !this.#isOpen && wanting > 0) {
-      // Any of these may have been erased, so which ones are reported beyond the count is arbitrary.
-      for (const blank of missing.slice(unnamed)) problems.push({ ...blank, code: "details_missing", message });
-    }
-    return { problems, counts: { erasedDetails: this.blanks.length, unnamedErased: unnamed, openErased: open } };
+    if (isWhole) for (const blank of missing) problems.push({ ...blank, code: "details_missing", message });
+    return { problems, counts: { erasedDetails: this.blanks.length, openErased: open } };
   }
 
   /** Reports positions that an erasure names but that have details. */
@@ -205,19 +193,5 @@ export class Blanks {
     const more = last > seq ? `, and so are those up to event ${last}` : "";
     const message = `the details that an erasure destroyed are there again${more}`;
     problems.push({ code: "details_restored", seq, agentId: null, message });
-  }
-
-  /** Returns how many of these blanks can be explained by the counts of later erasures in the older format. */
-  #countedByOlder(missing: readonly Blank[]): number {
-    const older = this.erasures.filter(({ named }) => named === null);
-    let [counted, budget, next] = [0, 0, older.length - 1];
-    for (let index = missing.length - 1; index >= 0; index--) {
-      const { seq } = missing[index] as Blank;
-      for (; next >= 0 && (older[next] as Erasure).seq > seq; next--) budget += (older[next] as Erasure).events;
-      if (budget === 0) continue;
-      budget -= 1;
-      counted += 1;
-    }
-    return counted;
   }
 }

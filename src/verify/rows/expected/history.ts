@@ -59,9 +59,6 @@ export class AgentHistory {
   sweptUntilMs = Number.NEGATIVE_INFINITY;
   /** Whether details that are needed for counting are erased, or pruned with their events. */
   uncertain: boolean;
-  /** Whether a deletion by prefix has lost its details, and an erasure of the older format may have taken them. */
-  #lostPrefix = false;
-  #olderErasure = false;
   readonly bulkChanges: BulkChange[] = [];
   /** The checkpoints that exist as far as the log was read, and all their positions, ascending. */
   readonly #existing = new Map<string, number>();
@@ -113,9 +110,8 @@ export class AgentHistory {
         this.#restore(event, effect);
         return;
       case "end_prefix":
-        // The keys that it ended were erased with the prefix.
-        if (effect.kind !== kind) this.#lostPrefix = true;
-        else
+        // Without its details, the keys that it ended were erased with the prefix.
+        if (effect.kind === kind)
           this.bulkChanges.push({
             kind: "prefix",
             seq,
@@ -128,7 +124,6 @@ export class AgentHistory {
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "erase":
-        if (effect.kind === kind && effect.erased === null) this.#olderErasure = true;
         this.lastRemoval = Math.max(this.lastRemoval, seq);
         return;
       case "put":
@@ -146,14 +141,6 @@ export class AgentHistory {
   /** Adds a checkpoint that the pruning kept; to be called in the order of their positions. */
   keep(id: string, asOf: number): void {
     this.#addCheckpoint(id, asOf);
-  }
-
-  /**
-   * Whether erased details make the entries of this agent as a whole unknown. This happens in the older format, where
-   * the erasure of a key also erased the details of a deletion by a prefix of that name.
-   */
-  get unknown(): boolean {
-    return this.#lostPrefix && this.#olderErasure;
   }
 
   /** Whether these are exactly the ids of the checkpoints that exist after the last event. */

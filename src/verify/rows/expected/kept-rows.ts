@@ -90,7 +90,7 @@ export async function reportBlanks(reader: Reader, verifier: LogVerifier, state:
     for (const [, ...columns] of page) {
       const effect = readNamedEvent(...columns)?.effect;
       if (effect?.kind !== "erase") continue;
-      for (const [first, last] of effect.erased ?? []) {
+      for (const [first, last] of effect.erased) {
         for (const seq of left) if (seq >= first && seq <= last) left.delete(seq);
       }
     }

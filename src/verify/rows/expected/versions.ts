@@ -38,7 +38,7 @@ export function nameOf(
 
 /** Returns the name of a stored row in a sum; null when it is left out, since the log does not determine it. */
 export function nameOfRow(history: AgentHistory, row: StoredLife): string | null {
-  if (history.unknown || row.updated_at < history.facts.sweptBeforeMs) return null;
+  if (row.updated_at < history.facts.sweptBeforeMs) return null;
   if (row.expires_at !== null && row.expires_at <= history.sweptUntilMs) return null;
   // The event of a pruning by an older version does not state what was stored.
   if (row.written_seq < history.prunedBefore) return null;
