@@ -518,8 +518,8 @@ class Trust:
                 continue
             if self.is_damaged(seal):
                 open_questions.append(DAMAGED)
-            elif not log.is_lost(seal, after=through):
-                why = log.epochs.why(seal, through)
+            elif not log.is_lost(seal):
+                why = log.epochs.why(seal)
                 require(seal.size <= len(log.hashes), *why("seal_beyond_log", "the log is shorter than the kept seal says"), seal.size - 1)
                 root = tree_root(map(bytes.fromhex, log.hashes[: seal.size]))
                 require(root == seal.root, *why("anchor_mismatch", "the log is not the one of the kept seal"), seal.size - 1)
@@ -548,22 +548,18 @@ class Epochs:
             return None
         now = self.origins[-1]
         self.restores.append((seq, said, now))
-        if not EPOCH & set(said):  # as older versions declared it: the origin stays
-            self.origins.append([seq + 1, now[1]])
-            return None
         problem = epoch_problem(seq, said, now[1], self.keys and self.keys[-1][1])
         if problem is None:
             now[1] = said["previous_origin"]
             self.origins.append([seq + 1, said["origin"]])
         return problem
 
-    def why(self, seal, after=None):
-        """How to report that the log does not continue a kept seal: a declared restore after event `after` can be why."""
+    def why(self, seal):
+        """How to report that the log does not continue a kept seal: a declared restore can be why."""
         over = [
             seq
             for seq, said, ended in self.restores
-            # After a restore of the older form the origin stays, so a seal over it may be of the events that followed.
-            if seq < seal.size and (EPOCH & set(said) or seq > (-1 if after is None else after)) and ended[1] in (None, seal.origin)
+            if seq < seal.size and ended[1] in (None, seal.origin)
         ]
         if not over:
             return lambda code, words: (code, words)
@@ -746,14 +742,14 @@ class Log:
     def check_origin(self, seal, whole=True):
         require(not self.epochs.is_foreign(seal, whole), "seal_origin", "a seal is of another epoch: its origin was not in force at its size")
 
-    def is_lost(self, seal, whole=True, after=None):
+    def is_lost(self, seal, whole=True):
         """Whether a kept seal is of an earlier origin and named by a restore. One that is not named is a fork."""
         if not self.epochs.is_foreign(seal, whole):
             return False
         restore = self.epochs.naming(seal)
         code = "seal_beyond_log" if seal.size > len(self.hashes) and whole else "seal_origin"
         words = "the kept seal is not of this log, since its origin was not in force at its size"
-        require(restore is not None, *self.epochs.why(seal, after)(code, words), seal.size - 1)
+        require(restore is not None, *self.epochs.why(seal)(code, words), seal.size - 1)
         self.lost.append(restore)
         return True
 
@@ -1036,19 +1032,19 @@ def is_edge(value):
     )
 
 
-EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "restores", "client", "trace", "workload", "policies_version"}
+EXPORT_OPTIONS = {"scope", "start_time", "end_time", "pruned_before", "client", "trace", "workload", "policies_version"}
 
 
 def read_bound(header, form):
     """Reads the event of an export and compares it with the header."""
     bound = Bound(header)
     event, said = bound.event, bound.said
-    needed = {"format", "event_count", "first", "last", "tree_root"}
+    needed = {"format", "event_count", "first", "last", "tree_root", "restores"}
     good = (event["operation"], event["result"]) == ("audit.export", "ok") and isinstance(said, dict)
     require(good and needed <= set(said) <= needed | EXPORT_OPTIONS, "export_window", "it is not the event of an export")
     good = said.get("scope") == ("workspace" if event["agent_id"] is None else None) and is_count(said["event_count"])
     good &= is_edge(said["first"]) and is_edge(said["last"]) and is_hash(said["tree_root"]) and is_count(said.get("pruned_before", 0))
-    good &= is_count(said.get("restores", 0)) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
+    good &= is_count(said["restores"]) and all(isinstance(said.get(name, ""), str) for name in ("client", "trace"))
     workload = said.get("workload", {"issuer": "", "subject": ""})
     good &= has(workload, "issuer", "subject") and all(isinstance(value, str) for value in workload.values())
     require(good, "export_window", "it is not the event of an export")
@@ -1092,13 +1088,13 @@ def check_bound(header, bound, bodies, log):
         require(root == said["tree_root"], "export_window", "the log before the event of the export is not the one that it states")
 
 
-def compare_root(anchor, root, own, log, trust, after):
+def compare_root(anchor, root, own, log, trust):
     """Compares a kept seal with a root that the events have, or that the export's `own` seal has. False when it is lost."""
     whole = own is None
     if log.epochs.is_foreign(anchor, whole) and log.epochs.naming(anchor) is not None:
-        return not log.is_lost(anchor, whole, after)
+        return not log.is_lost(anchor, whole)
     foreign = log.epochs.is_foreign(anchor, whole) or (own is not None and own.origin != anchor.origin)
-    why = log.epochs.why(anchor, after)
+    why = log.epochs.why(anchor)
     require(not foreign, *why("seal_origin", "the kept seal is of another epoch"), anchor.size - 1)
     require(root == anchor.root, *why("anchor_mismatch", "the log is not the one of the kept seal"), anchor.size - 1)
     trust.note_witnesses(anchor, "seal_missing")
@@ -1122,7 +1118,7 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     whole = header["start_time"] is None and header["end_time"] is None
     all_here = whole and header["agent_id"] is None and log.first_seq == 0
     restores, stated = header.get("restores"), said.get("restores")
-    if seal is not None and stated is not None and not all_here:
+    if seal is not None and not all_here:
         count = len(restores or [])
         require(count == stated, "export_window", f"the export shows {count} restores, and its event states {stated}")
         restores = restores or []
@@ -1143,13 +1139,12 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
     if sealed:
         proved = last
     run = log.hashes + [bound.after_hash]
-    anchored = None
     for anchor in kept_seals(trust, header["workspace_id"], open_questions):
-        if shown and log.is_lost(anchor, False, anchored):
+        if shown and log.is_lost(anchor, False):
             continue
         if is_log and anchor.size > event["seq"] + 1:
-            if not (all_here and log.is_lost(anchor, True, anchored)):
-                why = log.epochs.why(anchor, anchored)
+            if not (all_here and log.is_lost(anchor, True)):
+                why = log.epochs.why(anchor)
                 raise Tampered(*why("seal_beyond_log", "the export ends before the kept seal does"), anchor.size - 1)
             continue
         if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= len(run if is_log else log.hashes):
@@ -1159,9 +1154,8 @@ def check_bound_seal(header, bound, bodies, log, trust, erasures):
         else:
             open_questions.append(ANOTHER)
             continue
-        if compare_root(anchor, root, own, log, trust, anchored):
+        if compare_root(anchor, root, own, log, trust):
             through = min(anchor.size - 1, last)
-            anchored = through if anchor.size else anchored
             proved = through if proved is None else max(proved, through)
     log.check_lost(seal.size if shown else last if is_trusted(header, log, trust, sealed, keys) else None)
     open_questions += take_erasures(header, erasures, log, last, seal, trust.with_later(keys))
@@ -1341,7 +1335,7 @@ def check_export_seal(header, log, trust, last_agent_seq):
     whole = header["start_time"] is None and header["end_time"] is None
     is_log, open_questions = whole and header["agent_id"] is None, []
     count = len(log.hashes)
-    seal, proved, anchored = read_own_seal(header), None, None
+    seal, proved = read_own_seal(header), None
     if seal is None:
         said = "unsealed: its holder could have made all of it"
         if trust.keys:
@@ -1358,8 +1352,8 @@ def check_export_seal(header, log, trust, last_agent_seq):
         if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
             root, own, through = tree_root(map(bytes.fromhex, log.hashes[: anchor.size])), None, anchor.size - 1
         elif is_log:
-            if not log.is_lost(anchor, True, anchored):
-                why = log.epochs.why(anchor, anchored)
+            if not log.is_lost(anchor, True):
+                why = log.epochs.why(anchor)
                 raise Tampered(*why("seal_beyond_log", "the export ends before the kept seal does"), anchor.size - 1)
             continue
         elif seal is not None and seal.size == anchor.size:
@@ -1367,8 +1361,7 @@ def check_export_seal(header, log, trust, last_agent_seq):
         else:
             open_questions.append(ANOTHER)
             continue
-        if compare_root(anchor, root, own, log, trust, anchored) and through >= 0:
-            anchored = through
+        if compare_root(anchor, root, own, log, trust) and through >= 0:
             proved = through if proved is None else max(proved, through)
     log.check_lost(log.next_seq - 1 if count and trusted else None)
     if not count and not (is_log and seal and seal.size == 0):

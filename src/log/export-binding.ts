@@ -24,7 +24,7 @@ const BoundSchema = only({
   first: Edge,
   last: Edge,
   tree_root: Hash,
-  restores: Type.Optional(Count),
+  restores: Count,
   pruned_before: Type.Optional(Count),
   client: Type.Optional(Type.String()),
   trace: Type.Optional(Type.String()),

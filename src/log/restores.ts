@@ -7,8 +7,6 @@
  * cosigned lost events would otherwise refuse the log for good. The event names the seals over lost events that were
  * known. A kept seal that it names is explained. Any other seal over lost events contradicts the log, since anyone with
  * the disk and the key could declare a restore.
- *
- * Older versions declared restores without a new origin: these have no `epoch`.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { AuditEventBody } from "./event.ts";
@@ -82,7 +80,7 @@ export interface DeclaredRestore {
   backupDigest: string | null;
   /** What it did to the control database; null in older versions, which left it as in the backup. */
   control: RestoredControl | null;
-  /** Null in the older form; `malformed` when the members are not in order. */
+  /** The epoch that it begins; `malformed` when the members are not in order. */
   epoch: NewEpoch | "malformed" | null;
 }
 
@@ -108,7 +106,6 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
   if (event.operation !== LOG_RESTORE || event.agent_id !== null || event.result !== "ok") return null;
   const said = details === null ? {} : (JSON.parse(details) as JsonObject);
   const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-  const older = Object.keys(NEW_EPOCH).every((name) => !(name in said));
   return {
     seq: event.seq,
     timestamp: event.timestamp,
@@ -117,7 +114,7 @@ export function declaredRestore(event: AuditEventBody, details: string | null): 
     backupCreatedAt: text(said.backup_created_at),
     backupDigest: text(said.backup_digest),
     control: restoredControl(said),
-    epoch: older ? null : isNewEpoch(said) ? said : "malformed",
+    epoch: details === null ? null : isNewEpoch(said) ? said : "malformed",
   };
 }
 

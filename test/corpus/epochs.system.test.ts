@@ -83,7 +83,7 @@ class Log {
     return this;
   }
 
-  /** Declares a restore with the epoch that it begins; null in the older form. */
+  /** Declares a restore with the epoch that it begins; null: without any. */
   async restore(epoch: JsonObject | null): Promise<this> {
     const { seq, hash } = readHead(this.connection);
     const of = { backup_created_at: "2026-01-01T00:00:00.000Z", backup_digest: "0".repeat(64) };
@@ -261,19 +261,13 @@ beforeAll(async () => {
   const skipping = (await restored(epochOf(12))).close();
   cases.push({ name: "an epoch whose number skips others", path: skipping, ...HONEST, kept: [before] });
 
-  // The older form keeps the origin and explains nothing.
-  const older = await restored(null);
-  const inOlder = await older.note(12, BASE);
-  cases.push(
-    { name: "a restore of the older form", path: older.close(), ...HONEST, kept: [before, inOlder] },
-    { name: "a lost seal and the older form", path: older.path, ...ROLLED, kept: [lost8] },
-  );
-  const mixed = older.copy();
-  await (await mixed.restore(epochOf(3))).grow(20);
-  cases.push(
-    { name: "an epoch after the older form", path: mixed.close(), ...HONEST, kept: [before, inOlder] },
-    { name: "a lost seal and both forms", path: mixed.path, ...ROLLED, kept: [lost8] },
-  );
+  const silent = await restored(null);
+  cases.push({
+    name: "a restore that begins no epoch",
+    path: silent.close(),
+    verdict: "tampered",
+    code: "restore_invalid",
+  });
 
   // Seals that somebody with the key made and stored.
   const store = (note: string) => changed(path, (one) => insertSeal(one, note));
@@ -382,11 +376,6 @@ beforeAll(async () => {
       "content_mismatch",
     ],
     ["rewritten", (one) => rewrite(one, (said) => ({ ...said, ...epochOf(4) })), "root_mismatch"],
-    [
-      "rewritten in the older form",
-      (one) => rewrite(one, ({ head_seq = null, head_hash = null }) => ({ head_seq, head_hash })),
-      "root_mismatch",
-    ],
   ];
   for (const [name, edit, code] of edits) {
     cases.push({ name: `a restore ${name}`, path: changed(path, edit), verdict: "tampered", code });

@@ -72,7 +72,7 @@ const restoreOf = (control: RestoredControl | null): ControlEvent => {
     backupCreatedAt: "2026-01-01T00:00:01.500Z",
     backupDigest: null,
     control,
-    epoch: null,
+    epoch: "malformed" as const,
   };
   const { seq, timestamp, ...rest } = event(3, "log.restore");
   return { ...rest, seq, timestamp, restore: { seq, timestamp, ...of } };

@@ -48,7 +48,7 @@ export class Epochs {
     const signingKey = this.#keys.findLast((key) => key.seq < seq)?.fingerprint ?? null;
     const problem = epochProblem(restore, { origin: ended.origin, signingKey });
     this.#restores.push({ restore, ended });
-    if (epoch === null) this.#epochs.push({ from: seq + 1, origin: ended.origin });
+    if (epoch === null) this.#epochs.push({ from: seq + 1, origin: null });
     else if (problem === null && epoch !== "malformed") {
       ended.origin = epoch.previous_origin;
       this.#epochs.push({ from: seq + 1, origin: epoch.origin });
@@ -102,14 +102,12 @@ export class Epochs {
 
   /**
    * Returns why the log may have been rolled back behind a kept seal that it does not continue: the seal covers a
-   * declared restore that does not name it. Returns null when it covers no restore after event `after`. The seal does
-   * not show which restore it was, so the message names the first possible one.
+   * declared restore that does not name it. Returns null when it covers no restore. The seal does not show which
+   * restore it was, so the message names the first possible one.
    */
-  whyRolledBack({ origin, size }: Seal, after: number): string | null {
+  whyRolledBack({ origin, size }: Seal): string | null {
     const over = this.#restores.find(
-      ({ restore: { seq, epoch }, ended }) =>
-        // A restore of the older form keeps the origin, so a seal that covers it may be of the events after it.
-        seq < size && (epoch !== null || seq > after) && origin === (ended.origin ?? origin),
+      ({ restore: { seq }, ended }) => seq < size && origin === (ended.origin ?? origin),
     );
     if (over === undefined) return null;
     const { seq } = over.restore;

@@ -125,15 +125,15 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
 }
 
 /**
- * Returns the restores that a sealed export lists; undefined for an older version, which states no number.
+ * Returns the restores that a sealed export lists.
  * @throws EventFormatError when their number differs from the one in its event
  */
 function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: Bound) {
   const count = restores?.length ?? 0;
-  if (said.restores !== undefined && said.restores !== count) {
+  if (said.restores !== count) {
     throw new EventFormatError(`the export shows ${count} restores, and its event states ${said.restores}`);
   }
-  return restores ?? (said.restores === 0 ? [] : undefined);
+  return restores ?? [];
 }
 
 /** Adds the restores of the log, which an export that does not contain all events lists separately. */

@@ -305,7 +305,7 @@ export class SealAudit {
    * Reports a kept seal that the log does not continue, if a declared restore may be the reason. Returns whether it is.
    */
   #rolledBack(seal: Seal): boolean {
-    const message = this.#epochs.whyRolledBack(seal, this.#anchoredThrough ?? -1);
+    const message = this.#epochs.whyRolledBack(seal);
     if (message !== null) this.#problem("rolled_back", seal, message);
     return message !== null;
   }

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
-import { LOG_RESTORE, mayNameSealKey, parseSeal, type Seal } from "../../log/seal.ts";
+import { mayNameSealKey, parseSeal, type Seal } from "../../log/seal.ts";
 import type { FiledSeal } from "../../seals/seal-file.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
@@ -123,8 +123,6 @@ export class KeyCheck {
   add({ operation, seq }: AuditEventBody, details: JsonObject | null): void {
     if (!mayNameSealKey(operation)) return;
     const { signing_key: fingerprint, origin } = details ?? {};
-    // A restore of the older form keeps the origin.
-    if (operation === LOG_RESTORE && origin === undefined) return;
     this.#named.push({ seq, fingerprint, origin });
   }
 
