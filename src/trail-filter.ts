@@ -46,7 +46,7 @@ export function fits(filter: TrailFilter, event: Fitting): boolean {
     ((detectors === undefined && modes === undefined) || findingsOf(event).some(isFound)) &&
     (text === undefined || idsOf(event).some((id) => id.toLowerCase().includes(text.toLowerCase())))
   );
-  function isFound({ detector, mode = "block" }: JsonObject): boolean {
+  function isFound({ detector, mode }: JsonObject): boolean {
     return isOneOf(detectors, detector) && isOneOf(modes, mode);
   }
 }

@@ -50,7 +50,7 @@ export class SecretKey {
   /** Returns the secret that is stored in a row. @throws {KeyUnusable} */
   decrypt(id: string, stored: string): string {
     const text = Buffer.from(stored.slice(PREFIX.length), "base64");
-    if (!isEncrypted(stored) || text.length <= NONCE_BYTES + TAG_BYTES) throw new KeyUnusable();
+    if (!stored.startsWith(PREFIX) || text.length <= NONCE_BYTES + TAG_BYTES) throw new KeyUnusable();
     const cipher = createDecipheriv(CIPHER, this.#read(), text.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
     cipher.setAAD(Buffer.from(id)).setAuthTag(text.subarray(-TAG_BYTES));
     const secret = cipher.update(text.subarray(NONCE_BYTES, -TAG_BYTES));
@@ -76,6 +76,3 @@ export class SecretKey {
     return Buffer.from(hex, "hex");
   }
 }
-
-/** Reports whether a stored secret is encrypted. */
-export const isEncrypted = (stored: string): boolean => stored.startsWith(PREFIX);

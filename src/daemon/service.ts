@@ -2,7 +2,7 @@
 import { Anchors, sinksOf } from "../anchors/anchors.ts";
 import type { NodeIdentity } from "../cluster/identity.ts";
 import { Attempts } from "../control/accounts/attempts.ts";
-import { encryptStoredSecrets, FactorKey } from "../control/accounts/factor-key.ts";
+import { FactorKey } from "../control/accounts/factor-key.ts";
 import { FailedSignIns } from "../control/accounts/failed-sign-ins.ts";
 import { Passwords } from "../control/accounts/passwords.ts";
 import type { SessionKeeper } from "../control/accounts/session-keeper.ts";
@@ -167,7 +167,6 @@ export async function openService(parts: ServiceParts): Promise<Service> {
   await settleActs(accounts.parts, (workspace_id, error) =>
     logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
   );
-  await encryptSecrets(accounts.parts, logger);
   const { random } = accounts.parts;
   const sinks = stack.use(
     new Sinks({ acts: accounts.parts, random, directory, pool, logger, ownership, places: sinkPlaces(settings) }),
@@ -315,14 +314,4 @@ function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts 
     upkeep: upkeepFrom(directory.root, pool.space, parts.watched),
     storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
   };
-}
-
-/** Encrypts the secrets that an earlier version stored unencrypted. */
-async function encryptSecrets({ control, factorKey }: AccountDeps["parts"], logger: Logger): Promise<void> {
-  try {
-    const secrets = await encryptStoredSecrets(control, factorKey);
-    if (secrets > 0) logger.info("secrets of second factors that were stored in plain text are encrypted", { secrets });
-  } catch (error) {
-    logger.error("secrets of second factors stay in plain text", { reason: messageOf(error) });
-  }
 }

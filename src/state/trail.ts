@@ -268,8 +268,7 @@ function texts({ actors, key, detectors, modes, policies, text }: TrailFilter): 
     ),
     ...holds("details", key === undefined ? undefined : [member("key")(key)]),
     ...holds("details", detectors?.map(member("detector"))),
-    // Findings of older events have no mode: they were all blocked.
-    ...holds("details", modes === undefined || modes.includes("block") ? undefined : modes.map(member("mode"))),
+    ...holds("details", modes?.map(member("mode"))),
     ...(anyCase === undefined
       ? []
       : [["instr(lower(body), ?) > 0 OR instr(lower(details), ?) > 0", anyCase, anyCase] as const]),

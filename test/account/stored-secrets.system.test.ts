@@ -80,18 +80,6 @@ describe("secrets of accounts", () => {
     expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
   });
 
-  test("of an earlier version are encrypted at the start, and none of the old text is left", async () => {
-    const plain = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
-    change("UPDATE accounts SET totp_secret = ?, totp_step = 0", plain);
-    expect(filesWith([plain])).not.toEqual([]);
-    await daemon.restart();
-    expect((await signIn(codeAt(plain, Date.now()))).status).toBe(200);
-    await daemon.restart();
-    expect(filesWith([plain])).toEqual([]);
-    expect(await daemon.log()).toContain("stored in plain text are encrypted");
-    secret = plain;
-  });
-
   test("belong to their account: another row cannot take them", async () => {
     const { email } = await invited(owner, "member");
     const taken = "SELECT totp_secret FROM accounts WHERE email = ?";

@@ -3,8 +3,7 @@ import type { DataDirectory } from "../../datadir/layout.ts";
 import { orNull } from "../../failure.ts";
 import { Problem } from "../../problem.ts";
 import type { Connection } from "../../store/connection.ts";
-import type { ControlDatabase } from "../database.ts";
-import { isEncrypted, KeyUnusable, SecretKey } from "../secret-key.ts";
+import { KeyUnusable, SecretKey } from "../secret-key.ts";
 import { ACCOUNTS, type AccountRecord } from "./accounts.ts";
 
 /** The condition on accounts whose second factor is in force. */
@@ -39,7 +38,7 @@ export class FactorKey {
     const stored = ACCOUNTS.list(connection, CONFIRMED) as WithSecret[];
     const isReadable = ({ id, totpSecret }: WithSecret) =>
       orNull(KeyUnusable, () => this.#key.decrypt(id, totpSecret)) !== null;
-    return stored.filter((account) => isEncrypted(account.totpSecret) && !isReadable(account)).length;
+    return stored.filter((account) => !isReadable(account)).length;
   }
 }
 
@@ -55,16 +54,3 @@ function usable(work: () => string): string {
 const KEY_UNUSABLE =
   "The server's key for second factors is missing or not the right one, so codes of authenticators cannot be checked. " +
   "A recovery code is accepted. The operator can restore keys/second-factor.key from a backup.";
-
-/** Encrypts the secrets that an earlier version stored unencrypted. Returns how many there were. */
-export async function encryptStoredSecrets(control: ControlDatabase, key: FactorKey): Promise<number> {
-  const stored = ACCOUNTS.list(control.connection, "WHERE totp_secret IS NOT NULL") as WithSecret[];
-  const plain = stored.filter(({ totpSecret }) => !isEncrypted(totpSecret));
-  if (plain.length === 0) return 0;
-  await control.change((connection) => {
-    for (const { id, totpSecret } of plain) {
-      ACCOUNTS.update(connection, { totp_secret: key.encrypt(connection, id, totpSecret) }, "id = ?", [id]);
-    }
-  });
-  return plain.length;
-}
