@@ -662,7 +662,7 @@ class Log:
         self.hashes.append(value)
         return event
 
-    def check_blanks(self, ends_early=False):
+    def check_blanks(self):
         """Every event without details must be named by a later erasure."""
         blanks, named = set(self.blanks), []
         for seq, said in self.erasures:
@@ -676,8 +676,7 @@ class Log:
         unsure = [one for ranges, proved in self.later if not proved for one in ranges]
         unproved = [seq for seq in sorted(blanks) if not covered(seq, sure) and covered(seq, unsure)]
         missing = [seq for seq in sorted(blanks) if not covered(seq, sure + unsure)]
-        code = "erasure_outside" if ends_early else "details_missing"
-        require(not missing, code, f"details are gone, and no erasure names the events: seq {missing[:5]}", missing[0] if missing else None)
+        require(not missing, "details_missing", f"details are gone, and no erasure names the events: seq {missing[:5]}", missing[0] if missing else None)
         return unproved
 
     def read(self, canonical, details_text, salt, stored_hash):
@@ -771,11 +770,10 @@ class Log:
 
 WHITE = " \t\r\n"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z"
-FORMAT, OLDER = "governd.audit-export/2", "governd.audit-export/1"
-COMMON = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "proof", "seal",
-          "public_key"}
-OWN = {FORMAT: {"before", "after", "binding"}, OLDER: {"starts_after"}}
-OPTIONAL = {FORMAT: {"erasures", "keys", "restores"}, OLDER: {"proof"}}
+FORMAT = "governd.audit-export/1"
+MEMBERS = {"format", "workspace_id", "agent_id", "start_time", "end_time", "exported_at", "event_count", "before", "after",
+           "binding", "proof", "seal", "public_key"}
+OPTIONAL = {"erasures", "keys", "restores"}
 
 
 def is_count(value):
@@ -796,23 +794,16 @@ def has(value, *members):
 
 def check_header(header):
     """The members of a header and their types."""
-    known = isinstance(header, dict) and isinstance(header.get("format"), str) and header["format"] in OWN
+    known = isinstance(header, dict) and header.get("format") == FORMAT
     require(known, "not_evidence", "not an export of a known format")
-    form = header["format"]
-    members = COMMON | OWN[form]
-    require(members - OPTIONAL[form] <= set(header) <= members | OPTIONAL[form], "event_malformed", "the header has not the members of a header")
+    require(MEMBERS <= set(header) <= MEMBERS | OPTIONAL, "event_malformed", "the header has not the members of a header")
     texts = [header["workspace_id"], header["exported_at"]]
     texts += [header[name] for name in ("agent_id", "start_time", "end_time", "seal", "public_key") if header[name] is not None]
     good = all(isinstance(text, str) for text in texts) and is_count(header["event_count"])
-    proof = header.get("proof")
-    if form == OLDER:
-        after = header["starts_after"]
-        good &= after is None or (has(after, "agent_seq", "hash") and is_count(after["agent_seq"]) and is_hash(after["hash"]))
-        good &= proof is None or has(proof, "path") or has(proof, "before", "after")
-    else:
-        good &= isinstance(header["after"], dict) and isinstance(header["binding"], dict)
-        good &= header["before"] is None or isinstance(header["before"], dict)
-        good &= proof is None or has(proof, "path", "binding") or has(proof, "before", "after", "binding")
+    proof = header["proof"]
+    good &= isinstance(header["after"], dict) and isinstance(header["binding"], dict)
+    good &= header["before"] is None or isinstance(header["before"], dict)
+    good &= proof is None or has(proof, "path", "binding") or has(proof, "before", "after", "binding")
     require(good and (proof is None or all(map(is_hashes, proof.values()))), "event_malformed", "a member of the header has the wrong type")
     if "erasures" in header:
         check_erasures(header["erasures"])
@@ -866,7 +857,6 @@ def read_ndjson(lines):
             require(good and (value["head"] is None or is_hash(value["head"])), "event_malformed", "the trailer is not in order")
             if "erasures" in value:
                 check_erasures(value["erasures"])
-                require(header["format"] == FORMAT, "event_malformed", "the trailer is not in order")
             require(not "".join(lines[number:]).strip(WHITE), "event_malformed", "something follows the trailer")
             return header, events, value
         del value["type"]
@@ -931,7 +921,7 @@ def read_document(text):
     try:
         members()
     except Tampered:
-        require(header.get("format") in OWN, "not_evidence", "not an export")
+        require(header.get("format") == FORMAT, "not_evidence", "not an export")
         raise
     except (ValueError, RecursionError, Undetermined):
         return header, events, "not an export, or not all of it"
@@ -962,20 +952,10 @@ def check_export(text, trust):
     head = log.hashes[-1] if log.hashes else None
     require(not ndjson or trailer["head"] == head, "head_mismatch", "another end than stated")
     counts = {header["event_count"], (trailer if ndjson else header)["event_count"]}
-    if header["format"] == FORMAT:
-        bound = read_bound(header, "ndjson" if ndjson else "json")
-        check_bound(header, bound, bodies, log)
-        require(counts == {len(events)}, "export_count", "the number of events is wrong")
-        said = check_bound_seal(header, bound, bodies, log, trust, (trailer if ndjson else header).get("erasures"))
-        return f"{log.summary()}, {said}"
-    ends_early = header["end_time"] is not None
-    if not ends_early:
-        log.check_blanks()
-    check_window(header, bodies, log)
+    bound = read_bound(header, "ndjson" if ndjson else "json")
+    check_bound(header, bound, bodies, log)
     require(counts == {len(events)}, "export_count", "the number of events is wrong")
-    said = check_export_seal(header, log, trust, bodies and bodies[-1]["agent_seq"])
-    if ends_early:
-        log.check_blanks(ends_early)
+    said = check_bound_seal(header, bound, bodies, log, trust, (trailer if ndjson else header).get("erasures"))
     return f"{log.summary()}, {said}"
 
 
@@ -1269,25 +1249,6 @@ def window_of(header):
     return "" if start is None else comparable(start), "~" if end is None else comparable(end)
 
 
-def check_window(header, bodies, log):
-    """The edges of an export of the older format. The order of events is the log's: the clock may step back."""
-    times = [body["timestamp"] for body in bodies]
-    first_is_named = header["starts_after"] is not None
-    window_of_agent = header["start_time"] is not None and header["agent_id"] is not None and times
-    begins = header["agent_id"] is not None or header["start_time"] is not None or log.first_seq in (0, None)
-    require(begins, "export_window", "the export does not begin with the first event, and states no start time")
-    if bodies and header["agent_id"] is not None:
-        before = header["starts_after"] or {"agent_seq": 0, "hash": ZEROS}
-        place = (bodies[0]["agent_seq"] - 1, bodies[0]["previous_hash"])
-        require(place == (before["agent_seq"], before["hash"]), "export_window", "the first event does not follow the one that is stated")
-    require(not first_is_named or window_of_agent, "export_window", "an event before the first one is named, which only a window of an agent has")
-    start, end = window_of(header)
-    if times:
-        first, last = times[0], times[-1]
-        require(start <= first < end, "export_window", "the first event is outside the header's times")
-        require(last < end and (start <= last or first == start), "export_window", "the last event is outside the header's times")
-
-
 def read_own_seal(header):
     """The seal that an export carries; the key that came with it must have signed it."""
     if header["seal"] is None:
@@ -1328,70 +1289,6 @@ def is_trusted(header, log, trust, sealed, keys=()):
         return sealed
     first = keys[0] if keys else read_key(header["public_key"])
     return [(0, sha256(first))] == [key for key in log.epochs.keys if key[0] == 0]
-
-
-def check_export_seal(header, log, trust, last_agent_seq):
-    """The seal of an export of the older format, the kept ones, and what they say about events that are not here."""
-    whole = header["start_time"] is None and header["end_time"] is None
-    is_log, open_questions = whole and header["agent_id"] is None, []
-    count = len(log.hashes)
-    seal, proved = read_own_seal(header), None
-    if seal is None:
-        said = "unsealed: its holder could have made all of it"
-        if trust.keys:
-            open_questions.append(("seal_missing", "the export has no seal for the given key"))
-    else:
-        end = f"the export ends before event {seal.size - 1}, the last one under its seal"
-        require(not is_log or seal.size <= count, "export_window", end)
-        check_connection(header, log, seal)
-        said, sealed = check_own_seal(header, seal, trust, open_questions)
-        proved = log.next_seq - 1 if count and sealed else None
-        log.check_origin(seal, is_log)
-    trusted = seal is not None and is_trusted(header, log, trust, proved is not None)
-    for anchor in kept_seals(trust, header["workspace_id"], open_questions):
-        if header["agent_id"] is None and log.first_seq == 0 and anchor.size <= count:
-            root, own, through = tree_root(map(bytes.fromhex, log.hashes[: anchor.size])), None, anchor.size - 1
-        elif is_log:
-            if not log.is_lost(anchor, True):
-                why = log.epochs.why(anchor)
-                raise Tampered(*why("seal_beyond_log", "the export ends before the kept seal does"), anchor.size - 1)
-            continue
-        elif seal is not None and seal.size == anchor.size:
-            root, own, through = seal.root, seal, log.next_seq - 1 if count else -1
-        else:
-            open_questions.append(ANOTHER)
-            continue
-        if compare_root(anchor, root, own, log, trust) and through >= 0:
-            proved = through if proved is None else max(proved, through)
-    log.check_lost(log.next_seq - 1 if count and trusted else None)
-    if not count and not (is_log and seal and seal.size == 0):
-        open_questions.insert(0, ("log_empty", "the export holds no events, and nothing proves that there were none"))
-    require_answers(open_questions)
-    if proved is None:
-        return f"{said}. {trust.unknown('no seal that could be checked says where the log ends')}"
-    if not whole:
-        return f"{said}. {trust.unknown('nothing binds the window of an export of the older format')}"
-    if is_log or (seal and seal.size == log.next_seq):
-        return f"{said}. Complete through event {proved}, sealed"
-    return f"{said}. {trust.unknown(f'nothing proves that the agent has no events after event {log.next_seq - 1}')}"
-
-
-def check_connection(header, log, seal):
-    """The proof of an export of the older format leads from the events to the seal."""
-    leaves, proof = [bytes.fromhex(value) for value in log.hashes], header.get("proof") or {}
-    parts = {name: [bytes.fromhex(value) for value in values] for name, values in proof.items()}
-    if not leaves:
-        require(seal.size > 0 or seal.root == fold([]), "proof_invalid", "the seal is not one of a log without events")
-    elif header["agent_id"] is None:
-        try:
-            root = range_root(log.first_seq, leaves, seal.size, parts["before"], parts["after"])
-        except (ValueError, KeyError):
-            root = None
-        require(root == seal.root, "proof_invalid", "the events are not the ones that were sealed")
-    else:
-        last = log.next_seq - 1
-        root = path_root(leaves[-1], last, seal.size, parts.get("path", [])) if last < seal.size else None
-        require(root == seal.root, "proof_invalid", "the last event is not in the sealed log")
 
 
 def utc(seconds):

@@ -1,13 +1,10 @@
 /**
- * The formats of exports: governd.audit-export/2, and the older governd.audit-export/1, which is still read.
- * docs/audit-format.md specifies both. An export holds events as the API shows them (present.ts), with what is needed
- * to verify them away from the database.
+ * The format of exports, which docs/audit-format.md specifies. An export holds events as the API shows them (present.ts),
+ * with what is needed to verify them away from the database.
  */
 
-/** The format that every new export names. */
-export const EXPORT_FORMAT = "governd.audit-export/2";
-/** The format without a binding event. */
-export const OLDER_EXPORT_FORMAT = "governd.audit-export/1";
+/** The format that every export names. */
+export const EXPORT_FORMAT = "governd.audit-export/1";
 
 /** The longest line or event that is read, characters. A workspace cannot write one nearly as long. */
 export const MAX_RECORD_CHARS = 16 * 1024 * 1024;

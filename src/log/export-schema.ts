@@ -7,7 +7,7 @@ import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueErrorIterator, ValueErrorType } from "@sinclair/typebox/errors";
 import type { JsonObject } from "../json.ts";
 import { Count, Hash, only, orNull } from "../schemas.ts";
-import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, OLDER_EXPORT_FORMAT } from "./export-format.ts";
+import { EXPORT_FORMAT, ExportFormatError, ExportMalformed } from "./export-format.ts";
 import { KeyChainSchema } from "./key-chain.ts";
 
 const NullableString = orNull(Type.String());
@@ -15,14 +15,20 @@ const NullableString = orNull(Type.String());
 /** More hashes than any proof has. */
 const MAX_HASHES = 128;
 const Hashes = Type.Array(Hash, { maxItems: MAX_HASHES });
-const OlderRange = only({ before: Hashes, after: Hashes });
-const OlderPath = only({ path: Hashes });
 const RangeSchema = only({ before: Hashes, after: Hashes, binding: Hashes });
 const PathSchema = only({ path: Hashes, binding: Hashes });
 /** An event. Its members are checked when it is parsed. */
 const EventObject = Type.Unsafe<JsonObject>(Type.Object({}));
 
-const COMMON = {
+const ErasuresSchema = only({
+  events: Type.Array(only({ event: EventObject, path: orNull(Hashes) })),
+  seal: NullableString,
+});
+
+const RestoresSchema = Type.Array(only({ event: EventObject, path: Hashes }), { minItems: 1 });
+
+const HeaderSchema = only({
+  format: Type.Literal(EXPORT_FORMAT),
   workspace_id: Type.String(),
   agent_id: NullableString,
   start_time: NullableString,
@@ -31,25 +37,6 @@ const COMMON = {
   event_count: Count,
   seal: NullableString,
   public_key: NullableString,
-};
-
-const ErasuresSchema = only({
-  events: Type.Array(only({ event: EventObject, path: orNull(Hashes) })),
-  seal: NullableString,
-});
-
-const OlderHeaderSchema = only({
-  format: Type.Literal(OLDER_EXPORT_FORMAT),
-  ...COMMON,
-  starts_after: orNull(only({ agent_seq: Count, hash: Hash })),
-  proof: Type.Optional(Type.Union([OlderRange, OlderPath, Type.Null()])),
-});
-
-const RestoresSchema = Type.Array(only({ event: EventObject, path: Hashes }), { minItems: 1 });
-
-const HeaderSchema = only({
-  format: Type.Literal(EXPORT_FORMAT),
-  ...COMMON,
   before: orNull(EventObject),
   after: EventObject,
   binding: EventObject,
@@ -75,22 +62,13 @@ export type ExportRestores = Static<typeof RestoresSchema>;
 /** Erasures after the last exported event, which explain why details in the export are missing. */
 export type ExportErasures = Static<typeof ErasuresSchema>;
 
-/** The header of an export of the older format. */
-export type OlderExportHeader = Static<typeof OlderHeaderSchema>;
-
-/** The header of an export of the present format. */
-export type BoundExportHeader = Static<typeof HeaderSchema>;
-
 /** The header of an export; in `json` the members other than `events`. */
-export type ExportHeader = OlderExportHeader | BoundExportHeader;
+export type ExportHeader = Static<typeof HeaderSchema>;
 
 /** The last line of an ndjson export. */
 export type ExportTrailer = Static<typeof TrailerSchema>;
 
-const HEADERS = {
-  [EXPORT_FORMAT]: TypeCompiler.Compile(HeaderSchema),
-  [OLDER_EXPORT_FORMAT]: TypeCompiler.Compile(OlderHeaderSchema),
-};
+const header = TypeCompiler.Compile(HeaderSchema);
 const trailer = TypeCompiler.Compile(TrailerSchema);
 
 /**
@@ -99,15 +77,10 @@ const trailer = TypeCompiler.Compile(TrailerSchema);
  * @throws ExportFormatError when it does not name this format
  */
 export function asHeader(value: JsonObject): ExportHeader {
-  if (!isExportFormat(value.format)) throw new ExportFormatError("this is not an export of a known format");
-  const header = HEADERS[value.format];
+  if (value.format !== EXPORT_FORMAT) throw new ExportFormatError("this is not an export of a known format");
   if (header.Check(value)) return value;
   throw new ExportMalformed(`the export's header is not in order (${wrongMember(header.Errors(value))})`);
 }
-
-/** Whether a value names a format of exports. */
-export const isExportFormat = (value: unknown): value is ExportHeader["format"] =>
-  typeof value === "string" && Object.hasOwn(HEADERS, value);
 
 /** Checks a trailer. @throws ExportMalformed naming the first member that is wrong */
 export function asTrailer(value: unknown): ExportTrailer {

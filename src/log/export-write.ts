@@ -1,8 +1,8 @@
 /** Writes exports piece by piece: `begin`, one `event` each in seq order, `end`. Holds no events. */
 import type { ViewFormat } from "../operation-facts.ts";
 import { parseEvent } from "./event.ts";
-import { EXPORT_FORMAT, OLDER_EXPORT_FORMAT } from "./export-format.ts";
-import type { BoundExportHeader, ExportErasures, ExportHeader, OlderExportHeader } from "./export-schema.ts";
+import { EXPORT_FORMAT } from "./export-format.ts";
+import type { ExportErasures, ExportHeader } from "./export-schema.ts";
 import { cloudEventLine, ocsfEventLine } from "./export-views.ts";
 import { eventHash } from "./hash.ts";
 import { renderEvent } from "./present.ts";
@@ -103,13 +103,9 @@ const FORMATS = {
 
 export const contentTypeOf = (format: keyof typeof FORMATS): string => FORMATS[format].contentType;
 
-/** Returns a writer for one export, which adds `format` to the header: the older format when there is no binding. */
-export function exportWriter(
-  format: keyof typeof FORMATS,
-  about: Omit<BoundExportHeader, "format"> | Omit<OlderExportHeader, "format">,
-) {
-  const header: ExportHeader =
-    "binding" in about ? { format: EXPORT_FORMAT, ...about } : { format: OLDER_EXPORT_FORMAT, ...about };
+/** Returns a writer for one export, which adds `format` to the header. */
+export function exportWriter(format: keyof typeof FORMATS, about: Omit<ExportHeader, "format">) {
+  const header: ExportHeader = { format: EXPORT_FORMAT, ...about };
   const form: Format = FORMATS[format];
   let left = header.event_count;
   let head: string | null = null;

@@ -1,9 +1,9 @@
 /** Determines whether evidence contains all events of its scope. */
 import { readBinding } from "../log/export-binding.ts";
-import type { BoundExportHeader, ExportHeader } from "../log/export-schema.ts";
+import type { ExportHeader } from "../log/export-schema.ts";
 import { storedFromPresented } from "../log/present.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import { isBound, isWhole, sealedSize } from "./events/export-claims.ts";
+import { isWhole } from "./events/export-claims.ts";
 import type { EventReference } from "./events/segment.ts";
 
 /** What is known about events that evidence may omit. */
@@ -37,11 +37,6 @@ export function exportCompleteness(
   if (undetermined !== null || header === null) return unknown(undetermined ?? "the export cannot be read");
   const through = provedThrough(found);
   if (through === null) return UNPROVED;
-  return isBound(header) ? boundCompleteness(header, found, through) : olderCompleteness(header, found, through);
-}
-
-/** Returns what an export with a checked binding and seal proves. */
-function boundCompleteness(header: BoundExportHeader, found: VerificationReport, through: number): Completeness {
   const { event, said } = readBinding(storedFromPresented(header.binding));
   const pruned = said.pruned_before ?? 0;
   if (isWhole(header) && pruned === 0)
@@ -55,18 +50,9 @@ function boundCompleteness(header: BoundExportHeader, found: VerificationReport,
   return { is: "partial", part: `${held}${window}${gone}` };
 }
 
-function windowText({ start_time: start, end_time: end }: BoundExportHeader): string {
+function windowText({ start_time: start, end_time: end }: ExportHeader): string {
   if (start === null) return `before ${end}`;
   return end === null ? `from ${start} on` : `from ${start} until ${end}`;
-}
-
-function olderCompleteness(header: ExportHeader, found: VerificationReport, through: number): Completeness {
-  const { chainStart: first, chainEnd: last } = found;
-  if (first === null || last === null) return UNPROVED;
-  const size = sealedSize(header);
-  if (!isWhole(header)) return unknown(`nothing binds the window of an export of the older format`);
-  if (header.agent_id === null || size === last.seq + 1) return { is: "complete", through };
-  return unknown(`nothing proves that the agent has no events after event ${last.seq}`);
 }
 
 /** Returns what a database with a verified log proves. */

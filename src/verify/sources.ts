@@ -14,7 +14,6 @@ import type { ObstacleCode } from "./codes.ts";
 import { logCompleteness } from "./completeness.ts";
 import { readControlLog } from "./control/events.ts";
 import type { VerificationReport } from "./events/contract.ts";
-import { NO_EVENTS } from "./events/export-claims.ts";
 import { type ExportReport, ExportVerifier } from "./events/export-read.ts";
 import { linesOf } from "./events/lines.ts";
 import { FileCheckAside, type PartWish, verifyInParts } from "./parallel.ts";
@@ -275,7 +274,6 @@ function resultOfExport(found: ExportReport, wish: ExportWish): SourceResult {
   return resultOf({ path: wish.path, kind }, found, obstacles, found.completeness);
 }
 
-function obstacleOfExport({ undetermined, header, eventsChecked }: ExportReport): ObstacleCode {
-  if (undetermined === NO_EVENTS) return "log_empty";
+function obstacleOfExport({ header, eventsChecked }: ExportReport): ObstacleCode {
   return header === null && eventsChecked === 0 ? "not_evidence" : "export_incomplete";
 }

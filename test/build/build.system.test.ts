@@ -106,7 +106,7 @@ describe("the binary, in an empty directory with an empty environment", () => {
     expect((await ask(`/v1/checkpoints/${checkpoint.body.id}`)).status).toBe(200);
     expect(await ask("/v1/audit/verify", "POST", { agent_id: "a" })).toMatchObject({ body: { valid: true } });
     const exported = await ask("/v1/audit/export", "POST", { scope: "workspace", format: "json" });
-    expect(exported.body.format).toBe("governd.audit-export/2");
+    expect(exported.body.format).toBe("governd.audit-export/1");
     expect((await daemon.ask("/v1/openapi.json")).status).toBe(200);
     expect((await daemon.ask("/v1/docs")).status).toBe(200);
 

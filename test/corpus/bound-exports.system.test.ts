@@ -285,20 +285,6 @@ function damaged(name: string, form: Form, honest: string): Case[] {
   ];
 }
 
-/** Returns a window rewritten in the older format, with a proof that fits. */
-async function asOlder({ form, header, events }: Parts): Promise<Parts> {
-  const { before, after, binding, proof, erasures, ...rest } = header;
-  const [first, last] = [events[0] as PresentedEvent, events.at(-1) as PresentedEvent];
-  const agentId = header.agent_id as string | null;
-  const run = { first: first.seq, last: last.seq };
-  const size = (binding.seq as number) + 1;
-  const starts_after = agentId === null ? null : { agent_seq: first.agent_seq - 1, hash: first.previous_hash };
-  const proved = await exportProof(agentId, run, size, treeReader(connection));
-  const format = "governd.audit-export/1";
-  const start_time = first.timestamp;
-  return { form, events, header: { ...rest, format, start_time, starts_after, proof: proved } as never };
-}
-
 interface Case {
   name: string;
   text: string;
@@ -407,19 +393,6 @@ beforeAll(async () => {
       });
       cases.push({ name: `${form}: ${name}, blanked`, text: text({ ...taken, events: blanked }), verdict: "tampered" });
       cases.push(...damaged(`${form}: ${name}`, form, honest).filter(isTurn));
-      if (!whole) {
-        // An attacker can drop the binding. Then nothing says that the export has all events of the window.
-        const older = await asOlder({ ...taken, events: taken.events.slice(1, -1) });
-        // In the older format, an erasure after the window is not in the export.
-        const open = window.endMs !== undefined && older.events.some(({ details }) => details === null);
-        const verdict = open ? "undetermined" : "verified";
-        cases.push({
-          name: `${form}: ${name}, in the older format`,
-          text: text(older),
-          verdict,
-          completeness: "unknown",
-        });
-      }
       // Without the seal it is an unsealed export, which the given key cannot establish.
       const bare = { ...taken, header: { ...taken.header, seal: null, proof: null, public_key: null } };
       cases.push({ name: `${form}: ${name}, without its seal`, text: text(bare), verdict: "undetermined" });
@@ -539,9 +512,7 @@ describe("exports with a binding event", () => {
   test.skipIf(!HAS_GO)("the third verifier accepts the same", async () => {
     await using third = new ThirdVerifier();
     const wrong: unknown[] = [];
-    for (const [index, { name, verdict, text }] of cases.entries()) {
-      // It does not read the older format.
-      if (text.includes("audit-export/1")) continue;
+    for (const [index, { name, verdict }] of cases.entries()) {
       const { code, why } = await third.run(verified[index]?.path as string, { keys: [publicKey] });
       if (code !== EXIT[verdict]) wrong.push(JSON.stringify([name, verdict, code, why]));
     }

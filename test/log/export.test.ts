@@ -1,42 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonValue } from "../../src/json.ts";
-import { parseEvent } from "../../src/log/event.ts";
-import type { OlderExportHeader } from "../../src/log/export-schema.ts";
 import { csvField, exportWriter } from "../../src/log/export-write.ts";
 import { PRESENTED_MEMBERS, presentEvent, storedFromPresented } from "../../src/log/present.ts";
 import type { StoredEvent } from "../../src/log/rows.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
+import { exportOf, type Wanted, written } from "./exported.ts";
 import { sampleLog, WORKSPACE } from "./sample.ts";
 
 const log = sampleLog(40);
-const beta = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
 
-function about(
-  events: readonly StoredEvent[],
-  change: Partial<OlderExportHeader> = {},
-): Omit<OlderExportHeader, "format"> {
-  return {
-    workspace_id: WORKSPACE,
-    agent_id: null,
-    start_time: null,
-    end_time: null,
-    exported_at: "2026-02-01T00:00:00.000Z",
-    event_count: events.length,
-    starts_after: null,
-    seal: null,
-    public_key: null,
-    ...change,
-  };
-}
-
-function write(
-  format: "json" | "ndjson" | "csv",
-  events: readonly StoredEvent[],
-  change: Partial<OlderExportHeader> = {},
-): string {
-  const writer = exportWriter(format, about(events, change));
-  return writer.begin() + events.map((event) => writer.event(event)).join("") + writer.end();
+/** The text of the export of the log, also with other events in it. */
+async function write(form: "json" | "ndjson" | "csv", wanted: Wanted = {}, events?: readonly StoredEvent[]) {
+  const exported = await exportOf(log, form, wanted);
+  return written(form, { ...exported, events: events ?? exported.events });
 }
 
 function verify(text: string | Uint8Array, chunk = 1 << 16): ExportReport {
@@ -52,8 +29,8 @@ const verdict = ({ valid, undetermined }: ExportReport): string =>
 const forms = ["json", "ndjson"] as const;
 
 describe.each(forms)("%s exports", (form) => {
-  test("verify whole, and in chunks of any size", () => {
-    const text = write(form, log.events);
+  test("verify whole, and in chunks of any size", async () => {
+    const text = await write(form);
     for (const size of [1, 3, 17, 1000, 1 << 20]) {
       const report = verify(text, size);
       expect(report).toMatchObject({ valid: true, chainIntact: true, undetermined: null, eventsChecked: 40 });
@@ -61,41 +38,40 @@ describe.each(forms)("%s exports", (form) => {
     }
   });
 
-  test("one agent's chain, a window of it, a window of the workspace, and nothing at all", () => {
-    const agent = { agent_id: "beta" };
-    expect(verdict(verify(write(form, beta, agent)))).toBe("verified");
-    const before = beta[3] as (typeof beta)[number];
-    const starts_after = { agent_seq: 4, hash: before.hash };
-    const { timestamp } = parseEvent((beta[4] as (typeof beta)[number]).canonical);
-    const part = { ...agent, starts_after, start_time: timestamp };
-    expect(verdict(verify(write(form, beta.slice(4, 9), part)))).toBe("verified");
-    expect(verdict(verify(write(form, beta.slice(4, 9), { ...agent, starts_after })))).toBe("tampered");
-    expect(verdict(verify(write(form, beta.slice(4, 9), agent)))).toBe("tampered");
-    expect(verdict(verify(write(form, beta.slice(5, 9), part)))).toBe("tampered");
-    const start_time = "2026-01-01T00:00:10Z";
-    expect(verdict(verify(write(form, log.events.slice(10, 30), { start_time })))).toBe("verified");
-    expect(verdict(verify(write(form, log.events.slice(10, 30))))).toBe("tampered");
-    expect(verdict(verify(write(form, [])))).toBe("undetermined");
+  test("one agent's chain, a window of it, a window of the workspace, and nothing at all", async () => {
+    const at = (seconds: number) => `2026-01-01T00:00:${seconds}.000Z`;
+    const windows: Wanted[] = [{ start: at(10), end: at(30) }, { start: at(10) }, { end: at(30) }, { start: at(50) }];
+    for (const window of windows) {
+      for (const wanted of [window, { ...window, agent: "beta" }]) {
+        const { events, ...exported } = await exportOf(log, form, wanted);
+        expect([wanted, verdict(verify(written(form, { ...exported, events })))]).toEqual([wanted, "verified"]);
+        if (events.length === 0) continue;
+        for (const cut of [events.slice(1), events.slice(0, -1)]) {
+          expect(verdict(verify(written(form, { ...exported, events: cut })))).toBe("tampered");
+        }
+      }
+    }
   });
 
-  test("any event dropped, swapped or repeated is found", () => {
+  test("any event dropped, swapped or repeated is found", async () => {
+    const { about, events } = await exportOf(log, form);
     fc.assert(
       fc.property(fc.nat(39), fc.nat(39), fc.constantFrom("drop", "swap", "repeat"), (a, b, how) => {
-        const bad: StoredEvent[] = [...log.events];
+        const bad: StoredEvent[] = [...events];
         if (how === "drop") bad.splice(a, 1);
         if (how === "repeat") bad.splice(b, 0, bad[a] as StoredEvent);
         if (how === "swap") [bad[a], bad[b]] = [bad[b] as StoredEvent, bad[a] as StoredEvent];
         if (how === "swap" && a === b) return;
-        const text = write(form, bad).replaceAll(/"event_count":[0-9]+/g, '"event_count":40');
+        const text = written(form, { about, events: bad }).replaceAll(/"event_count":[0-9]+/g, '"event_count":40');
         expect(verdict(verify(text))).toBe("tampered");
       }),
     );
   });
 
-  test("any member of a shown event that is edited, removed or added is found", () => {
+  test("any member of a shown event that is edited, removed or added is found", async () => {
     const shown = presentEvent(log.events[12] as StoredEvent) as unknown as Record<string, JsonValue>;
     const original = JSON.stringify(shown);
-    const text = write(form, log.events);
+    const text = await write(form);
     const inText = form === "json" ? original : original.slice(1);
     expect(text).toContain(inText);
     const replaced = (event: object): string =>
@@ -117,8 +93,8 @@ describe.each(forms)("%s exports", (form) => {
     expect(verdict(verify(doubled))).toBe("tampered");
   });
 
-  test("an export that another tool reformatted still verifies", () => {
-    const text = write(form, log.events);
+  test("an export that another tool reformatted still verifies", async () => {
+    const text = await write(form);
     const again =
       form === "json"
         ? JSON.stringify(JSON.parse(text), null, 2)
@@ -130,21 +106,21 @@ describe.each(forms)("%s exports", (form) => {
     expect(verdict(verify(again, 100))).toBe("verified");
   });
 
-  test("cut anywhere it is incomplete, never verified", () => {
-    const bytes = new TextEncoder().encode(write(form, log.events.slice(0, 4)));
+  test("cut anywhere it is incomplete, never verified", async () => {
+    const bytes = new TextEncoder().encode(await write(form, { end: "2026-01-01T00:00:04.000Z" }));
     for (let length = 0; length < bytes.length - 1; length++) {
       const report = verify(bytes.subarray(0, length));
       expect([length, verdict(report)]).toEqual([length, "undetermined"]);
     }
   });
 
-  test("with a bad event and a missing end, the verdict is tampered", () => {
-    const text = write(form, log.events.toSpliced(5, 1));
+  test("with a bad event and a missing end, the verdict is tampered", async () => {
+    const text = await write(form, {}, log.events.toSpliced(5, 1));
     expect(verdict(verify(text.slice(0, -40)))).toBe("tampered");
   });
 
-  test("a wrong count is found", () => {
-    const text = write(form, log.events);
+  test("a wrong count is found", async () => {
+    const text = await write(form);
     for (const match of text.matchAll(/"event_count":40/g)) {
       const at = match.index ?? 0;
       expect(verdict(verify(`${text.slice(0, at)}"event_count":39${text.slice(at + 16)}`))).toBe("tampered");
@@ -154,7 +130,9 @@ describe.each(forms)("%s exports", (form) => {
 
 const NESTED = "[".repeat(100_000) + "]".repeat(100_000);
 
-describe("what is no export", () => {
+describe("what is no export", async () => {
+  const [json, ndjson, none] = [await write("json"), await write("ndjson"), await write("json", {}, [])];
+
   test.each([
     ["nothing", ""],
     ["a number", "5"],
@@ -163,8 +141,8 @@ describe("what is no export", () => {
     ["another line", '{"type":"event"}\n'],
     ["a name twice", '{"format":"x","format":"x"}'],
     ["another object with something behind it", '{"format":"x"}{}'],
-    ["another format", write("json", []).replace("governd.audit-export/1", "governd.audit-export/9")],
-    ["events that are no list", write("json", []).replace(/\[\s*\]/, "{}")],
+    ["another format", none.replace("governd.audit-export/1", "governd.audit-export/9")],
+    ["events that are no list", none.replace(/\[\s*\]/, "{}")],
     ["events first", '{"events":[{}],"agent_id":null}'],
     ["nested deeper than calls can be", `{"format":${NESTED}}`],
     ["a line nested so", `{"type":"header","format":${NESTED}}\n`],
@@ -176,22 +154,22 @@ describe("what is no export", () => {
   });
 
   test.each([
-    ["a further member", write("json", log.events).replace('"events"', '"more":1,"events"')],
-    ["a name twice", write("json", log.events).replace('"events"', '"format":"x","events"')],
-    ["something behind it", `${write("json", log.events)}x`],
-    ["a line behind it", `${write("ndjson", log.events)}{"type":"event"}\n`],
+    ["a further member", json.replace('"events"', '"more":1,"events"')],
+    ["a name twice", json.replace('"events"', '"format":"x","events"')],
+    ["something behind it", `${json}x`],
+    ["a line behind it", `${ndjson}{"type":"event"}\n`],
   ])("%s is tampering, in chunks of any size", (_, text) => {
     for (const size of [1, 17, 1 << 20]) expect(verdict(verify(text, size))).toBe("tampered");
   });
 
   test("an event whose details are nested deeper than calls can be is tampering", () => {
-    const nested = write("json", log.events).replace(/"details":\{[^{}]*\}/, `"details":{"a":${NESTED}}`);
+    const nested = json.replace(/"details":\{[^{}]*\}/, `"details":{"a":${NESTED}}`);
     expect(nested).toContain(NESTED);
     expect(verdict(verify(nested))).toBe("tampered");
   });
 
   test("an event that is no object is tampering", () => {
-    expect(verdict(verify(write("json", []).replace(/\[\s*\]/, '[{"id":5}]')))).toBe("tampered");
+    expect(verdict(verify(none.replace(/\[\s*\]/, '[{"id":5}]')))).toBe("tampered");
   });
 });
 
@@ -207,9 +185,10 @@ describe("an event as shown", () => {
     }
   });
 
-  test("a writer does not end an export that is short of events", () => {
+  test("a writer does not end an export that is short of events", async () => {
+    const { about } = await exportOf(log, "json");
     expect(() => {
-      const writer = exportWriter("json", about(log.events));
+      const writer = exportWriter("json", about);
       writer.event(log.events[0] as StoredEvent);
       writer.end();
     }).toThrow("39 events are missing");
@@ -217,8 +196,8 @@ describe("an event as shown", () => {
 });
 
 describe("csv exports", () => {
-  test("one line each, CRLF, null as an empty field, details quoted", () => {
-    const lines = write("csv", log.events).split("\r\n");
+  test("one line each, CRLF, null as an empty field, details quoted", async () => {
+    const lines = (await write("csv")).split("\r\n");
     expect(lines).toHaveLength(42);
     expect(lines[0]).toStartWith("seq,id,timestamp,");
     expect(lines[1]).toContain(`,${WORKSPACE},,1,workspace.create,ok,,cli,,"{""signing_key""`);

@@ -43,6 +43,12 @@ export class SampleLog {
     this.append({ agent: null, operation: "workspace.create", actor: "cli", details: genesis });
   }
 
+  /** Returns a log that has the same events and grows by itself. */
+  copy(): this {
+    const own = { events: [...this.events], heads: new Map(this.heads) };
+    return Object.assign(Object.create(Object.getPrototypeOf(this)), this, own);
+  }
+
   append(event: NewEvent): number {
     const seq = this.events.length;
     const head = this.heads.get(event.agent) ?? { agent_seq: 0, hash: ZERO_HASH };

@@ -282,7 +282,7 @@ describe("exporting", () => {
         request: ask("/v1/audit/export"),
         status: 200,
         appends: ["agent audit.export ok"],
-        body: { format: "governd.audit-export/2", event_count: 5 },
+        body: { format: "governd.audit-export/1", event_count: 5 },
         check: (_scene, { headers }) => expect(headers.get("content-type")).toBe("application/json"),
       },
       {

@@ -203,7 +203,7 @@ func (x *export) readEvents(reader *json.Decoder) error {
 }
 
 func (x *export) readHeader() {
-	if x.header["format"] != "governd.audit-export/2" {
+	if x.header["format"] != "governd.audit-export/1" {
 		undetermined("this is no export of the present format")
 	}
 	names := append([]string{}, always...)

@@ -3,14 +3,12 @@ import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { parseEvent } from "../../src/log/event.ts";
-import type { ExportHeader } from "../../src/log/export-schema.ts";
-import { exportWriter } from "../../src/log/export-write.ts";
 import { sha256Hex, valueDigest } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import { CompactRange } from "../../src/log/merkle.ts";
 import { makeReceipt } from "../../src/log/receipt.ts";
-import type { StoredEvent } from "../../src/log/rows.ts";
-import { type SampleEvent, sampleLog, WORKSPACE } from "../log/sample.ts";
+import { exportOf, type Wanted, written } from "../log/exported.ts";
+import { type SampleEvent, type SampleLog, sampleLog } from "../log/sample.ts";
 import { keyOf, SealedLog, type SealingKey } from "../log/sealed.ts";
 import { auditPath, consistency } from "../log/tree.ts";
 import { boundVectors } from "./bound.ts";
@@ -26,11 +24,8 @@ const JSON_TEXTS = [
 ];
 
 /** Every file and its text. */
-export function vectors(): Record<string, string> {
+export async function vectors(): Promise<Record<string, string>> {
   const log = sampleLog(16, ["alpha", "beta"]);
-  const beta = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
-  const [first, ...rest] = beta.slice(1) as [(typeof beta)[number], ...typeof beta];
-  const after = { agent_seq: parseEvent(first.canonical).agent_seq, hash: first.hash };
   return {
     "jcs.json": pretty(JSON_TEXTS.map((json) => ({ json, canonical: canonicalJson(JSON.parse(json)) }))),
     "events.json": pretty({
@@ -45,14 +40,11 @@ export function vectors(): Record<string, string> {
     }),
     "digests.json": pretty(digests()),
     "kept.json": pretty(kept()),
-    "export.json": exported("json", log.events, {}),
-    "export.ndjson": exported("ndjson", log.events, {}),
-    ...sealedVectors(),
-    "agent.ndjson": exported("ndjson", rest, {
-      agent_id: "beta",
-      start_time: "2026-01-01T00:00:03.000Z",
-      starts_after: after,
-    }),
+    "export.json": await exported("json", log),
+    "export.ndjson": await exported("ndjson", log),
+    ...(await sealedVectors()),
+    "agent.ndjson": await exported("ndjson", log, { agent: "beta", start: "2026-01-01T00:00:03.000Z" }),
+    ...(await boundVectors(vectorKey())),
   };
 }
 
@@ -63,16 +55,12 @@ export function vectorKey(): SealingKey {
   return keyOf(createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
 }
 
-function sealedVectors(): Record<string, string> {
+async function sealedVectors(): Promise<Record<string, string>> {
   const log = new SealedLog(vectorKey()).grow(21);
   const leaves = log.events.map(({ hash }) => Buffer.from(hash, "hex"));
   const seal = log.seal();
-  const about = { seal, public_key: log.publicKey };
   const hex = (hashes: readonly Uint8Array[]): string[] => hashes.map((hash) => Buffer.from(hash).toString("hex"));
-  const run = log.events.slice(5, 18);
-  const covering = (start: number, end: number): string[] => hex(rangeOf(leaves, start, end).roots);
-  const chain = log.events.filter(({ canonical }) => parseEvent(canonical).agent_id === "beta");
-  const last = chain.at(-1) as SampleEvent;
+  const window = { start: "2026-01-01T00:00:05.000Z", end: "2026-01-01T00:00:18.000Z" };
   return {
     "tree.json": pretty({
       leaves: hex(leaves),
@@ -84,17 +72,9 @@ function sealedVectors(): Record<string, string> {
     "seals.txt": [log.seal(3), log.seal(16), seal].map((note) => `${note}\n`).join(""),
     "seal.vkey": `${log.publicKey}\n`,
     "receipt.txt": makeReceipt(log.events[9] as SampleEvent, auditPath(9, leaves), seal),
-    "sealed.ndjson": exported("ndjson", log.events, { ...about, proof: { before: [], after: [] } }),
-    "sealed-window.json": exported("json", run, {
-      ...about,
-      start_time: "2026-01-01T00:00:05.000Z",
-      proof: { before: covering(0, 5), after: covering(18, 21) },
-    }),
-    "sealed-agent.json": exported("json", chain, {
-      ...about,
-      agent_id: "beta",
-      proof: { path: hex(auditPath(parseEvent(last.canonical).seq, leaves)) },
-    }),
+    "sealed.ndjson": await exported("ndjson", log),
+    "sealed-window.json": await exported("json", log, window),
+    "sealed-agent.json": await exported("json", log, { agent: "beta" }),
   };
 }
 
@@ -170,31 +150,13 @@ function kept() {
   };
 }
 
-export function exported(
-  form: "json" | "ndjson",
-  events: readonly StoredEvent[],
-  change: Partial<ExportHeader>,
-): string {
-  const writer = exportWriter(form, {
-    workspace_id: WORKSPACE,
-    agent_id: null,
-    start_time: null,
-    end_time: null,
-    exported_at: "2026-02-01T00:00:00.000Z",
-    event_count: events.length,
-    starts_after: null,
-    seal: null,
-    public_key: null,
-    ...change,
-  });
-  return writer.begin() + events.map((event) => writer.event(event)).join("") + writer.end();
-}
+const exported = async (form: "json" | "ndjson", log: SampleLog, wanted: Wanted = {}): Promise<string> =>
+  written(form, await exportOf(log, form, wanted));
 
 function pretty(value: unknown): string {
   return `${JSON.stringify(value, null, 1)}\n`;
 }
 
 if (import.meta.main) {
-  const all = { ...vectors(), ...(await boundVectors(vectorKey())) };
-  for (const [name, text] of Object.entries(all)) await Bun.write(join(import.meta.dir, name), text);
+  for (const [name, text] of Object.entries(await vectors())) await Bun.write(join(import.meta.dir, name), text);
 }

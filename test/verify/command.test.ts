@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
-import { exportWriter } from "../../src/log/export-write.ts";
 import { scanEvents } from "../../src/state/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../database-files.ts";
+import { exportOf, logOf, written } from "../log/exported.ts";
 import { inMemory } from "../temporary.ts";
 import { makeSampleWorkspace, WORKSPACE_ID } from "./sample-workspace.ts";
 
@@ -69,11 +69,7 @@ async function exported(format: "json" | "ndjson"): Promise<string> {
   const connection = openConnection(sample, { readOnly: true });
   const events = await scanEvents(connection, null, { from: 0 });
   connection.close();
-  const writer = exportWriter(format, {
-    ...{ workspace_id: WORKSPACE_ID, agent_id: null, start_time: null, end_time: null, starts_after: null },
-    ...{ exported_at: "2026-02-01T00:00:00.000Z", event_count: events.length, seal: null, public_key: null },
-  });
-  return writer.begin() + events.map((event) => writer.event(event)).join("") + writer.end();
+  return written(format, await exportOf(logOf(WORKSPACE_ID, events), format));
 }
 
 function digests(): string[] {

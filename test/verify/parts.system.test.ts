@@ -2,16 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { exportProof, exportWriter } from "../../src/log/export-write.ts";
-import { parseSeal } from "../../src/log/seal.ts";
-import { TileWriter } from "../../src/log/tiles.ts";
+import { parseSeal, type Seal } from "../../src/log/seal.ts";
 import { verifyInParts } from "../../src/verify/parallel.ts";
 import type { SourceResult } from "../../src/verify/report.ts";
 import { verifyExportFile } from "../../src/verify/sources.ts";
 import { PartThreads } from "../../src/verify/threads.ts";
 import { effort } from "../effort.ts";
+import { exportOf, written } from "../log/exported.ts";
 import { SealedLog } from "../log/sealed.ts";
-import type { MemoryTiles } from "../log/tree.ts";
 import { SEED } from "../seed.ts";
 import { inMemory } from "../temporary.ts";
 
@@ -22,37 +20,28 @@ const FORMS = ["json", "ndjson"] as const;
 const FIRST = SEED % FORMS.length;
 let directory: string;
 let log: SealedLog;
-let tiles: MemoryTiles;
+/** The seals that an auditor kept, by the name of the export that they were taken with. */
+const kept = new Map<string, Seal>();
 
 beforeAll(async () => {
   directory = mkdtempSync(join(inMemory(), "governd-parts-"));
   log = new SealedLog().grow(EVENTS, ["alpha", "beta", "gamma"]);
-  tiles = log.tiles();
-  const writer = await TileWriter.open(0, tiles);
-  for (const { hash } of log.events) writer.append(Buffer.from(hash, "hex"));
-  tiles.store(writer.takeTiles());
   for (const form of FORMS) {
-    writeFileSync(join(directory, form), await exported(form, null));
-    writeFileSync(join(directory, `alpha.${form}`), await exported(form, "alpha"));
+    for (const [name, wanted] of [
+      [form, {}],
+      [`alpha.${form}`, { agent: "alpha" }],
+    ] as const) {
+      const exported = await exportOf(log, form, wanted);
+      writeFileSync(join(directory, name), written(form, exported));
+      kept.set(name, parseSeal(exported.log.seal()));
+    }
   }
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-async function exported(form: "json" | "ndjson", agentId: string | null): Promise<string> {
-  const rows = log.events.filter(({ canonical }) => agentId === null || canonical.includes(`"agent_id":"${agentId}"`));
-  const run = { first: rows[0]?.seq as number, last: rows.at(-1)?.seq as number };
-  const writer = exportWriter(form, {
-    ...{ workspace_id: log.workspaceId, agent_id: agentId, start_time: null, end_time: null },
-    ...{ exported_at: "2026-01-01T00:00:00.000Z", starts_after: null, event_count: rows.length },
-    ...{ seal: log.seal(), public_key: log.publicKey },
-    proof: await exportProof(agentId, run, EVENTS, tiles),
-  });
-  return writer.begin() + rows.map((row) => writer.event(row)).join("") + writer.end();
-}
-
 async function verify(name: string, threads: number) {
-  const anchors = [parseSeal(log.seal(EVENTS))];
-  const trust = { publicKeys: [log.key.publicKey], anchors };
+  const anchor = kept.get(name);
+  const trust = { publicKeys: [log.key.publicKey], anchors: anchor === undefined ? [] : [anchor] };
   const path = join(directory, name);
   return await verifyExportFile(threads, { path, trust, partBytes: PART_BYTES });
 }

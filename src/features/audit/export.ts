@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { encodeExportCursor } from "../../lists.ts";
 import { type AuditEventBody, parseEvent } from "../../log/event.ts";
 import type { BoundExport } from "../../log/export-binding.ts";
-import type { BoundExportHeader } from "../../log/export-schema.ts";
+import type { ExportHeader } from "../../log/export-schema.ts";
 import { contentTypeOf, exportProof, exportWriter } from "../../log/export-write.ts";
 import { presentEvent, storedFromPresented } from "../../log/present.ts";
 import { inclusionProof } from "../../log/proof.ts";
@@ -186,7 +186,7 @@ export async function* streamExport(reader: Reader, plan: ExportPlan, workspaceI
   const run = { first: before?.seq ?? after.seq, last: after.seq };
   if (before === null && first !== null) run.first = first.seq;
   const isWholeLog = agentId === null && !isWindow(plan) && first?.seq === 0;
-  const about: Omit<BoundExportHeader, "format"> = {
+  const about: Omit<ExportHeader, "format"> = {
     workspace_id: workspaceId,
     agent_id: agentId,
     start_time: said.start_time ?? null,

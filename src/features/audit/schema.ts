@@ -141,7 +141,7 @@ export const Verification = shape("Verification", {
 export const AuditExport = component(
   "AuditExport",
   t.Object(
-    { format: t.String({ examples: ["governd.audit-export/2"] }), events: t.Array(AuditEvent) },
+    { format: t.String({ examples: ["governd.audit-export/1"] }), events: t.Array(AuditEvent) },
     { additionalProperties: true, description: "The json form. `governd verify` checks it offline." },
   ),
 );

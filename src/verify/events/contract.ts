@@ -2,7 +2,6 @@
 
 import type { Bytes } from "../../log/bytes.ts";
 import type { AuditEventBody } from "../../log/event.ts";
-import { ZERO_HASH } from "../../log/hash.ts";
 import type { VerifierKey } from "../../log/note.ts";
 import type { DeclaredRestore } from "../../log/restores.ts";
 import type { ProblemCode } from "../codes.ts";
@@ -94,8 +93,6 @@ export interface Expectations {
   workspaceId?: string;
   /** The agent whose chain this is; `null` states that it is the whole workspace. */
   agentId?: string | null;
-  /** The event before the first one of an agent's chain; `null` states that there is none. */
-  startsAfter?: { agent_seq: number; hash: string } | null;
   /** Whether events after the last one, and so erasures, are left out. */
   endsEarly?: boolean;
   /** The number of events, once for each statement of it. */
@@ -106,7 +103,7 @@ export interface Expectations {
 
 /** Returns the claims that the events contradict. */
 export function unmet(
-  { workspaceId, agentId, startsAfter, eventCounts, head }: Expectations,
+  { workspaceId, agentId, eventCounts, head }: Expectations,
   { first, last, events }: { first: ChainEnd | null; last: ChainEnd | null; events: number },
 ): Finding[] {
   const found: Finding[] = [];
@@ -118,11 +115,6 @@ export function unmet(
     }
     if (agentId != null && event.agent_id !== agentId) {
       add("wrong_agent", "the events belong to another agent than is stated");
-    }
-    const before = startsAfter ?? { agent_seq: 0, hash: ZERO_HASH };
-    const follows = event.agent_seq === before.agent_seq + 1 && event.previous_hash === before.hash;
-    if (startsAfter !== undefined && !follows) {
-      add("export_window", "the first event does not follow the one that is stated to stand before it");
     }
   }
   const wrongCount = eventCounts?.find((count) => count !== events);

@@ -5,16 +5,10 @@
 
 import { EventFormatError, parseEvent } from "../../log/event.ts";
 import { rootBefore } from "../../log/export-binding.ts";
-import type {
-  BoundExportHeader,
-  ExportErasures,
-  ExportHeader,
-  ExportRestores,
-  OlderExportHeader,
-} from "../../log/export-schema.ts";
+import type { ExportErasures, ExportHeader, ExportRestores } from "../../log/export-schema.ts";
 import { eventHash } from "../../log/hash.ts";
 import { type KeyChain, KeyChainError, readKeyChain } from "../../log/key-chain.ts";
-import { CompactRange, EMPTY_ROOT, sameHash } from "../../log/merkle.ts";
+import { CompactRange, sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { storedFromPresented } from "../../log/present.ts";
 import { verifyInclusion, verifyRange } from "../../log/proof.ts";
@@ -23,7 +17,7 @@ import { hexOf } from "../../log/rows.ts";
 import { checkSeal, parseSeal, type Seal, sealedWorkspace } from "../../log/seal.ts";
 import type { ProblemCode } from "../codes.ts";
 import { detailsProblem, isErasure, NO_ERASURE } from "./details.ts";
-import { type Bound, boundOf, boundProblem, isBound, isWhole, windowProblem } from "./export-claims.ts";
+import { type Bound, boundOf, boundProblem, isWhole } from "./export-claims.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 
 /** Checks all claims of an export about its events. */
@@ -33,17 +27,11 @@ export function checkExportClaims(
   form: "json" | "ndjson",
   erasures: ExportErasures | undefined,
 ): void {
-  if (!isBound(header)) {
-    const problem = windowProblem(header, verifier.first, verifier.last);
-    if (problem !== null) fail(verifier, "export_window", problem);
-    checkOlderSeal(verifier, header);
-    return;
-  }
   try {
     const bound = boundOf(header);
     const problem = boundProblem(verifier, header, bound, form);
     if (problem !== null) fail(verifier, "export_window", problem);
-    checkBoundSeal(verifier, header, bound, problem === null);
+    checkSealOf(verifier, header, bound, problem === null);
     if (erasures !== undefined) takeErasures(verifier, header, erasures);
   } catch (error) {
     if (!(error instanceof EventFormatError)) throw error;
@@ -52,7 +40,7 @@ export function checkExportClaims(
 }
 
 /** Adds the erasures after the last event, which explain missing details. */
-function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events, seal: note }: ExportErasures): void {
+function takeErasures(verifier: LogVerifier, header: ExportHeader, { events, seal: note }: ExportErasures): void {
   const seal = note === null ? null : readSeal(verifier, header, note);
   const signature = seal === null ? "absent" : (verifier.seals?.signatureOf(seal) ?? "absent");
   if (signature === "bad") fail(verifier, "seal_signature", "the signature of the seal over the erasures is not right");
@@ -77,33 +65,16 @@ function takeErasures(verifier: LogVerifier, header: BoundExportHeader, { events
   }
 }
 
-function checkOlderSeal(verifier: LogVerifier, header: OlderExportHeader): void {
-  const seal = ownSeal(verifier, header);
-  const last = verifier.last?.event.seq ?? null;
-  const isLog = header.agent_id === null && isWhole(header);
-  // For a whole export, the end was already compared with its seal's size.
-  const isCut = isLog && seal !== null && seal.size > (last === null ? 0 : last + 1);
-  const sealed = seal !== null && !isCut && isConnected(verifier, header, seal);
-  if (sealed || isCut) verifier.seals?.proved(seal, sealed ? last : null, isLog && !isCut);
-  for (const anchor of verifier.seals?.takeAnchors() ?? []) {
-    if (isLog && sealedWorkspace(anchor) === header.workspace_id) {
-      // This seal covers more events than the export has, which is not reported twice.
-      if (!isCut) verifier.seals?.anchor(anchor);
-    } else if (!sealed) verifier.seals?.cannotTell(ANOTHER_SEAL);
-    else compare(verifier, header, anchor, { ...seal, own: seal }, last);
-  }
-}
-
 const ANOTHER_SEAL = "the given seal is another one than the export was made under";
 
 /** @param fits whether the events are those that the export claims; otherwise the proof cannot match them */
-function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound: Bound, fits: boolean): void {
+function checkSealOf(verifier: LogVerifier, header: ExportHeader, bound: Bound, fits: boolean): void {
   const { event } = bound.binding;
   const through = verifier.last?.event.seq ?? event.seq;
   const seal = ownSeal(verifier, header);
   // The announcements of keys are useless for a seal that its own key did not sign.
   if (header.keys !== undefined && (seal !== null || header.seal === null)) followKeys(verifier, header, header.keys);
-  const sealed = seal !== null && fits && isBoundConnected(verifier, header, seal, bound);
+  const sealed = seal !== null && fits && isConnected(verifier, header, seal, bound);
   const isLog = header.agent_id === null && isWhole(header);
   const beginsLog = isLog && verifier.first?.event.seq === 0;
   const shown = beginsLog || seal === null ? header.restores : shownRestores(header, bound);
@@ -128,7 +99,7 @@ function checkBoundSeal(verifier: LogVerifier, header: BoundExportHeader, bound:
  * Returns the restores that a sealed export lists.
  * @throws EventFormatError when their number differs from the one in its event
  */
-function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: Bound) {
+function shownRestores({ restores }: ExportHeader, { binding: { said } }: Bound) {
   const count = restores?.length ?? 0;
   if (said.restores !== count) {
     throw new EventFormatError(`the export shows ${count} restores, and its event states ${said.restores}`);
@@ -137,7 +108,7 @@ function shownRestores({ restores }: BoundExportHeader, { binding: { said } }: B
 }
 
 /** Adds the restores of the log, which an export that does not contain all events lists separately. */
-function takeRestores(verifier: LogVerifier, header: BoundExportHeader, shown: ExportRestores, seal: Seal | null) {
+function takeRestores(verifier: LogVerifier, header: ExportHeader, shown: ExportRestores, seal: Seal | null) {
   let lastSeq = -1;
   const restores = shown.map(({ event: one, path }) => {
     const stored = storedFromPresented(one);
@@ -180,7 +151,7 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
     }
     return null;
   }
-  if (isBound(header) && header.public_key === null) {
+  if (header.public_key === null) {
     fail(verifier, "seal_invalid", "the export has a seal, and no key that signed it");
   }
   const seal = readSeal(verifier, header, header.seal);
@@ -203,7 +174,7 @@ function ownSeal(verifier: LogVerifier, header: ExportHeader): Seal | null {
 }
 
 /** Adds the keys from the log's first key to the key of the export. */
-function followKeys(verifier: LogVerifier, header: BoundExportHeader, chain: KeyChain): void {
+function followKeys(verifier: LogVerifier, header: ExportHeader, chain: KeyChain): void {
   try {
     const keys = readKeyChain(header.workspace_id, chain);
     // Keys are compared by their bytes, since a restore after the announcement gave the key another name.
@@ -230,22 +201,7 @@ function readSeal(verifier: LogVerifier, header: ExportHeader, note: string): Se
   return null;
 }
 
-function isConnected(verifier: LogVerifier, header: OlderExportHeader, seal: Seal): boolean {
-  const { last, tree } = verifier;
-  // Without events there is nothing to connect.
-  if (last === null) return seal.size > 0 || sameHash(seal.root, EMPTY_ROOT);
-  const proof = header.proof ?? null;
-  let proved = false;
-  if (proof !== null && header.agent_id === null && "before" in proof && tree !== null) {
-    proved = verifyRange(tree, seal, { before: proof.before.map(bytes), after: proof.after.map(bytes) });
-  } else if (proof !== null && header.agent_id !== null && "path" in proof) {
-    proved = verifyInclusion(bytes(last.hash), last.event.seq, seal, proof.path.map(bytes));
-  }
-  if (!proved) fail(verifier, "proof_invalid", "the export's events are not the ones that were sealed");
-  return proved;
-}
-
-function isBoundConnected(verifier: LogVerifier, header: BoundExportHeader, seal: Seal, bound: Bound): boolean {
+function isConnected(verifier: LogVerifier, header: ExportHeader, seal: Seal, bound: Bound): boolean {
   const { binding, after } = bound;
   const { proof } = header;
   if (seal.size !== binding.event.seq + 1) {

@@ -3,43 +3,20 @@
  *
  * The event of the export states which events it contains. The adjacent events before and after show that there are no
  * others: each is outside the window, was pruned, or is the event of the export.
- *
- * In the older format nothing binds the header. It is only checked that a whole export begins at the first event and
- * ends at the last one under its seal, and that the first and the last event of a window are within its times.
  */
-import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import { parseEvent } from "../../log/event.ts";
 import { type ExportBinding, readBinding } from "../../log/export-binding.ts";
-import { EXPORT_FORMAT } from "../../log/export-format.ts";
-import type { BoundExportHeader, ExportHeader, OlderExportHeader } from "../../log/export-schema.ts";
+import type { ExportHeader } from "../../log/export-schema.ts";
 import { eventHash, ZERO_HASH } from "../../log/hash.ts";
-import { NoteError } from "../../log/note.ts";
 import { canonicalFromMembers, storedFromPresented } from "../../log/present.ts";
 import { hexOf } from "../../log/rows.ts";
-import { parseSeal } from "../../log/seal.ts";
 import type { LogVerifier } from "./log-verifier.ts";
 import type { ChainEnd } from "./segment.ts";
-
-/** The obstacle for an export of the older format without events. */
-export const NO_EVENTS = "the export holds no events, and nothing proves that there were none";
 
 /** Whether an export claims to contain all events of its scope, and not only a window. */
 export function isWhole(header: ExportHeader): boolean {
   return header.start_time === null && header.end_time === null;
-}
-
-/** Whether an export's event binds its content. */
-export const isBound = (header: ExportHeader): header is BoundExportHeader => header.format === EXPORT_FORMAT;
-
-/** Returns the size of an export's seal; null when it has no valid seal. */
-export function sealedSize({ seal }: ExportHeader): number | null {
-  return seal === null ? null : orNull(NoteError, () => parseSeal(seal).size);
-}
-
-/** Whether an export without events can be complete. */
-export function nothingOmitted(header: ExportHeader): boolean {
-  return isBound(header) || (isWhole(header) && header.agent_id === null && sealedSize(header) === 0);
 }
 
 /** The event of an export, and the adjacent events before and after the exported ones, each parsed by itself. */
@@ -50,7 +27,7 @@ export interface Bound {
 }
 
 /** @throws EventFormatError */
-export function boundOf({ binding, before, after }: BoundExportHeader): Bound {
+export function boundOf({ binding, before, after }: ExportHeader): Bound {
   const bodyOf = (members: JsonObject): ChainEnd => {
     const text = canonicalFromMembers(members);
     return { event: parseEvent(text), hash: eventHash(text) };
@@ -61,7 +38,7 @@ export function boundOf({ binding, before, after }: BoundExportHeader): Bound {
 /** Returns what contradicts the event of an export; null for nothing. */
 export function boundProblem(
   { first, last, tree }: LogVerifier,
-  header: BoundExportHeader,
+  header: ExportHeader,
   { binding: { event, hash, said }, before, after }: Bound,
   form: "json" | "ndjson",
 ): string | null {
@@ -118,36 +95,6 @@ export function boundProblem(
 function isEdge(said: ExportBinding["said"]["first"], found: Readonly<ChainEnd> | null): boolean {
   if (said === null || found === null) return said === found;
   return said.seq === found.event.seq && said.agent_seq === found.event.agent_seq && said.hash === found.hash;
-}
-
-/** Returns what is wrong with the first and last event of an export of the older format; null for nothing. */
-export function windowProblem(
-  header: OlderExportHeader,
-  first: Readonly<ChainEnd> | null,
-  last: Readonly<ChainEnd> | null,
-): string | null {
-  const { agent_id: agentId, starts_after: startsAfter, start_time: start, end_time: end } = header;
-  if (startsAfter !== null && (start === null || agentId === null || first === null)) {
-    return "the header names an event before the first one, which only a window of an agent has";
-  }
-  const size = sealedSize(header);
-  if (first === null || last === null) {
-    const omits = agentId === null && isWhole(header) && size !== null && size > 0;
-    return omits ? `the export holds no events, and its seal covers ${size}` : null;
-  }
-  if (start === null && agentId === null && first.event.seq !== 0) {
-    return `the export begins with event ${first.event.seq}, and states no start time`;
-  }
-  if (isWhole(header) && agentId === null && size !== null && last.event.seq < size - 1) {
-    return `the export ends with event ${last.event.seq}, and its seal covers events through ${size - 1}`;
-  }
-  const from = start === null ? "" : comparable(start);
-  const to = end === null ? "~" : comparable(end);
-  if (from === null || to === null) return "the header's start or end time is not a time";
-  const [early, late] = [first.event.timestamp, last.event.timestamp];
-  if (early < from || early >= to) return "the first event is outside the header's times";
-  // The export of a pruned log begins at the time of its first event, even if the clock was set back later.
-  return (late < from && early !== from) || late >= to ? "the last event is outside the header's times" : null;
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;

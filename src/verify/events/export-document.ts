@@ -2,8 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "../../json.ts";
 import { Bytes } from "../../log/bytes.ts";
-import { ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
-import { asHeader, isExportFormat } from "../../log/export-schema.ts";
+import { EXPORT_FORMAT, ExportFormatError, ExportMalformed, MAX_RECORD_CHARS } from "../../log/export-format.ts";
+import { asHeader } from "../../log/export-schema.ts";
 import { JsonScanner, parseJson, parseStrictJson, TrailingText } from "../../log/json-scan.ts";
 import { asObject, COMMA, type ExportTarget, isBlank, joined, NEW_LINE } from "./export-lines.ts";
 import { ELEMENT_LEAD } from "./fast/shown-event.ts";
@@ -54,9 +54,9 @@ export class DocumentReader {
     }
   }
 
-  /** Whether the members that were read name an export format. */
+  /** Whether the members that were read name the export format. */
   get namesFormat(): boolean {
-    return isExportFormat(this.#members.get("format"));
+    return this.#members.get("format") === EXPORT_FORMAT;
   }
 
   /** Whether an event comes next. */

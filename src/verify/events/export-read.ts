@@ -8,7 +8,6 @@ import { type Completeness, exportCompleteness } from "../completeness.ts";
 import type { Trust } from "../trust.ts";
 import type { VerificationReport } from "./contract.ts";
 import { checkExportClaims } from "./export-check.ts";
-import { isBound, NO_EVENTS, nothingOmitted } from "./export-claims.ts";
 import { addShownText, type ExportTarget, unreadable } from "./export-lines.ts";
 import { ExportReader } from "./export-reader.ts";
 import { LogVerifier } from "./log-verifier.ts";
@@ -60,28 +59,20 @@ export class ExportVerifier implements ExportTarget {
     const { header, trailer } = this;
     const verifier = this.#verifier ?? this.#newVerifier();
     const complete = this.#undetermined === null && !this.#malformed;
-    const bound = header !== null && isBound(header);
-    const erasures = trailer?.erasures ?? (bound ? header.erasures : undefined);
-    if (header !== null && complete) {
-      if (!bound && erasures !== undefined) this.#report("the export has erasures, which its format does not know");
-      checkExportClaims(verifier, header, this.form ?? "json", erasures);
-    }
+    const erasures = trailer?.erasures ?? header?.erasures;
+    if (header !== null && complete) checkExportClaims(verifier, header, this.form ?? "json", erasures);
     // Nothing can be said about the seals of a truncated export, since their events may be in the missing part.
     else for (const _ of verifier.seals?.takeAnchors() ?? []) verifier.seals?.cannotTell(CUT_OFF);
     const report = verifier.finish({
       ...(header && { workspaceId: header.workspace_id, agentId: header.agent_id }),
-      ...(header && !isBound(header) && header.agent_id !== null && { startsAfter: header.starts_after }),
       ...(header && complete && { eventCounts: [header.event_count, (trailer ?? header).event_count] }),
       ...(trailer && { head: trailer.head }),
-      // In the older format, details that are missing in a window may have been erased after it.
-      endsEarly: !complete || (!bound && header?.end_time != null),
+      endsEarly: !complete,
     });
-    const empty = header !== null && complete && report.eventsChecked === 0 && !nothingOmitted(header);
-    const undetermined = this.#undetermined ?? (empty ? NO_EVENTS : null);
-    const completeness = exportCompleteness(header, report, undetermined);
+    const completeness = exportCompleteness(header, report, this.#undetermined);
     // An export without events states its workspace only in the export's event.
-    const workspaceId = report.workspaceId ?? (bound && complete ? header.workspace_id : null);
-    return { ...report, workspaceId, header, undetermined, completeness };
+    const workspaceId = report.workspaceId ?? (header !== null && complete ? header.workspace_id : null);
+    return { ...report, workspaceId, header, undetermined: this.#undetermined, completeness };
   }
 
   trailing(): void {
