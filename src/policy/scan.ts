@@ -9,7 +9,7 @@ import { type Hit, isExhausted, spend } from "./check.ts";
 import { BUDGET, DETECTORS, type DetectorName } from "./detectors.ts";
 import { restOfList } from "./list/rest.ts";
 import type { IsNear } from "./near.ts";
-import { digitRun } from "./pii/digits.ts";
+import { digitRun, SHORTEST_TRACK, track } from "./pii/digits.ts";
 import { ipv6, macAddress } from "./pii/network.ts";
 import { letterPair, tokenIdentifier } from "./pii/tokens.ts";
 import { isAlphanumeric, isLower } from "./text/ascii.ts";
@@ -288,5 +288,6 @@ function tokenHit(text: string, start: number, end: number, kinds: number): Hit 
     if (hit) return hit;
   }
   if (kinds === LETTER) return length === 2 && joiner === " " ? letterPair(text, start, end) : null;
-  return kinds === DIGIT ? digitRun(text, start, end) : tokenIdentifier(text, start, end);
+  const swiped = length >= SHORTEST_TRACK ? track(text, start) : null;
+  return swiped ?? (kinds === DIGIT ? digitRun(text, start, end) : tokenIdentifier(text, start, end));
 }

@@ -1,6 +1,6 @@
 /** Recognizes a run of digits without a label: a card, a formatted identifier, a telephone number. */
 import { type Hit, hitOf, spend } from "../check.ts";
-import { isAlphanumeric, isDigit, matchEnd } from "../text/ascii.ts";
+import { isAlphanumeric, isDigit, matchAt, matchEnd } from "../text/ascii.ts";
 import { formsFor } from "./formats.ts";
 import { ipv4 } from "./network.ts";
 import { luhn } from "./number.ts";
@@ -84,6 +84,27 @@ function card(text: string, start: number): Hit | null {
   const context = text.slice(Math.max(0, start - 24), start);
   if (OTHER_NUMBER_BEFORE.test(context) && !CARD_WORD.test(context)) return null;
   return hitOf("credit_card", start, end);
+}
+
+/**
+ * The first two tracks of a card's magnetic stripe (ISO/IEC 7813), from the number on: behind the holder's name, behind a
+ * sign, or as a chip gives it, a month and a service code.
+ */
+const TRACK =
+  /B?(\d{12,19})(?:\^[^^\n?]{2,26}\^|[=D])(?:\d\d(?:0[1-9]|1[0-2])|[\^=])(?:\d{3}|[\^=])[^\s?"'<]{0,80}(?: {1,32}[\d ]{1,48}\?)?\??/y;
+/** The third one (ISO/IEC 4909) has the number behind its format, and then a country. */
+const THIRD_TRACK = /0[12](\d{12,19})=(?:\d{3}|=)[^\s?"'<]{0,100}\?/y;
+/** The fewest characters of the number of a card. */
+export const SHORTEST_TRACK = 12;
+
+/** A track of a magnetic stripe that begins at `at`, behind its sign. */
+export function track(text: string, at: number): Hit | null {
+  for (const pattern of text[at - 1] === ";" ? [TRACK, THIRD_TRACK] : [TRACK]) {
+    const number = matchAt(pattern, text, at)?.[1];
+    if (number !== undefined && luhn(number) && !/^(\d)\1*$/.test(number))
+      return hitOf("credit_card", at, pattern.lastIndex);
+  }
+  return null;
 }
 
 function lone(text: string, start: number, length: number, separator: number): Hit | null {

@@ -47,12 +47,57 @@ export function email(text: string, at: number): Hit | null {
   const local = text.slice(start, at);
   const domain = text.slice(at + 1, end);
   if (/\.\.|^\./.test(local) || NOT_A_DOMAIN.test(domain) || isUserinfo(text, start, end)) return null;
-  if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain)) return null;
+  if (FUNCTION.test(local) || NOREPLY_DOMAIN.test(domain) || isMessageId(text, start)) return null;
   if (EXAMPLE_ABROAD.test(domain) && !/\d{2}/.test(local)) return null;
   if (EXAMPLE_DOMAIN.test(domain) && (PLACEHOLDER.test(local) || NOBODY.test(local) || isInstruction(text, start)))
     return null;
   // `name@1.2.3` is a package and its version; `func@plt` has no dot.
   return hitOf("email", start, end);
+}
+
+/**
+ * Before ids of mails, of their parts (RFC 5322 section 3.6.4, RFC 2392) and of calls: the name of the field. The first
+ * group needs no brackets around an id; references are also people who recommend somebody.
+ */
+const ID_FIELD =
+  /(?:^|[^A-Za-z])(?:((?:[\w-]{1,32}[-_])?(?:message|msg|content|call)[-_ ]?id|x-[\w-]{1,32}-id|in[-_ ]?reply[-_ ]?to)|references|supersedes)\\?["']?(?:,\s{0,8}["']value["'])?\]?\s{0,3}([:=|]?)$|(?:^|[^A-Za-z])([cm]id)(:)$/i;
+const LONGEST_ID_FIELD = 72;
+/** What stands between two ids of a field: spaces of folded lines, marks of quoted ones, the signs of a list. */
+const BETWEEN_IDS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Number(/[\s<>"'`,[\]\\]/.test(String.fromCharCode(code))),
+);
+const isBetweenIds = (code: number): boolean => BETWEEN_IDS[code] === 1;
+const isInId = (code: number): boolean => BETWEEN_IDS[code] !== 1;
+const LONGEST_ID = 250;
+/** How far before an address the field is looked for. */
+const REACH_OF_FIELD = 1_900;
+/** An id that begins with a time, and one of an event in a calendar (RFC 5545 section 3.8.4.7). */
+const TIMED_ID = /^\d{14}\./;
+const LONGEST_TIMED = 15;
+const OF_EVENT = "UID:";
+
+/** Reports whether the address whose name begins at `start` is the id of a mail: in its field, perhaps after others. */
+function isMessageId(text: string, start: number): boolean {
+  const opened = startOf(text, start, isInId, LONGEST_ID);
+  if (TIMED_ID.test(text.slice(start, start + LONGEST_TIMED)) || text.startsWith(OF_EVENT, opened)) return true;
+  const isBracketed = text[opened - 1] === "<";
+  let at = isBracketed ? opened : start;
+  while (start - at < REACH_OF_FIELD) {
+    spend(CHECK_UNITS);
+    const end = startOf(text, at, isBetweenIds, LONGEST_ID);
+    const field = ID_FIELD.exec(text.slice(Math.max(0, end - LONGEST_ID_FIELD), end));
+    if (field !== null) return isBracketed || ((field[1] ?? field[3]) !== undefined && field[2] !== "");
+    at = startOf(text, end, isInId, LONGEST_ID);
+    if (!isBracketed || !text.slice(at, end).includes("@")) return false;
+  }
+  return false;
+}
+
+/** Where the run of units that ends at `end` begins. */
+function startOf(text: string, end: number, isIn: (code: number) => boolean, longest: number): number {
+  let start = end;
+  while (start > 0 && end - start < longest && isIn(text.charCodeAt(start - 1))) start--;
+  return start;
 }
 
 const HANDLE_BEFORE = /(?<![\w.-])[A-Za-z0-9][\w.-]{2,63}$/;

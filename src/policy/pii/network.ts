@@ -91,22 +91,27 @@ function isGlobalV6(address: string): boolean {
 
 const MAC =
   /[0-9a-f]{2}([:-])[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}(?![0-9a-f])(?!\1[0-9a-f])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![0-9a-f.])/iy;
-/** All zeros, and what Android gives in place of the real one. */
-const NULL_MAC = /^(?:02[:-])?[0:.-]+$/;
-const BROADCAST_MAC = /^[f:.-]+$/i;
-/** For documentation (RFC 7042 section 2.1.2). */
-const DOCUMENTATION_MAC = /^(?:00[:-]00[:-]5e[:-]00[:-]53|01[:-]00[:-]5e[:-]90[:-]10|0000\.5e00\.53)/i;
+/**
+ * Of no device: all zeros, what Android gives in place of its own, those of IANA (RFC 9542: redundant routers,
+ * documentation) and of HSRP; everybody, and the groups of IP, bridges, Cisco, clocks and substations.
+ */
+const SHARED_MAC = /^(?:0[02]0{10}|00005e|00000c(?:07ac|9ff)|f{12}|01005e|3333|0180c2|01000c|011b19|010ccd)/;
+/** Three groups of four digits may also be something else. */
 const MAC_BEFORE = /mac|hardware|physical|ether|hwaddr|bssid|bluetooth|wifi|nic/i;
+/** The name of a device's own address right before it. */
+const OWN_MAC_BEFORE =
+  /(?<!(?:group|cast|dst|dest|destination)[ _.-]?)mac(?:[ _-]?addr(?:ess)?)?(?:["']?\s?[:=]\s?["']?|\s(?:is\s)?)$/i;
 
 /** A MAC address (IEEE 802: six octets) that begins at `at`. */
 export function macAddress(text: string, at: number): Hit | null {
   if (/[0-9A-Za-z]$|[0-9a-f][:-]$/i.test(text.slice(Math.max(0, at - 2), at))) return null;
   const end = matchEnd(MAC, text, at);
   if (end < 0) return null;
-  const address = text.slice(at, end);
-  if (NULL_MAC.test(address) || DOCUMENTATION_MAC.test(address)) return null;
-  // Three groups of four may also be something else.
-  const unclear = BROADCAST_MAC.test(address) || address.includes(".");
-  if (unclear && !MAC_BEFORE.test(text.slice(Math.max(0, at - 32), at))) return null;
-  return hitOf("mac_address", at, end);
+  const address = text.slice(at, end).replace(/[:.-]/g, "").toLowerCase();
+  if (SHARED_MAC.test(address)) return null;
+  const before = text.slice(Math.max(0, at - 32), at);
+  // The lowest bit of the first octet is set for a group; somebody may still have written one for a device.
+  if ((Number.parseInt(address.slice(0, 2), 16) & 1) === 1)
+    return OWN_MAC_BEFORE.test(before) ? hitOf("mac_address", at, end) : null;
+  return text[at + 4] === "." && !MAC_BEFORE.test(before) ? null : hitOf("mac_address", at, end);
 }
