@@ -56,7 +56,7 @@ export function registryAuth(text: string, _start: number, end: number): Hit | n
 
 const BARE_KEY = /["'\]]{0,2}\s{0,3}:?={1,2}\s{0,3}(["'`]?)([A-Za-z0-9+/_.~:-]{20,200}={0,2})\1(?![\w(])/y;
 const NOT_SECRET =
-  /(?:public|primary|foreign|partition|sort|cache|object|file|image|query|item|row|map|hot|short|idempotency|dedup\w*|group|order|storage|bucket|s3|redis|data|search|host|unique|publishable|mon|tur|don|hash|range|thumb|lookup|tree|node|react)[-_ .]?$/i;
+  /(?:public|primary|foreign|partition|sort|cache|object|file|image|query|item|row|map|hot|short|idempotency|dedup\w*|group|order|storage|bucket|s3|redis|data|search|host|unique|publishable|site|search.?only.api|mon|tur|don|hash|range|thumb|lookup|tree|node|react)[-_ .]?$/i;
 const LONGEST_BEFORE = 16;
 const FEWEST_DIFFERENT = 10;
 

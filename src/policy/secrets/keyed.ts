@@ -15,10 +15,10 @@ const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
 /** Endings that turn a secret's name into the name of something else. */
 const HARMLESS_REST =
-  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b))/i;
+  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b|encrypted))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
-  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
+  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|search.?only|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 /** The cost of looking for a value, and of judging one, units. */
 const ASSIGNMENT_UNITS = 200;
@@ -71,8 +71,9 @@ const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|
 const isNothing = (text: string, { start, end, link }: Assigned): boolean =>
   link === "assigned" &&
   ((end - start <= LONGEST_NOTHING && /^(?:null|none|nil|true|false)$/i.test(text.slice(start, end))) ||
-    // `${NAME:?message}` of a shell.
-    /:[?+]$/.test(text.slice(start - 1, start + 1)));
+    // `${NAME:?message}` of a shell; what Maven encrypted.
+    /:[?+]$/.test(text.slice(start - 1, start + 1)) ||
+    (text[start - 1] === "{" && text[start - 2] === ">" && text.startsWith("}<", end)));
 const LONGEST_NOTHING = 5;
 
 function tied(text: string, word: SecretWord, start: number, end: number, value: Assigned): Hit | null {

@@ -34,9 +34,24 @@ const FILLER = /x{3}|X{3}/;
 const LONG_FILLER = /x{6}|X{6}/;
 const LONG_VALUE = 40;
 
-/** Whether `value` refers to a secret elsewhere, or is a placeholder. */
+/** Keys for pages, which everybody sees, of Stripe, Clerk, Supabase and PostHog; client ids of GitHub. */
+const PUBLISHED = /^(?:pk_(?:live|test)_|sb_publishable_|phc_|Iv1\.[0-9a-f]{16}$|[IO]v23[A-Za-z0-9]{16}$)/;
+/**
+ * What only a key elsewhere opens: of SOPS, eyaml and Jasypt, Spring Cloud, Ansible and HashiCorp Vault, and of sealed
+ * secrets, which begin with the length of a key of 4096 bits.
+ */
+const ENCRYPTED = /^(?:ENC[[(]|\{?(?:cipher|AES)\}|\$ANSIBLE_VAULT|vault:v\d|Ag[A-D][A-Za-z0-9+/]{37})/;
+
+/** Whether `value` refers to a secret elsewhere, is public, encrypted or a placeholder. */
 export function isPlaceholder(value: string): boolean {
-  if (REFERENCE.test(value) || PLACEHOLDER_IN_WORDS.test(value) || namesPassword(value)) return true;
+  if (
+    REFERENCE.test(value) ||
+    PUBLISHED.test(value) ||
+    ENCRYPTED.test(value) ||
+    PLACEHOLDER_IN_WORDS.test(value) ||
+    namesPassword(value)
+  )
+    return true;
   if (PLACEHOLDER_WORD.test(value)) return !isLongRandom(value);
   if ((value.length < LONG_VALUE ? FILLER : LONG_FILLER).test(value)) return true;
   if (distinct(value) <= 2 || (value.length >= 8 && REPEATED.test(value) && distinct(value) < FEWEST_DISTINCT)) {

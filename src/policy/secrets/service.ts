@@ -11,7 +11,10 @@ const SHORTEST_RUN = 6;
 /** The cost of searching after a name, and of judging a run, units. */
 const REACH_UNITS = 60;
 const KEY_UNITS = 60;
-const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|client.?id|app.?id|login|id\s{0,3}[:=]/i;
+const KEY_WORD = /key|token|secret|access|private|passw|auth|pat\b|cred|pwd|login|id\s{0,3}[:=]/i;
+/** What a program shows to everybody: the ids of clients, and keys for pages and searches. */
+const PUBLIC_WORD =
+  /(?:(?:client|app|application)[-_. ]?id|(?:publishable|public|site|search[-_. ]?only)[-_. ]?(?:api[-_. ]?)?key)\W{0,8}$|ENC[[(][^\])]*$/i;
 /** Tied by `=` or `:`, with a word such as key. */
 const SHORTEST_ASSIGNED = 8;
 const SHORTEST_WITH_WORD = 12;
@@ -23,7 +26,7 @@ const MIXED = /^(?=(?:.*\d){3})(?=(?:.*[a-z]){3})(?=(?:.*[A-Z]){3})(?=(?:.*(?:[A
 const NAME_PART =
   /^[A-Za-z_-]{2,24}[:=]|^(?:(?:SECRET|PRIVATE|ACCESS|KEY|TOKEN|API|AUTH)[-_]{0,2}){1,4}(?=[A-Za-z0-9])/i;
 /** Next to a service's name a digest or a version is more likely than a key. */
-const NAMED_DIGEST = /^(?:h1|sha\d{1,3}|md5)[:-]/;
+const NAMED_DIGEST = /^(?:vault:)?(?:h1|sha\d{1,3}|md5|v\d)[:-]/;
 /** `20260412T091735Z` */
 const TIME = /^\d{8}T\d{4,6}Z?$/;
 /** `EC2::VPC`, `utils_js_1.getUuid`, `IPv4Address.__lt__`, `scram-sha-256`; an address of IPv6. */
@@ -124,6 +127,7 @@ function keyIn(run: string, gap: string): { offset: number; length: number } | n
 }
 
 function isKey(value: string, said: string): boolean {
+  if (PUBLIC_WORD.test(said)) return false;
   const named = KEY_WORD.test(said);
   const assigned = /[:=]\s{0,3}["'`]?$/.test(said);
   if (isUuid(value)) return (named || assigned) && !/id["']?\s{0,3}[:=]\s{0,3}["']?$/i.test(said);
