@@ -145,7 +145,7 @@ function valueAt(text: string, at: number, link: Link): Assigned | null {
   const isAscii = text.charCodeAt(start) < 0x80;
   let end = start;
   while (end < limit && !isBareEnd(text, end) && !(isAscii && text.charCodeAt(end) >= FIRST_OF_EAST_ASIA)) end++;
-  const parameter = /&[A-Za-z_]\w{0,40}=/.exec(text.slice(start, end));
+  const parameter = /&[A-Za-z_]\w{0,40}=|&&$/.exec(text.slice(start, end));
   if (parameter) end = start + parameter.index;
   // The sentence's own punctuation, and an escape that ends a line.
   while (end > start && /[.,;:?\\]/.test(text[end - 1] as string)) end--;

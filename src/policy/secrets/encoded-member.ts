@@ -41,17 +41,18 @@ function isTextOrKey(value: string): boolean {
   return bytes.every((byte) => isTextByte(byte) && byte < 0x7f) || looksRandom(value);
 }
 
-const AUTH = /["']?\s{0,3}[:=]\s{0,3}["']([A-Za-z0-9+/_-]{12,400}={0,2})["']/y;
+const AUTH = /(?:ident)?["']?\s{0,3}[:=]\s{0,3}(["']?)([A-Za-z0-9+/_-]{12,400}={0,2})(?=\1)(?![\w+/=])/iy;
 
-/** `"auth": "<Base64 of user:password>"` of a container registry, whose name ends at `end`. */
+/** `"auth": "<Base64 of user:password>"` of a registry of containers, `_auth=…` of npm, whose name ends at `end`. */
 export function registryAuth(text: string, _start: number, end: number): Hit | null {
   spend(CHECK_UNITS);
-  const credential = matchAt(AUTH, text, end)?.[1];
+  const [, quote, credential] = matchAt(AUTH, text, end) ?? [];
   if (credential === undefined) return null;
   const decoded = Buffer.from(credential, "base64").toString("latin1");
-  const isPair = /^[\x21-\x7e]+:[\x20-\x7e]+/.test(decoded);
-  if (!isPair || isPlaceholder(credential)) return null;
-  return hitOf("auth_header", AUTH.lastIndex - 1 - credential.length, AUTH.lastIndex - 1);
+  const pair = /^[\x21-\x7e]+:[\x20-\x7e]+/.exec(decoded)?.[0];
+  // Without quotes, the next line may be read as the rest of this one.
+  if (pair === undefined || (quote === "" && pair !== decoded) || isPlaceholder(credential)) return null;
+  return hitOf("auth_header", AUTH.lastIndex - credential.length, AUTH.lastIndex);
 }
 
 const BARE_KEY = /["'\]]{0,2}\s{0,3}:?={1,2}\s{0,3}(["'`]?)([A-Za-z0-9+/_.~:-]{20,200}={0,2})\1(?![\w(])/y;

@@ -74,10 +74,13 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
       (/identified by$/i.test(text.slice(start, nameEnd)) && /^\s{1,8}["'`]$/.test(text.slice(nameEnd, value.start))))
   )
     return true;
+  // `//registry.acme.test/:_password=…` of npm: Base64.
+  if (before.endsWith(":_")) return true;
   if (PAIR_OF_WORDS.test(said)) return isSetting(text, nameEnd, value) && USER_MEMBER.test(before.slice(-USER_REACH));
   if (!WORD.test(said) || NO_VALUE.test(said) || mentionsPassword(said)) return false;
   if (isElement(text, start, nameEnd, value)) return true;
   if (value.link === "assigned" && OPTION.test(before) && text[value.start - 1] !== " ") return true;
+  if (isForCommand(text, start, nameEnd, value)) return true;
   if (value.link === "assigned" && NETWORK_KEY.test(text.slice(start, nameEnd)) && said.length >= SHORTEST_NETWORK_KEY)
     return value.quoted || isSetting(text, nameEnd, value);
   if (value.link === "beside") return value.quoted && (BEHIND_QUOTED.test(before) || DEFINED.test(before));
@@ -89,7 +92,7 @@ export function isMeant(text: string, start: number, nameEnd: number, value: Ass
   if (value.quoted && LOOKUP.test(before) && DEFAULT.test(text.slice(nameEnd, value.start))) return true;
   if (value.quoted && ELEMENT.test(before)) return true;
   if (isSetByCommand(text, before, nameEnd, value)) return true;
-  if (!value.quoted && !isSetting(text, nameEnd, value) && !isExported(text, before, nameEnd, value))
+  if (!value.quoted && !isSetting(text, nameEnd, value))
     return isInPair(text, before, value) || isInComment(text, start, nameEnd, operator, value);
   if (SERVICE.test(before) || isVariable(text, start, nameEnd, operator) || isProperty(text, nameEnd, operator, value))
     return true;
@@ -146,18 +149,44 @@ const ELEMENT = /\$\w{1,32}(?:\[["']?[$\w.-]{1,32}["']?\]){0,4}\[["']$/;
 const MEMBER_VALUE = /^["'](?:\s{1,3}|\s{0,3},\s{0,8})["']?value["']?\s{0,3}[:=]\s{0,3}["']$/i;
 
 /** `RESTIC_PASSWORD=cullenskink`: a variable of the environment that is no switch. */
-function isVariable(text: string, start: number, nameEnd: number, operator: string): boolean {
-  if (!/^=["']?$/.test(operator)) return false;
-  const name = /[A-Z\d_]*$/.exec(text.slice(Math.max(0, start - USER_REACH), nameEnd))?.[0] ?? "";
-  return /^[A-Z][A-Z\d_]*_(?:PASSWORD|PASSWD|PASS|PWD|PASSPHRASE)$/.test(name) && !SWITCH.test(name);
+const isVariable = (text: string, start: number, nameEnd: number, operator: string): boolean =>
+  /^=["']?$/.test(operator) && variableAt(text, start, nameEnd).includes("_");
+
+/** The name of a variable of the environment that ends at `nameEnd`; empty for another name, and for a switch. */
+function variableAt(text: string, start: number, nameEnd: number): string {
+  const name = /(?<![A-Za-z\d_$.])(?:TF_VAR_\w*|[A-Z][A-Z\d_]*)$/.exec(
+    text.slice(Math.max(0, start - USER_REACH), nameEnd),
+  );
+  return name === null || SWITCH.test(name[0]) ? "" : name[0];
 }
-const SWITCH = /^(?:SHOW|RESET|REQUIRE|USE|HAS|ENABLE|CHANGE|FORGOT|ALLOW|MIN|MAX|NO|IS|DISABLE|SKIP|PROMPT)_/;
+const SWITCH =
+  /^(?:(?:SHOW|RESET|REQUIRE|USE|HAS|ENABLE|CHANGE|FORGOT|ALLOW|MIN|MAX|NO|IS|DISABLE|SKIP|PROMPT)_|(?:OLD)?PWD$)/;
+
+/**
+ * `PGPASSWORD=marigold psql`, `ENV PGPASSWORD marigold`: a variable that is set for a command, or for those that follow.
+ */
+function isForCommand(
+  text: string,
+  start: number,
+  nameEnd: number,
+  { start: at, end, quoted, link }: Assigned,
+): boolean {
+  const name = variableAt(text, start, nameEnd);
+  if (name === "") return false;
+  if (link === "beside") return SETTER.test(text.slice(Math.max(0, start - LONGEST_SETTER), nameEnd - name.length));
+  const isSet = /^=["']?$/.test(text.slice(nameEnd, at));
+  const behind = text.slice(quoted ? end + 1 : end, end + LONGEST_SETTER);
+  return isSet && /^(?:\s|["'&;|)]|$)/.test(behind) && !/[a-z][A-Z]|\.[A-Za-z]/.test(text.slice(at, end));
+}
+const SETTER = /(?:\bsetx|\bsetenv|\bset -\w{1,4}|\bENV)[ \t]{1,4}$/;
+const LONGEST_SETTER = 24;
 
 /** `DB_PASSWORD="thyme and rosemary"`: a few words for a variable of a service. */
 const isPhrase = (text: string, start: number, nameEnd: number, { start: at, end }: Assigned): boolean =>
   PHRASE.test(text.slice(at, end)) &&
   !mentionsPassword(text.slice(at, end)) &&
-  SERVICE.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start)) &&
+  (/phrase$/i.test(text.slice(start, nameEnd)) ||
+    SERVICE.test(text.slice(Math.max(0, start - LONGEST_DEFINITION), start))) &&
   isVariable(text, start, nameEnd, text.slice(nameEnd, at));
 /** `psk="thirteen black cats"`. */
 const isNetworkPhrase = (text: string, start: number, nameEnd: number, { start: at, end, link }: Assigned): boolean =>
@@ -169,12 +198,6 @@ const isProperty = (text: string, nameEnd: number, operator: string, { quoted }:
   !quoted &&
   operator === "=" &&
   /(?:^|\n|: )[a-z][\w-]*(?:\.[\w-]+){2,}$/.test(text.slice(Math.max(0, nameEnd - USER_REACH), nameEnd));
-
-/** `docker run -e POSTGRES_PASSWORD=tangerine -p …`: a variable that is set for a command. */
-const isExported = (text: string, before: string, nameEnd: number, { start, end }: Assigned): boolean =>
-  text.slice(nameEnd, start) === "=" &&
-  text[end] === " " &&
-  /(?:\s-e|\s--env|^|\n|\$ |\bexport|\benv)[ =](?:\w+_)?$/.test(before);
 
 /** `heroku config:set MAIL_PASSWORD=lochnagar`, `vault kv put secret/app password=strathbogie`: what a command sets. */
 const isSetByCommand = (text: string, before: string, nameEnd: number, { start, end }: Assigned): boolean =>
