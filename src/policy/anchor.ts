@@ -125,6 +125,7 @@ export function continues(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (Number.isNaN(code)) return false;
   if (code === 115 && !isLowerLetter(text, at + 1)) return false;
+  if (code === 83 && !isLetter(text.charCodeAt(at + 1))) return false;
   if (isLowerLetter(text, at)) return true;
   // In a name that is all capitals, a capital continues the word.
   return isUpper(code) && isUpper(text.charCodeAt(at - 1)) && isUpper(text.charCodeAt(at - 2));

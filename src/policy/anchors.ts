@@ -103,7 +103,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       asName(word, whole.has(word), kind === "password" ? orInList(announcedSecret(kind)) : announcedSecret(kind));
     const account = (word: string) => asWord(word, accountSecret);
     return [
-      ...labels([...passwords.map(named("password")), ...keys.map(named("key"))]),
+      ...labels([...passwords.map(named("password")), ...keys.map(named("key")), ...joinedKeys(keys)]),
       ...accounts.map(account),
       ...locked.map((word) => asWord(word, lockedSecret)),
       ...worded(combinations, lockCombination),
@@ -130,7 +130,7 @@ const ANCHORS: Readonly<Record<DetectorName, () => Anchor[]>> = {
       ...["jsessionid", "phpsessid", "asp.net_sessionid", "connect.sid", "sessionid", "laravel_session", "cfid"].map(
         (word) => ({ word, check: namedSession }),
       ),
-      { word: "stringdata", check: stringData },
+      ...labels([{ word: "stringdata", check: stringData }]),
       { word: "key", check: bareKey },
       { word: "kind: secret", check: manifestSecret },
       { word: 'kind": "secret', check: manifestSecret },
@@ -171,6 +171,14 @@ export function everyAnchor(): [DetectorName, Anchor][] {
 
 const worded = (words: readonly string[], check: Check): Anchor[] =>
   words.flatMap((word) => spellings(word).map((spelling) => asWord(spelling, check)));
+
+/** `consumerKeys`: names of keys as one word, which begins no other. */
+const joinedKeys = (keys: readonly string[]): Anchor[] =>
+  keys
+    .filter((word) => OF_A_NAME.test(word))
+    .map((word) => asName(word.replaceAll(" ", ""), true, announcedSecret("key")))
+    .filter(({ word }) => !keys.includes(word));
+const OF_A_NAME = /^(?!(?:the|this|my|your|our|new) |.* (?:is|for)$)[a-z]+(?: [a-z]+)+$/;
 
 const labels = (anchors: readonly Anchor[]): Anchor[] => anchors.map((anchor) => ({ ...anchor, isLabel: true }));
 

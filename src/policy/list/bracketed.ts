@@ -16,27 +16,29 @@ const CLOSED = "\"'`)]}";
 export function bracketed(text: string, at: number): Item[] {
   const items: Item[] = [];
   let position = at;
+  // A bracket of a call inside other brackets belongs to an item.
+  const [opening, closing] = text[at] === "(" ? ["[{(", "]})"] : ["[{", "]}"];
   let depth = 0;
-  let isNamed = false;
+  let name: Place | null = null;
   do {
     const sign = text[position] as string;
-    if ("[{(".includes(sign)) {
+    if (opening.includes(sign)) {
       depth++;
       position++;
-    } else if ("]})".includes(sign)) {
+    } else if (closing.includes(sign)) {
       depth--;
       position++;
     } else {
       const read = Math.max(matchEnd(SPACES, text, position), matchEnd(COMMENT, text, position));
       if (read > position) {
-        isNamed &&= !/[,;\n]/.test(text.slice(position, read));
+        if (/[,;\n]/.test(text.slice(position, read))) name = null;
         position = read;
         continue;
       }
       const item = itemAt(text, position);
       position = item.after;
-      if (item.isName) isNamed = true;
-      else if (item.end > item.start) items.push({ start: item.start, end: item.end, isNamed });
+      if (item.isName) name = { start: item.start, end: item.end };
+      else if (item.end > item.start) items.push({ start: item.start, end: item.end, name });
     }
   } while (depth > 0 && position < text.length && items.length < MOST_ITEMS);
   spend(position - at);

@@ -30,6 +30,8 @@ const JOINERS: readonly (readonly [Joiner, RegExp])[] = [
 /** Closing quotes, and a remark. */
 const CLOSE = /(?:\\{0,4}["'`”“»’」*)]){0,3}(?:[ \t]\([^()\n]{1,40}\))?/y;
 const OPEN = /(?:[-*•][ \t]+)?(?:\(?\d{1,2}[.)][ \t]+|[a-z]\)[ \t]+)?(?:\\{0,4}["'`“„«‘「*]){0,3}/y;
+/** `prod:…,dev:…`: each item has a name of its own. */
+const OWN_NAME = /[A-Za-z][\w-]{0,23}[:=](?=[^\s:/=])/y;
 /** The characters of an item; a sign at its end is that of the sentence. */
 const TOKEN = /[^\s,;|、，；،؛"'`“”„«»‘’「」<>(){}[\]\\]+/y;
 const OF_SENTENCE = /[.!?:。]+$/;
@@ -45,6 +47,7 @@ export function* following(text: string, first: Place): Generator<Following> {
     .slice(first.start, first.end)
     .trim()
     .split(/[ \t]+/).length;
+  const isNamed = matchEnd(OWN_NAME, text, first.start) >= 0;
   let at = first.end;
   for (;;) {
     const closed = Math.max(at, matchEnd(CLOSE, text, at));
@@ -52,7 +55,8 @@ export function* following(text: string, first: Place): Generator<Following> {
       ({ end }) => end >= 0,
     );
     if (joined === undefined) return;
-    const start = Math.max(joined.end, matchEnd(OPEN, text, joined.end));
+    const opened = Math.max(joined.end, matchEnd(OPEN, text, joined.end));
+    const start = isNamed ? Math.max(opened, matchEnd(OWN_NAME, text, opened)) : opened;
     const end = endOfWords(text, start, words);
     spend(end - at);
     if (end === start || matchEnd(NAMES, text, end) >= 0 || HAS_NAME.test(text.slice(start, end))) return;

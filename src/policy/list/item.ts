@@ -6,6 +6,6 @@ export const MOST_ITEMS = 2048;
 
 /** An item, without quotes and bullets. */
 export interface Item extends Place {
-  /** It is the value of a name in the list. */
-  isNamed: boolean;
+  /** The name in the list whose value it is, null for an item alone. */
+  name: Place | null;
 }

@@ -36,7 +36,7 @@ function inList(check: Check, text: string, start: number, end: number) {
   spend(LIST_UNITS);
   const from = Math.max(0, start - REACH_BEFORE);
   const around = text.slice(from, end + REACH_BEHIND);
-  const listed = isOpened ? listBehind(around, end - from).filter(({ isNamed }) => !isNamed) : [];
+  const listed = isOpened ? listBehind(around, end - from).filter(({ name }) => name === null) : [];
   const items = itemsOf(listed, around, start - from, end - from).slice(0, MOST_ITEMS);
   const [first] = items;
   if (first === undefined) return null;

@@ -8,8 +8,10 @@ const BULLET =
   /[ \t]*(?:>[ \t]?)*(?:[-*+–—→][ \t]+|[•‣◦·▪●○■□☐☑✓✔][ \t]*|\(?\d{1,3}[.):、．][ \t]+|\(?[A-Za-z][.)][ \t]+|#\d{1,3}[.):]?[ \t]+|[①-⑳][ \t]*)(?:\[[ xX]?\][ \t]+)?/y;
 const INDENT = /[ \t]*(?:>[ \t]?)*/y;
 /** A name of the item: `- mail: Zimtstern7`, `  mail: Zimtstern7`. */
-const NAME = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.\-/ ()]{0,40}["'`*]{0,2}[ \t]?[:：=](?:\*\*)?[ \t]{1,8}(?=\S)/uy;
+const NAME =
+  /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.\-/ ()]{0,40}["'`*]{0,2}[ \t]?(?:[:：](?:\*\*)?[ \t]{1,8}|=(?![=>])[ \t]{0,8})(?=\S)/uy;
 const NAME_ALONE = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.-]{0,40}["'`*]{0,2}[ \t]?[:：=]/uy;
+const COMMENT = /[ \t]*(?:#|;|\/\/)[ \t]/y;
 /** What follows an item in its line: a remark, a comment. */
 const REMARK = /[ \t]+(?:[(#–—]|-[ \t]|\/\/)|[ \t]*[,;](?:[ \t]|$)/;
 const QUOTES = "\"'`“”„«»‘’「」,;*";
@@ -29,26 +31,32 @@ interface Line {
 
 /**
  * Returns the items of the lines from `at` on, the beginning of a line. `label` is a place in the label's line; a list
- * whose lines have names is indented more than that line. Lines without bullets are a list only behind a sign.
+ * whose lines have names is indented more than that line, unless the label is a heading in brackets. Lines without
+ * bullets are a list only behind a sign.
  */
-export function lined(text: string, at: number, label: number, isSigned: boolean): Item[] {
-  const labelIndent = indentOf(text, text.lastIndexOf("\n", label - 1) + 1);
+export function lined(text: string, at: number, label: number, tie: "none" | "signed" | "heading"): Item[] {
+  const labelIndent = tie === "heading" ? -1 : indentOf(text, text.lastIndexOf("\n", label - 1) + 1);
   const items: Item[] = [];
   let first: Line | undefined;
   let position = at;
   while (position < text.length && items.length < MOST_ITEMS) {
     const line = lineAt(text, position);
     position = line.end + 1;
+    if (matchEnd(COMMENT, text, line.start) >= 0) continue;
     const isBlank = text.slice(line.content, line.end).trim() === "";
     if (isBlank && (first === undefined || first.isBullet) && !line.isBullet) {
       if (isSeparate(text, position)) break;
       continue;
     }
     first ??= line;
-    if (isBlank || (!first.isBullet && !isSigned)) break;
-    // A line that continues an item, or an item of a list in the list.
-    if (first.isBullet && !line.isBullet && line.indent > first.indent) continue;
-    if (line.isBullet !== first.isBullet || line.indent < first.indent) break;
+    if (isBlank || (!first.isBullet && tie === "none")) break;
+    if (tie === "heading" && text[line.content] === "[") break;
+    if (line.indent < first.indent) break;
+    if (line.isBullet !== first.isBullet) {
+      if (line.indent === first.indent) break;
+      // A line that continues an item, unless it is a member of it.
+      if (first.isBullet && matchEnd(NAME, text, line.content) < 0) continue;
+    }
     const closed = text.slice(line.content, line.end).search(CLOSING);
     if (closed === 0) break;
     const item = itemIn(text, closed < 0 ? line : { ...line, end: line.content + closed }, labelIndent);
@@ -79,6 +87,7 @@ function itemIn(text: string, { start, end, content, isBullet, indent }: Line, l
   const named = matchEnd(NAME, text, content);
   const hasName = named >= 0 && named < end;
   if (!isBullet && (hasName || matchEnd(NAME_ALONE, text, content) >= 0) && indent <= labelIndent) return null;
+  if (!hasName && matchEnd(NAME_ALONE, text, content) === end) return { start, end: start, name: null };
   const from = hasName ? named : content;
   const line = text.slice(from, end);
   if (!isBullet && !hasName && SENTENCE.test(line.trim())) return null;
@@ -86,5 +95,6 @@ function itemIn(text: string, { start, end, content, isBullet, indent }: Line, l
   let [first, last] = [from, remark > 0 ? from + remark : end];
   while (first < last && (QUOTES.includes(text[first] as string) || /\s/.test(text[first] as string))) first++;
   while (last > first && (QUOTES.includes(text[last - 1] as string) || /\s/.test(text[last - 1] as string))) last--;
-  return start <= first ? { start: first, end: last, isNamed: hasName } : null;
+  const name = hasName ? { start: content, end: named } : null;
+  return start <= first ? { start: first, end: last, name } : null;
 }

@@ -13,12 +13,16 @@ const NAME_END = /[\p{L}\p{M}\w-]{0,40}(?:\\{0,4}["'`*_]){0,3}(?:[ \t]?\([^()\n]
 /** Words between the label and its sign: "the backup codes for the mail are:". */
 const WORDS = /(?:[ \t]{1,2}[\p{L}\p{M}\d'’()/.-]{1,24}){1,7}?(?=[ \t]{0,2}(?:[:：=]|\*{0,2}\r?\n))/uy;
 const SIGN = /[ \t\u00a0]{0,8}(?::=|=>|[:：=]|->)(?:[*_]{2})?[ \t]{0,8}/y;
+/** A block of HCL. */
+const BLOCK = /[ \t]{0,4}\{(?=[^{}\n]{0,80}\n)/y;
 /** A type or a tag before the bracket: `new String[] {`, `!!seq [`, `set([`. */
 const BRACKET = /\s{0,24}(?:new\s)?(?:[!\w.<>]{1,24}(?:\[\])?\s?(?=[[{(]))?(?:\\{0,4}["'`])?[[{(]/y;
 /** The end of the label's line. A sign for a text of several lines (YAML) may stand before it. */
 const LINE_END = /(?:["'`]{3}|[|>][+-]?\d?)?[ \t]{0,8}(?:#[^\n]{0,80})?(?:\r?\n[ \t]{0,8}){0,1}\r?\n/y;
 const UNDERLINE = /[ \t]{0,8}[-=~]{3,}[ \t]{0,8}\r?\n/y;
 const FENCE = /[ \t]{0,8}(?:```|~~~)\w{0,16}[ \t]{0,4}\r?\n/y;
+/** The rest of a heading of TOML and of INI. */
+const HEADING = /["']?\]{1,2}[ \t]{0,8}(?:#[^\n]{0,80})?\r?\n/y;
 /** The cost of looking for a list, units. */
 const LIST_UNITS = 20;
 
@@ -29,6 +33,10 @@ const LIST_UNITS = 20;
 export function listBehind(text: string, at: number): Item[] {
   spend(LIST_UNITS);
   const named = Math.max(at, matchEnd(NAME_END, text, at));
+  const heading = matchEnd(HEADING, text, named);
+  if (heading >= 0) return lined(text, heading, at, "heading");
+  const block = matchEnd(BLOCK, text, named);
+  if (block >= 0) return bracketed(text, block - 1);
   const worded = Math.max(named, matchEnd(WORDS, text, named));
   const signed = matchEnd(SIGN, text, worded);
   if (signed >= 0) {
@@ -38,5 +46,5 @@ export function listBehind(text: string, at: number): Item[] {
   const line = matchEnd(LINE_END, text, Math.max(worded, signed));
   if (line < 0) return [];
   const below = Math.max(line, matchEnd(UNDERLINE, text, line));
-  return lined(text, Math.max(below, matchEnd(FENCE, text, below)), at, signed >= 0);
+  return lined(text, Math.max(below, matchEnd(FENCE, text, below)), at, signed >= 0 ? "signed" : "none");
 }

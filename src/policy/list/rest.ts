@@ -5,10 +5,10 @@
 import { type Hit, spend } from "../check.ts";
 import { DETECTORS, type DetectorName } from "../detectors.ts";
 import type { Place } from "../near.ts";
-import { isPlaceholder } from "../secrets/plausible.ts";
+import { isPlaceholder, saysOfSecret } from "../secrets/plausible.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Following, following } from "./inline.ts";
-import { MOST_ITEMS } from "./item.ts";
+import { type Item, MOST_ITEMS } from "./item.ts";
 import { listBehind } from "./list.ts";
 
 /** The cost of judging an item, units. */
@@ -31,7 +31,8 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
     );
   const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
   const listed = listBehind(text, end);
-  if (listed.some((item) => overlaps(item, hit))) return place(others(listed));
+  if (listed.some((item) => overlaps(item, hit)))
+    return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
   if (text.slice(end, hit.start).includes("\n")) {
     const column = cellsBelow(text, start, end, MOST_ITEMS);
     if (column.some((cell) => overlaps(cell, hit))) return place(others(column));
@@ -41,6 +42,9 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const isPlural = isSecret && PLURAL.test(text.slice(end - 1, end + 8));
   return place(itemsFollowing(text, hit, { first, isSecret, isPlural }));
 }
+
+const isOfSecret = (text: string, { name }: Item): boolean =>
+  name !== null && saysOfSecret(text.slice(name.start, name.end));
 
 /** `passwords: …`; in other languages, items that only space joins must look alike. */
 const PLURAL = /^s?s["'`*)]{0,2}[ \t]?[:=]/i;

@@ -1,7 +1,7 @@
 /** Secrets that no word names, recognized by their place in a file of a known format. */
 import { type Check, hitOf, spend } from "../check.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
-import { isPlaceholder, looksLikePassword, looksRandom } from "./plausible.ts";
+import { isPlaceholder, looksLikePassword, looksRandom, saysOfSecret } from "./plausible.ts";
 
 /** The cost of a check, units. */
 const CHECK_UNITS = 60;
@@ -62,8 +62,6 @@ export const namedSession: Check = (text, _start, end) => {
 const decoded = (value: string): string => value.replace(/^s%3A/i, "");
 
 const STRING_MEMBER = /\n[ \t]{1,12}["']?([\w.-]{1,64})["']?:[ \t]{1,4}(?:[|>]-?\s{1,16})?["']?([^\s"'#{}]{6,200})/g;
-const NO_SECRET =
-  /user|host|port|name|url|uri|region|bucket|endpoint|email|type|id$|crt$|\.pub|public|namespace|version/i;
 const MANIFEST_REACH = 800;
 const MANIFEST_UNITS = 600;
 
@@ -76,7 +74,7 @@ export const stringData: Check = (text, _start, end) => {
   const stop = /\n(?=[^\s#])/.exec(data)?.index ?? data.length;
   for (const match of data.slice(0, stop).matchAll(STRING_MEMBER)) {
     const [whole, name = "", value = ""] = match;
-    if (NO_SECRET.test(name) || isPlaceholder(value) || !(looksRandom(value) || looksLikePassword(value))) continue;
+    if (saysOfSecret(name) || isPlaceholder(value) || !(looksRandom(value) || looksLikePassword(value))) continue;
     const at = end + match.index + whole.length;
     return hitOf("generic_credential", at - value.length, at);
   }

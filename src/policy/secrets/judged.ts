@@ -93,7 +93,10 @@ function isKey(value: string, { link, quoted }: Assigned): boolean {
   if (!(quoted && value.length >= SHORTEST_KEY_BESIDE ? /^[\x21-\x7e]+$/ : /^[\w+/=.~:|*!@#$%^&-]+$/).test(value))
     return false;
   if ((JOINED_WORDS.test(value) && wordShare(value) > 0.4) || /^0x[0-9a-f]{1,16}$/i.test(value)) return false;
-  if (/^[A-Z]+(?:_[A-Z]+)+$/.test(value) || /^https?:|^[./~]|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value))
+  if (
+    /^[A-Z]+(?:_[A-Z]+)+$/.test(value) ||
+    /^https?:|^(?:[./~]|--|sha\d{1,3}[:-])|^[\w-]+\.[\w-]+\.(?:com|io|net|org)\b/i.test(value)
+  )
     return false;
   if (isUuid(value)) return link === "assigned";
   return looksRandom(value) && !isCode(value, quoted);

@@ -1,5 +1,6 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
+import { listBehind } from "../list/list.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
@@ -8,17 +9,17 @@ import { isPassword, isSecret, LONGEST_PASSWORD, type SecretWord, SHORTEST_KEY, 
 import { isBehindUser, isDefined, isLogin, isMeant, isOneWord, PAIR_OF_WORDS } from "./meant.ts";
 import { ordinaryPassword } from "./ordinary.ts";
 import { passwordNumber } from "./pin.ts";
-import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword } from "./plausible.ts";
-import { isClear, looksChosen, plainSecret, saidSecret, saysRule } from "./sentence.ts";
+import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword, saysOfSecret } from "./plausible.ts";
+import { isClear, looksChosen, NAME_OF_ONE, plainSecret, saidSecret, saysRule } from "./sentence.ts";
 
 const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
 /** Endings that turn a secret's name into the name of something else. */
 const HARMLESS_REST =
-  /^(?:s(?![a-z])|s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|command|cmd|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b|encrypted))/i;
+  /^(?:s?[-_]?id(?![a-z])|[-_]?(?:stmt|through|thru|on[A-Z])|[-_]?(?:file|command|cmd|path|url|uri|name|type|len|length|size|count|limit|max|min|polic|field|expir|ttl|time|date|age\b|at\b|ref|reset|manage|version|format|regex|pattern|valid|schema|provider|store\b|storage|service|endpoint|class|prompt|hint|label|placeholder|input|require|enable|strength|algo|alias|usage|location|dir|env|index|mgr|manager|param|issuer|audience|scope|rotation|generat|error|msg|message|help|text\b|title|desc|list|cache|price|cost|budget|rate|per\b|used|total|protect|less|ize|holder|s_|id\b|_id|source|exchange|bucket|owner|status|state|changed|updated|created|last|is_|mode|flow|page|view|model|component|form|box|checker|encoder|hasher|digest\b|hash\b|encrypted))/i;
 /** Beginnings that make a key or token public. */
 const HARMLESS_BEFORE =
-  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|search.?only|next.?page|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
+  /(?:^|[^a-z])(?:public|primary|foreign|partition|sort|publishable|search.?only|next.?page|next(?=[-_]?$)|page|continuation|cancel\w*|design|idempotency|cache|csrf|xsrf|unique|composite|hash|range|prompt|completion|total|input|output|no|non|palabras?|forgot|reset|wrong|incorrect|invalid|(?:num|max|min)(?=[-_]))[-_ ]?$/i;
 const LONGEST_BEFORE = 16;
 /** The cost of looking for a value, and of judging one, units. */
 const ASSIGNMENT_UNITS = 200;
@@ -33,9 +34,10 @@ const LONGEST_ELEMENT = 400;
 export function announcedSecret(word: SecretWord): Check {
   return (text, start, end) => {
     // A word of another script is never the beginning of a longer name.
-    const nameEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
-    const rest = text.slice(end, nameEnd);
-    if (rest !== "" && HARMLESS_REST.test(rest) && !(word === "password" && rest === "s")) return null;
+    const wordEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
+    const rest = text.slice(end, wordEnd);
+    const nameEnd = word === "key" || /^s$/i.test(rest) ? endOfMember(text, wordEnd) : wordEnd;
+    if (rest !== "" && HARMLESS_REST.test(rest)) return null;
     if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
     spend(ASSIGNMENT_UNITS);
     if (isInResourceName(text, start)) return null;
@@ -43,6 +45,10 @@ export function announcedSecret(word: SecretWord): Check {
     if (value !== null && isNothing(text, value)) return null;
     // An option takes its value without an operator.
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
+    const member = memberBelow(text, nameEnd, word);
+    if (member !== null) return member;
+    if (word === "key" && !mayBeBeside(text, nameEnd, value, /^s$/i.test(rest)))
+      return inColumn(text, start, nameEnd, word);
     const found =
       value === null
         ? (compared(text, word, start, nameEnd) ?? given(text, word, start, nameEnd))
@@ -63,6 +69,55 @@ export function announcedSecret(word: SecretWord): Check {
     return inColumn(text, start, nameEnd, word) ?? (word === "password" ? passwordNumber(text, start, nameEnd) : null);
   };
 }
+
+const SUBSCRIPT = /(?:\.[\w-]{1,32}|\[["']?[\w-]{1,32}["']?\]){1,3}(?=["']?\s{0,3}[:=])/y;
+
+/** The end of `api_keys.prod`, `api_keys[0]`: a member of the secret that is named up to `at`. */
+function endOfMember(text: string, at: number): number {
+  const end = matchEnd(SUBSCRIPT, text, at);
+  return end < 0 || saysOfSecret(text.slice(at, end)) ? at : end;
+}
+
+/** How far behind its label a list is read. */
+const REACH_OF_LIST = 800;
+/** The least text that is a list with a key. */
+const SHORTEST_LIST = 16;
+
+/**
+ * The first secret in the list behind its label: an item alone, or the value of a name (`api_keys: {prod: …}`). A
+ * password in a member must look like one, since a label above members may also be that of a form.
+ */
+function memberBelow(text: string, nameEnd: number, word: SecretWord): Hit | null {
+  if (!LIST_BEHIND.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST))) return null;
+  const around = text.slice(nameEnd, nameEnd + REACH_OF_LIST);
+  for (const { start, end, name } of listBehind(around, 0)) {
+    const value = around.slice(start, end);
+    if (
+      value.length < SHORTEST_KEY ||
+      NAME_OF_ONE.test(value) ||
+      (name !== null && saysOfSecret(around.slice(name.start, name.end)))
+    )
+      continue;
+    const quoted = /["'`]/.test(around[start - 1] ?? "");
+    const link = word === "password" ? "said" : "assigned";
+    spend(VALUE_UNITS);
+    if (isSecret(value, word, { start, end, link, quoted: quoted && word === "key", copula: false }))
+      return hitOf("generic_credential", nameEnd + start, nameEnd + end);
+  }
+  return null;
+}
+
+/**
+ * Whether a key may stand beside its name: in a sentence, several keys are spoken of, and a list with members was read.
+ * What is above a text (the names in metadata) stands before it with a colon.
+ */
+function mayBeBeside(text: string, nameEnd: number, value: Assigned | null, isPlural: boolean): boolean {
+  if (isPlural)
+    return value !== null && (value.link === "assigned" || /^ [\w.-]{1,40}: $/.test(text.slice(nameEnd, value.start)));
+  return !OPENS_LIST.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST));
+}
+const OPENS_LIST = /^["'`]{0,2}\s{0,3}(?:[:=]>?)?\s{0,3}(?:\{|\[\s{0,3}\{)/;
+const LIST_BEHIND = /^["'`\])]{0,3}\s{0,3}(?:[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}\r?\n)/;
 
 /** "la pass del router": words before that make the word a noun. */
 const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|lo|das|da|i)\s$/i;

@@ -60,6 +60,19 @@ export function isPlaceholder(value: string): boolean {
   return value.length <= LONGEST_COUNTED_PLACEHOLDER && counted(value) >= value.length * 0.6;
 }
 
+/** The last part of a name for what is said of a secret: whose it is, where, of which kind, since when. */
+const OF_SECRET =
+  /(?:^|[^a-z])(?:[ku]?id|uuid|arn|\w*name|user|owner|author|by|at|on|in|from|until|created|updated|rotated|expir\w*|last\w*|date|time|ttl|e?mail|login|team|project|host|server|port|path|file|url|uri|domain|endpoint|region|zone|bucket|namespace|env|environment|type|kind|status|state|scope|role|policy|version|label|title|note|comment|desc|description|purpose|usage|tags?|link|docs?|hint|prefix|suffix|ref|source|provider|service|public|publishable|pub|crt|cert|address|mint|contract|symbol|model|image|repo|branch|release|product|plan|sha\d*|hash|digest|checksum|fingerprint|commit|alg|algorithm|format|pattern|regex|min|max|length|size|count|placeholder|help|error|message|text)$/;
+
+/** Whether a member of this name, beside a secret or a list of secrets, is none itself. */
+export const saysOfSecret = (name: string): boolean =>
+  OF_SECRET.test(
+    name
+      .replace(/[^\p{L}\d]+$/u, "")
+      .replace(/([a-z\d])(?=[A-Z])/g, "$1_")
+      .toLowerCase(),
+  );
+
 /** "pass" and shorter words are parts of other things. */
 const SHORTEST_PASSWORD_WORD = 4;
 const LONGEST_NAMED = 40;
@@ -189,7 +202,7 @@ export function looksLikePassword(value: string): boolean {
 }
 
 /** Members of a pattern, a call of a method, a type. */
-const OF_A_PROGRAM = /^[\w$]{1,24},[\w$]+[:,}]|^[)}\]]+\)?\.\w+\(|^<\w+>|=>/;
+const OF_A_PROGRAM = /^\[\]\*?\w|^[[{]{1,3}\\?["']|^[\w$]{1,24},[\w$]+[:,}]|^[)}\]]+\)?\.\w+\(|^<\w+>|=>/;
 const SIGNS = /[{}()[\]<>$#@!%^&*?~|;:'"`\\]/g;
 const FEWEST_SIGNS = 5;
 

@@ -66,8 +66,9 @@ const NUMBERED = /^\p{L}+(?:[-_.]\p{L}+)*[-_.]?\d{0,4}[a-z]?$|^\p{Lu}{2,}-?\d+(?
 /** Names of machines, versions and products have numbers, too. */
 export const THING =
   /^(?:s?cram|hmac|pbkdf2|aes|rsa|ecdsa|sha)[-_]|^(?:server|host|node|db|web|app|api|vm|pc|srv|box|laptop|desktop|router|switch|nas|dev|prod|staging|test|user|usr|room|line|port|page|step|version|release|python|windows|win|ubuntu|debian|android|ios|iphone|ipad|sha|md|base|utf|oauth|http|ipv|s|ec|k|log|level|phase|stage|argon|bcrypt|scrypt|pbkdf|aes|rsa|hmac|blake|part|chapter|section|table|figure|item|option|field|form|file|group|team|site|zone|region|cluster|env|build|job|task|ticket|issue|order|raum|seite|kapitel|schritt|salle|página|pagina|strona|strana|covid|web|area|mp|h|col|row|var|arg|param)[-_.]?\d+(?:id|i|d|b|s)?(?![\p{L}!#$%^&+=?~@])|^\d+(?:st|nd|rd|th|er|e|º|ª|password|mal|fois|veces|vezes|volte|keer|razy|krát|gånger|gange|ganger)$/iu;
-/** A variable for a password. */
-const NAME_OF_ONE = /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$/;
+/** A variable for a secret. */
+export const NAME_OF_ONE =
+  /^[a-z]+(?:[A-Z][a-z]+)*Password\d{0,2}$|^[A-Za-z\d]+(?:_[A-Za-z\d]+)*_(?:[Kk]ey|KEY|[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]assword|PASSWORD)[sS]?(?:_[vV]?\d{1,3})?$/;
 const WORD_WITH_NUMBER = /^(?=.{8,40}$)\p{L}+(?:[-_.]?\p{L}+){0,4}[-_.]?\d{1,6}$/u;
 /** "Welcome8928": a word and a number that is no year. */
 const WORD_AND_NUMBER = /^\p{Lu}\p{Ll}{3,}(?!(?:19|20)\d{2}$)\d{3,}[_#!?]?$/u;
