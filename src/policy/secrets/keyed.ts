@@ -1,16 +1,16 @@
 /** Secrets that a word announces: passwords, keys and tokens in an assignment or a sentence. */
 import { type Check, type Hit, hitOf, spend } from "../check.ts";
-import { listBehind } from "../list/list.ts";
 import { matchAt, matchEnd } from "../text/ascii.ts";
 import { isInResourceName } from "../text/identifier.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Assigned, valueAfter } from "./assignment.ts";
 import { isPassword, isSecret, LONGEST_PASSWORD, type SecretWord, SHORTEST_KEY, STATE } from "./judged.ts";
 import { isBehindUser, isDefined, isLogin, isMeant, isOneWord, PAIR_OF_WORDS } from "./meant.ts";
+import { endOfMember, mayBeBeside, memberBelow } from "./member.ts";
 import { ordinaryPassword } from "./ordinary.ts";
 import { passwordNumber } from "./pin.ts";
-import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword, saysOfSecret } from "./plausible.ts";
-import { isClear, looksChosen, NAME_OF_ONE, plainSecret, saidSecret, saysRule } from "./sentence.ts";
+import { isPlaceholder, looksLikePassword, looksRandom, mentionsPassword } from "./plausible.ts";
+import { isClear, looksChosen, plainSecret, saidSecret, saysRule } from "./sentence.ts";
 
 const LONGEST_NAME_REST = 40;
 const NAME_REST = /[A-Za-z0-9_-]{0,40}/y;
@@ -69,55 +69,6 @@ export function announcedSecret(word: SecretWord): Check {
     return inColumn(text, start, nameEnd, word) ?? (word === "password" ? passwordNumber(text, start, nameEnd) : null);
   };
 }
-
-const SUBSCRIPT = /(?:\.[\w-]{1,32}|\[["']?[\w-]{1,32}["']?\]){1,3}(?=["']?\s{0,3}[:=])/y;
-
-/** The end of `api_keys.prod`, `api_keys[0]`: a member of the secret that is named up to `at`. */
-function endOfMember(text: string, at: number): number {
-  const end = matchEnd(SUBSCRIPT, text, at);
-  return end < 0 || saysOfSecret(text.slice(at, end)) ? at : end;
-}
-
-/** How far behind its label a list is read. */
-const REACH_OF_LIST = 800;
-/** The least text that is a list with a key. */
-const SHORTEST_LIST = 16;
-
-/**
- * The first secret in the list behind its label: an item alone, or the value of a name (`api_keys: {prod: …}`). A
- * password in a member must look like one, since a label above members may also be that of a form.
- */
-function memberBelow(text: string, nameEnd: number, word: SecretWord): Hit | null {
-  if (!LIST_BEHIND.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST))) return null;
-  const around = text.slice(nameEnd, nameEnd + REACH_OF_LIST);
-  for (const { start, end, name } of listBehind(around, 0)) {
-    const value = around.slice(start, end);
-    if (
-      value.length < SHORTEST_KEY ||
-      NAME_OF_ONE.test(value) ||
-      (name !== null && saysOfSecret(around.slice(name.start, name.end)))
-    )
-      continue;
-    const quoted = /["'`]/.test(around[start - 1] ?? "");
-    const link = word === "password" ? "said" : "assigned";
-    spend(VALUE_UNITS);
-    if (isSecret(value, word, { start, end, link, quoted: quoted && word === "key", copula: false }))
-      return hitOf("generic_credential", nameEnd + start, nameEnd + end);
-  }
-  return null;
-}
-
-/**
- * Whether a key may stand beside its name: in a sentence, several keys are spoken of, and a list with members was read.
- * What is above a text (the names in metadata) stands before it with a colon.
- */
-function mayBeBeside(text: string, nameEnd: number, value: Assigned | null, isPlural: boolean): boolean {
-  if (isPlural)
-    return value !== null && (value.link === "assigned" || /^ [\w.-]{1,40}: $/.test(text.slice(nameEnd, value.start)));
-  return !OPENS_LIST.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST));
-}
-const OPENS_LIST = /^["'`]{0,2}\s{0,3}(?:[:=]>?)?\s{0,3}(?:\{|\[\s{0,3}\{)/;
-const LIST_BEHIND = /^["'`\])]{0,3}\s{0,3}(?:[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}\r?\n)/;
 
 /** "la pass del router": words before that make the word a noun. */
 const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|lo|das|da|i)\s$/i;
