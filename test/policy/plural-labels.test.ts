@@ -55,6 +55,12 @@ const CONTAINERS: Readonly<Record<string, (label: string) => string>> = {
   "a list in HCL": (label) => `variable "${snake(label)}" {\n  default = ["${ONE}", "${TWO}"]\n}\n`,
   "a block in HCL": (label) => `${snake(label)} {\n  prod = "${ONE}"\n  dev  = "${TWO}"\n}\n`,
   "a list in a program": (label) => `const ${camel(label)} = ["${ONE}", "${TWO}"];`,
+  "elements of XML": (label) =>
+    `<app>\n  <${snake(label)}>\n    <prod>${ONE}</prod>\n    <!-- the other -->\n    <dev>${TWO}</dev>\n  </${snake(label)}>\n</app>`,
+  "an array in a property list": (label) =>
+    `<key>${snake(label)}</key>\n<array>\n\t<string>${ONE}</string>\n\t<string>${TWO}</string>\n</array>\n<key>b</key>`,
+  "a dictionary in a property list": (label) =>
+    `<key>${snake(label)}</key><dict><key>owner</key><string>mika</string><key>prod</key><string>${ONE}</string><key>dev</key><string>${TWO}</string></dict>`,
   properties: (label) => `app.${snake(label)}.prod=${ONE}\napp.${snake(label)}.dev=${TWO}\n`,
   elements: (label) => `${snake(label)}[0]=${ONE}\n${snake(label)}[1]=${TWO}\n`,
 };
@@ -90,6 +96,13 @@ test("what is said of a key is no match", () => {
     ],
   });
   expect(found(text)).toEqual([ONE]);
+});
+
+test("the list ends where its element ends", () => {
+  const other = sampleBody("n{20}", 3);
+  expect(
+    found(`<a><api_keys><owner>team-${other}</owner><key>${ONE}</key></api_keys><build>${other}</build></a>`),
+  ).toEqual([ONE]);
 });
 
 test("passwords under the names of what they open", () => {

@@ -1,18 +1,22 @@
 /**
  * The list behind a label: brackets (JSON, flow lists of YAML, arrays of TOML and of programs) or lines (lists of YAML
- * and Markdown, numbered lines, lines alone). Its syntax says where it ends, so every item belongs to the label.
+ * and Markdown, numbered lines, lines alone) or elements of XML. Its syntax says where it ends, so every item belongs to the label.
  */
 import { spend } from "../check.ts";
 import { matchEnd } from "../text/ascii.ts";
 import { bracketed } from "./bracketed.ts";
 import type { Item } from "./item.ts";
 import { lined } from "./lined.ts";
+import { tagged } from "./tagged.ts";
 
 /** The rest of the label's name, quotes and brackets that close it, a remark in brackets. */
 const NAME_END = /[\p{L}\p{M}\w-]{0,40}(?:\\{0,4}["'`*_]){0,3}(?:[ \t]?\([^()\n]{1,48}\))?/uy;
 /** Words between the label and its sign: "the backup codes for the mail are:". */
 const WORDS = /(?:[ \t]{1,2}[\p{L}\p{M}\d'’()/.-]{1,24}){1,7}?(?=[ \t]{0,2}(?:[:：=]|\*{0,2}\r?\n))/uy;
 const SIGN = /[ \t\u00a0]{0,8}(?::=|=>|[:：=]|->)(?:[*_]{2})?[ \t]{0,8}/y;
+/** What an element of XML holds others behind: its own name, or a `key` of a property list. */
+const ELEMENT = />\s{0,24}(?=<[\w!])/y;
+const PROPERTY = /<\/key>\s{0,24}(?=<(?:array|dict)>)/y;
 /** A block of HCL. */
 const BLOCK = /[ \t]{0,4}\{(?=[^{}\n]{0,80}\n)/y;
 /** A type or a tag before the bracket: `new String[] {`, `!!seq [`, `set([`. */
@@ -35,6 +39,8 @@ export function listBehind(text: string, at: number): Item[] {
   const named = Math.max(at, matchEnd(NAME_END, text, at));
   const heading = matchEnd(HEADING, text, named);
   if (heading >= 0) return lined(text, heading, at, "heading");
+  const element = Math.max(matchEnd(ELEMENT, text, named), matchEnd(PROPERTY, text, named));
+  if (element >= 0) return tagged(text, element, text[named] === "<");
   const block = matchEnd(BLOCK, text, named);
   if (block >= 0) return bracketed(text, block - 1);
   const worded = Math.max(named, matchEnd(WORDS, text, named));

@@ -41,6 +41,8 @@ export function announcedSecret(word: SecretWord): Check {
     if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
     spend(ASSIGNMENT_UNITS);
     if (isInResourceName(text, start)) return null;
+    // Behind the end of an element is something else.
+    if (text[nameEnd] === ">" && CLOSING.test(text.slice(Math.max(0, start - LONGEST_NAME_REST), start))) return null;
     const value = valueAfter(text, nameEnd);
     if (value !== null && isNothing(text, value)) return null;
     // An option takes its value without an operator.
@@ -69,6 +71,8 @@ export function announcedSecret(word: SecretWord): Check {
     return inColumn(text, start, nameEnd, word) ?? (word === "password" ? passwordNumber(text, start, nameEnd) : null);
   };
 }
+
+const CLOSING = /<\/[\w:.-]*$/;
 
 /** "la pass del router": words before that make the word a noun. */
 const NOUN_BEFORE = /(?:^|\s)(?:la|el|le|the|my|mi|tu|su|mon|ta|our|new|wifi|il|lo|das|da|i)\s$/i;

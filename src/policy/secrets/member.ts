@@ -21,7 +21,7 @@ export function endOfMember(text: string, at: number): number {
 const REACH_OF_LIST = 800;
 const SHORTEST_MEMBER = 6;
 /** The least text that is a list with a key. */
-const SHORTEST_LIST = 16;
+const SHORTEST_LIST = 24;
 
 /**
  * The first secret in the list behind its label: an item alone, or the value of a name (`api_keys: {prod: …}`). A
@@ -32,19 +32,19 @@ export function memberBelow(text: string, nameEnd: number, word: SecretWord): Hi
   const around = text.slice(nameEnd, nameEnd + REACH_OF_LIST);
   if (!hasRun(around, word === "key" ? SHORTEST_KEY : SHORTEST_MEMBER)) return null;
   spend(2 * around.length);
-  for (const { start, end, name } of listBehind(around, 0)) {
-    const value = around.slice(start, end);
+  for (const { start: at, end, name } of listBehind(around, 0)) {
+    const value = around.slice(at, end);
     if (
       value.length < SHORTEST_MEMBER ||
       NAME_OF_ONE.test(value) ||
       (name !== null && saysOfSecret(around.slice(name.start, name.end)))
     )
       continue;
-    const quoted = /["'`]/.test(around[start - 1] ?? "");
+    const quoted = /["'`]/.test(around[at - 1] ?? "");
     const link = word === "password" ? "said" : "assigned";
     spend(MEMBER_UNITS);
-    if (isSecret(value, word, { start, end, link, quoted: quoted && word === "key", copula: false }))
-      return hitOf("generic_credential", nameEnd + start, nameEnd + end);
+    if (isSecret(value, word, { start: at, end, link, quoted: quoted && word === "key", copula: false }))
+      return hitOf("generic_credential", nameEnd + at, nameEnd + end);
   }
   return null;
 }
@@ -82,4 +82,5 @@ export function mayBeBeside(text: string, nameEnd: number, value: Assigned | nul
   return !OPENS_LIST.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST));
 }
 const OPENS_LIST = /^["'`]{0,2}\s{0,3}(?:[:=]>?)?\s{0,3}(?:\{|\[\s{0,3}\{)/;
-const LIST_BEHIND = /^["'`\])]{0,3}\s{0,3}(?:[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}\r?\n)/;
+const LIST_BEHIND =
+  /^["'`\])]{0,3}\s{0,3}(?:>\s{0,8}<[\w!]|<\/key>\s{0,8}<[ad]|[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}\r?\n)/;
