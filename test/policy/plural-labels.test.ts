@@ -29,6 +29,8 @@ const LABELS = SECRET_WORDS.keys.filter(
 const CONTAINERS: Readonly<Record<string, (label: string) => string>> = {
   "a variable with a comma": (label) => `${upper(label)}=${ONE},${TWO}`,
   "a variable with names": (label) => `${upper(label)}=prod:${ONE},dev:${TWO}`,
+  "a list with a remark in YAML": (label) => `${snake(label)}: # both\n  - ${ONE}\n  - ${TWO}\n`,
+  "an anchor in YAML": (label) => `${snake(label)}: &both\n  prod: ${ONE}\n  dev: ${TWO}\n`,
   "a list in YAML": (label) => `a: 1\n${snake(label)}:\n  - ${ONE}\n  - "${TWO}"\nb: 2\n`,
   "a list at the margin in YAML": (label) => `${snake(label)}:\n- ${ONE}\n- ${TWO}\n`,
   "a flow list in YAML": (label) => `${snake(label)}: [${ONE}, '${TWO}']`,
@@ -78,6 +80,17 @@ describe.each(Object.entries(CONTAINERS))("%s", (_, container) => {
     });
     expect(missed).toEqual([]);
   });
+});
+
+test.each([
+  `API_KEYS="${ONE} ${TWO}"`,
+  `API_KEYS="${ONE},${TWO}"`,
+  `API_KEYS='${ONE};${TWO}'`,
+  `API_KEYS=${ONE} ${TWO}`,
+  `The API keys: ${ONE}, ${TWO}`,
+  `API keys are ${ONE} and ${TWO}`,
+])("%s", (text) => {
+  expect(found(text)).toEqual([ONE, TWO]);
 });
 
 test("the names in metadata are labels of what is below them", () => {

@@ -21,8 +21,9 @@ const PROPERTY = /<\/key>\s{0,24}(?=<(?:array|dict)>)/y;
 const BLOCK = /[ \t]{0,4}\{(?=[^{}\n]{0,80}\n)/y;
 /** A type or a tag before the bracket: `new String[] {`, `!!seq [`, `set([`. */
 const BRACKET = /\s{0,24}(?:new\s)?(?:[!\w.<>]{1,24}(?:\[\])?\s?(?=[[{(]))?(?:\\{0,4}["'`])?[[{(]/y;
-/** The end of the label's line. A sign for a text of several lines (YAML) may stand before it. */
-const LINE_END = /(?:["'`]{3}|[|>][+-]?\d?)?[ \t]{0,8}(?:#[^\n]{0,80})?(?:\r?\n[ \t]{0,8}){0,1}\r?\n/y;
+/** The end of the label's line. A sign for a text of several lines, an anchor or a tag (YAML) may stand before it. */
+const LINE_END =
+  /(?:["'`]{3}|[|>][+-]?\d?|[&!][\w./:!-]{1,40})?[ \t]{0,8}(?:#[^\n]{0,80})?(?:\r?\n[ \t]{0,8}){0,1}\r?\n/y;
 const UNDERLINE = /[ \t]{0,8}[-=~]{3,}[ \t]{0,8}\r?\n/y;
 const FENCE = /[ \t]{0,8}(?:```|~~~)\w{0,16}[ \t]{0,4}\r?\n/y;
 /** The rest of a heading of TOML and of INI. */

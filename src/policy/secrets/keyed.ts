@@ -36,7 +36,7 @@ export function announcedSecret(word: SecretWord): Check {
     // A word of another script is never the beginning of a longer name.
     const wordEnd = text.charCodeAt(end - 1) < 0x80 ? matchEnd(NAME_REST, text, end) : end;
     const rest = text.slice(end, wordEnd);
-    const nameEnd = word === "key" || /^s$/i.test(rest) ? endOfMember(text, wordEnd) : wordEnd;
+    const nameEnd = word === "key" || PLURAL.test(rest) ? endOfMember(text, wordEnd) : wordEnd;
     if (rest !== "" && HARMLESS_REST.test(rest)) return null;
     if (HARMLESS_BEFORE.test(text.slice(Math.max(0, start - LONGEST_BEFORE), start))) return null;
     spend(ASSIGNMENT_UNITS);
@@ -45,11 +45,13 @@ export function announcedSecret(word: SecretWord): Check {
     if (text[nameEnd] === ">" && CLOSING.test(text.slice(Math.max(0, start - LONGEST_NAME_REST), start))) return null;
     const value = valueAfter(text, nameEnd);
     if (value !== null && isNothing(text, value)) return null;
+    // Several in one pair of quotes: the first one, and the others as the rest of the list.
+    if (value?.quoted && PLURAL.test(rest)) value.end = endOfFirst(text, value);
     // An option takes its value without an operator.
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
     const member = memberBelow(text, nameEnd, word);
     if (member !== null) return member;
-    if (word === "key" && !mayBeBeside(text, nameEnd, value, /^s$/i.test(rest)))
+    if (word === "key" && !mayBeBeside(text, nameEnd, value, PLURAL.test(rest)))
       return inColumn(text, start, nameEnd, word);
     const found =
       value === null
@@ -70,6 +72,14 @@ export function announcedSecret(word: SecretWord): Check {
     if (said !== null) return hitOf("generic_credential", said.start, said.end);
     return inColumn(text, start, nameEnd, word) ?? (word === "password" ? passwordNumber(text, start, nameEnd) : null);
   };
+}
+
+const PLURAL = /^s$/i;
+const FIRST = /[^\s,;|]{10,512}(?=[,;|]?[ \t]*[^\s,;|]{10})/y;
+
+function endOfFirst(text: string, { start, end }: Assigned): number {
+  const first = matchEnd(FIRST, text, start);
+  return first < 0 ? end : Math.min(first, end);
 }
 
 const CLOSING = /<\/[\w:.-]*$/;

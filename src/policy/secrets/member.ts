@@ -20,15 +20,15 @@ export function endOfMember(text: string, at: number): number {
 /** How far behind its label a list is read. */
 const REACH_OF_LIST = 800;
 const SHORTEST_MEMBER = 6;
-/** The least text that is a list with a key. */
-const SHORTEST_LIST = 24;
+/** How far behind its label a list begins. */
+const REACH_OF_BEGINNING = 80;
 
 /**
  * The first secret in the list behind its label: an item alone, or the value of a name (`api_keys: {prod: …}`). A
  * password in a member must look like one, since a label above members may also be that of a form.
  */
 export function memberBelow(text: string, nameEnd: number, word: SecretWord): Hit | null {
-  if (!LIST_BEHIND.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST))) return null;
+  if (!LIST_BEHIND.test(text.slice(nameEnd, nameEnd + REACH_OF_BEGINNING))) return null;
   const around = text.slice(nameEnd, nameEnd + REACH_OF_LIST);
   if (!hasRun(around, word === "key" ? SHORTEST_KEY : SHORTEST_MEMBER)) return null;
   spend(2 * around.length);
@@ -78,9 +78,9 @@ const LONGEST_WORD = 16;
  */
 export function mayBeBeside(text: string, nameEnd: number, value: Assigned | null, isPlural: boolean): boolean {
   if (isPlural)
-    return value !== null && (value.link === "assigned" || /^ [\w.-]{1,40}: $/.test(text.slice(nameEnd, value.start)));
-  return !OPENS_LIST.test(text.slice(nameEnd, nameEnd + SHORTEST_LIST));
+    return value !== null && (value.link === "assigned" || /^ [\w.-]{1,40}:? $/.test(text.slice(nameEnd, value.start)));
+  return !OPENS_LIST.test(text.slice(nameEnd, nameEnd + REACH_OF_BEGINNING));
 }
 const OPENS_LIST = /^["'`]{0,2}\s{0,3}(?:[:=]>?)?\s{0,3}(?:\{|\[\s{0,3}\{)/;
 const LIST_BEHIND =
-  /^["'`\])]{0,3}\s{0,3}(?:>\s{0,8}<[\w!]|<\/key>\s{0,8}<[ad]|[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}\r?\n)/;
+  /^["'`\])]{0,3}\s{0,3}(?:>\s{0,8}<[\w!]|<\/key>\s{0,8}<[ad]|[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}(?:[#&!][^\n]{0,64})?\r?\n)/;
