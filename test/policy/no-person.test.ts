@@ -49,6 +49,7 @@ describe("ids of mails", () => {
     "References: mila.brandt@fastpost.io",
     "References: Mila Brandt <mila.brandt@fastpost.io>",
     "user_id: mila.brandt@fastpost.io",
+    "X-User-Id: mila.brandt@fastpost.io",
     "Email ID: mila.brandt@fastpost.io",
     "uid: mila.brandt@fastpost.io",
     "Cc: <mila.brandt@fastpost.io>",

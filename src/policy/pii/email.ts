@@ -57,10 +57,10 @@ export function email(text: string, at: number): Hit | null {
 
 /**
  * Before ids of mails, of their parts (RFC 5322 section 3.6.4, RFC 2392) and of calls: the name of the field. The first
- * group needs no brackets around an id; references are also people who recommend somebody.
+ * group needs no brackets around an id; references are also people who recommend somebody, X-User-Id is a person.
  */
 const ID_FIELD =
-  /(?:^|[^A-Za-z])(?:((?:[\w-]{1,32}[-_])?(?:message|msg|content|call)[-_ ]?id|x-[\w-]{1,32}-id|in[-_ ]?reply[-_ ]?to)|references|supersedes)\\?["']?(?:,\s{0,8}["']value["'])?\]?\s{0,3}([:=|]?)$|(?:^|[^A-Za-z])([cm]id)(:)$/i;
+  /(?:^|[^A-Za-z])(?:((?:[\w-]{1,32}[-_])?(?:message|msg|content|call)[-_ ]?id|in[-_ ]?reply[-_ ]?to)|x-[\w-]{1,32}-id|references|supersedes)\\?["']?(?:,\s{0,8}["']value["'])?\]?\s{0,3}([:=|]?)$|(?:^|[^A-Za-z])([cm]id)(:)$/i;
 const LONGEST_ID_FIELD = 72;
 /** What stands between two ids of a field: spaces of folded lines, marks of quoted ones, the signs of a list. */
 const BETWEEN_IDS = Uint8Array.from({ length: 128 }, (_, code) =>
