@@ -15,8 +15,9 @@ const COMMENT = /[ \t]*(?:#|;|\/\/)[ \t]/y;
 /** What follows an item in its line: a remark, a comment. */
 const REMARK = /[ \t]+(?:[(#–—]|-[ \t]|\/\/)|[ \t]*[,;](?:[ \t]|$)/;
 const QUOTES = "\"'`“”„«»‘’「」,;*";
-/** The end of the string of JSON or of a program in which the list is; an item may itself be in quotes. */
-const CLOSING = /(?<!^["'`].*)["`](?=[ \t]*(?:[,}\])]|$))/;
+const STRING_QUOTE = /["`]/g;
+/** What stands behind the end of a string of JSON or of a program. */
+const BEHIND_STRING = /[ \t]*(?:[,}\])]|$)/y;
 /** A line that ends a list without bullets: a sentence. */
 const SENTENCE = /(?:^|\s)\p{L}+[.,]?\s+(?:\S+\s+)*?\p{L}{2,}[.!?]?$/u;
 
@@ -57,7 +58,7 @@ export function lined(text: string, at: number, label: number, tie: "none" | "si
       // A line that continues an item, unless it is a member of it.
       if (first.isBullet && matchEnd(NAME, text, line.content) < 0) continue;
     }
-    const closed = text.slice(line.content, line.end).search(CLOSING);
+    const closed = endOfString(text.slice(line.content, line.end));
     if (closed === 0) break;
     const item = itemIn(text, closed < 0 ? line : { ...line, end: line.content + closed }, labelIndent);
     if (item === null) break;
@@ -66,6 +67,17 @@ export function lined(text: string, at: number, label: number, tie: "none" | "si
   }
   spend(position - at);
   return items;
+}
+
+/** Returns where the string ends in which the list is: at a quote that none in its line opened; -1 for nowhere. */
+function endOfString(line: string): number {
+  const open = new Set<string>();
+  for (const { index, 0: quote } of line.matchAll(STRING_QUOTE)) {
+    if (open.delete(quote)) continue;
+    if (matchEnd(BEHIND_STRING, line, index + 1) >= 0) return index;
+    open.add(quote);
+  }
+  return -1;
 }
 
 /** Whether another blank line follows. */
