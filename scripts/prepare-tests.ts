@@ -1,6 +1,6 @@
 /**
- * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies, and builds missing assets
- * of search and the dashboard, unless `with-bun.mjs` has already done so. Also draws the seed of the tests' random
+ * Preloaded by `bun test`, so that it works on a fresh clone: installs missing dependencies and bundles the dashboard,
+ * unless `with-bun.mjs` has already done so. Also draws the seed of the tests' random
  * choices, unless it is given, and renames `GOVERND_TEST_…` to `TEST_…`: commands that tests start refuse variables
  * named `GOVERND_…` that are no settings.
  */
@@ -28,6 +28,5 @@ if (process.env.TEST_SEED === undefined) {
 
 if (process.env.TESTS_PREPARED !== "1") {
   if (!existsSync(join(ROOT, "node_modules"))) prepare("dependencies", "install", "--frozen-lockfile");
-  prepare("the assets of search", "scripts/build-model.ts");
   prepare("the dashboard", "scripts/build-web.ts");
 }

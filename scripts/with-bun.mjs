@@ -3,7 +3,7 @@
  *
  * Uses the Bun version of package.json: this process itself, the one on the PATH, or the one in `.tools/`, where npm
  * installs it when it is missing (pinned, with digests, by `scripts/bun/`). Then installs the dependencies of bun.lock,
- * builds the assets of search and the dashboard where needed, and runs.
+ * bundles the dashboard where it is needed, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -70,18 +70,9 @@ if (installed.status !== 0) fail(`the dependencies could not be installed:\n${in
 const words = process.argv.slice(2);
 const isCommand = words[0] === "src/main.ts";
 const isDaemon = isCommand && words.includes("serve");
-// Standard output is for the requested command.
-const preparing = [bun, ["scripts/build-model.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }];
-const UNPREPARED = "the assets of search could not be built; the lines above say why";
-if (isDaemon) {
-  // A daemon starts before the model is built; until then only search is unavailable.
-  spawn(...preparing).on("exit", (code) => code === 0 || console.error(`governd: ${UNPREPARED}`));
-} else if (!isCommand && spawnSync(...preparing).status !== 0) {
-  fail(UNPREPARED);
-}
-
-// Other commands need neither the model nor the dashboard.
+// Other commands of governd do without the dashboard.
 const needsDashboard = !isCommand || isDaemon;
+// Standard output is for the requested command.
 if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0) {
   fail("the dashboard could not be bundled; the lines above say why");
 }

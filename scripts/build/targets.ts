@@ -1,6 +1,7 @@
 /** The platforms that governd is built for, and the two files that each of them needs. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { installLocked } from "./install.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 /** Lists the packages of all platforms with their exact versions and digests. */
@@ -103,15 +104,7 @@ export function lockedFiles({ bun, os, cpu, runtime, native }: Target): TargetFi
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, "package.json"), readFileSync(join(LOCKED, "package.json")));
   writeFileSync(stamp, lock);
-  const command = ["install", "--frozen-lockfile", "--ignore-scripts", "--os", os, "--cpu", cpu, "--libc", libc];
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...command], {
-    cwd: place,
-    // Otherwise a Bun that runs as a package script takes this for the project's install.
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
-    stdout: "ignore",
-    stderr: "pipe",
-  });
-  if (exitCode !== 0) throw new Error(`cannot install the files for ${bun}:\n${stderr.toString()}`);
+  installLocked(place, "--os", os, "--cpu", cpu, "--libc", libc);
   for (const file of Object.values(files)) {
     if (!existsSync(file)) throw new Error(`${file} is not in its package; look at scripts/build/targets.ts`);
   }

@@ -1,5 +1,5 @@
 ;; The inner loops of vector search: dot products of int8 rows with int16 queries.
-;; Assembled into assets/kernel.wasm by `bun run build:model`.
+;; Assembled into assets/kernel.wasm; `npm run build:model -- --write` does it again after a change.
 ;;
 ;; A row is `stride` numbers of one byte, a multiple of 16, zero-padded; a query as many of two
 ;; bytes, at most +-2047 each, so that no sum overflows below 8192 dimensions.

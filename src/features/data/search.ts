@@ -6,9 +6,8 @@ import { sha256Hex } from "../../log/hash.ts";
 import type { OperationInputs } from "../../operations.ts";
 import { recorded } from "../../policy/decide.ts";
 import { endOf, type Freshness, freshAt } from "../../policy/retention.ts";
-import { Problem } from "../../problem.ts";
 import type { SearchHit } from "../../search/index/ranking.ts";
-import { BUILT_IN_MODEL, ModelNotBuilt } from "../../search/model.ts";
+import { BUILT_IN_MODEL } from "../../search/model.ts";
 import { type AgentState, readAgent } from "../../state/agents.ts";
 import { WITH_IDS_OF_AGENT } from "../../state/entries.ts";
 import type { Versions } from "../../state/events.ts";
@@ -18,9 +17,6 @@ import { searchAgent } from "../../state/search.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { answered, inquiry, naming, type QueryContext } from "../../workspace/operation.ts";
 import { recordedFilter } from "./list.ts";
-
-const NO_MODEL_YET =
-  "The search model is still being built, which takes about two minutes when governd first runs from source. Everything else is available; try again later.";
 
 type SearchInput = OperationInputs["data.search"];
 const SHOWN = `SELECT id, key, value, metadata, created_at, updated_at, expires_at, written_seq FROM entries
@@ -51,7 +47,7 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
     query: input.query,
     options: { limit, prefix, minSimilarity, ...(filter && { filter: { conditions: filter, nowMs: context.nowMs } }) },
     queryVector,
-  }).catch(explainMissingModel);
+  });
   return {
     items: await showHits(reader, context.versions, agent, hits, {
       freshness,
@@ -61,11 +57,6 @@ async function query(reader: Reader, context: QueryContext, input: SearchInput) 
     wantsFullText,
     model: queryVector?.model ?? BUILT_IN_MODEL,
   };
-}
-
-function explainMissingModel(error: unknown): never {
-  if (error instanceof ModelNotBuilt) throw new Problem("unavailable", NO_MODEL_YET);
-  throw error;
 }
 
 async function showHits(

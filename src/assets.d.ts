@@ -1,4 +1,4 @@
-/** Files of `assets/`, embedded in the binary. The import is the path for reading the file. */
+/** Files of `search/assets/`, embedded in the binary. The import is the path for reading the file. */
 declare module "*.bin" {
   const path: string;
   export default path;
