@@ -4,15 +4,9 @@
  * choices, unless it is given, and renames `GOVERND_TEST_…` to `TEST_…`: commands that tests start refuse variables
  * named `GOVERND_…` that are no settings.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "..");
-
-function prepare(what: string, ...words: string[]): void {
-  const { exitCode } = Bun.spawnSync([process.execPath, ...words], { cwd: ROOT, stdout: 2, stderr: 2 });
-  if (exitCode !== 0) throw new Error(`${what} could not be made ready; the lines above say why`);
-}
 
 for (const [name, value] of Object.entries(process.env).filter(([given]) => given.startsWith("GOVERND_TEST_"))) {
   process.env[name.replace("GOVERND_", "")] = value;
@@ -27,6 +21,10 @@ if (process.env.TEST_SEED === undefined) {
 }
 
 if (process.env.TESTS_PREPARED !== "1") {
-  if (!existsSync(join(ROOT, "node_modules"))) prepare("dependencies", "install", "--frozen-lockfile");
-  prepare("the dashboard", "scripts/build-web.ts");
+  const { exitCode } = Bun.spawnSync([process.execPath, "scripts/with-bun.mjs", "--version"], {
+    cwd: ROOT,
+    stdout: "ignore",
+    stderr: "inherit",
+  });
+  if (exitCode !== 0) throw new Error("the tests could not be made ready; the lines above say why");
 }

