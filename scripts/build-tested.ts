@@ -1,5 +1,5 @@
 /**
- * Builds the binary that the processes of `npm test` run, in `.cache/`, unless the one there is of the same sources.
+ * Builds the binary that the processes of `npm test` and `npm run test:all` run, in `.cache/`, unless the one there is of the same sources.
  * It starts in half the time that the source takes. If `npm test` has no list yet of how long files take, also copies a
  * coarse one into its place, so that the longest start first on a fresh clone.
  */

@@ -15,6 +15,8 @@ import { fileURLToPath } from "node:url";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const PINNED = join(ROOT, "scripts/bun");
 const TOOLS = join(ROOT, ".tools/bun");
+/** The time limit of a test, ms: test/patience.ts. */
+const TEST_MS = 1200000;
 const WANTED = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")).engines.bun;
 
 function fail(message) {
@@ -101,7 +103,8 @@ if (words[0] === "test" && env.GOVERND_TEST_SEED === undefined) {
   env.TEST_SEED = String(randomInt(2 ** 32));
   console.error(`GOVERND_TEST_SEED=${env.TEST_SEED} repeats the random choices of these tests`);
 }
-const child = spawn(bun, words, { cwd: ROOT, stdio: "inherit", env });
+const limited = words[0] === "test" ? ["test", "--timeout", String(TEST_MS), ...words.slice(1)] : words;
+const child = spawn(bun, limited, { cwd: ROOT, stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`cannot run ${bun}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

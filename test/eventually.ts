@@ -1,7 +1,6 @@
 /** Waits for a condition instead of a time, so that tests also pass on a slow machine. */
+import { PATIENCE_MS } from "./patience.ts";
 
-/** Longer than anything takes, even on a machine ten times slower than usual. */
-const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 10;
 /** The most time that counts between two tries, ms: while a virtual machine is paused, nothing can happen. */
 const LONGEST_COUNTED_MS = 1_000;
@@ -25,7 +24,7 @@ class Waited {
 
 /**
  * Resolves when the condition holds.
- * @throws {Error} naming `what`, when the condition stays false for about a minute
+ * @throws {Error} naming `what`, when the condition stays false for `PATIENCE_MS`
  */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const waited = new Waited();
@@ -38,7 +37,7 @@ export async function eventually(what: string, condition: () => boolean | Promis
 /**
  * Repeats an assertion until it holds, for what a page shows shortly after an act: `await soon(async () =>
  * expect(await rows.count()).toBe(1))`.
- * @throws {Error} the assertion's last one, when it does not hold within about a minute
+ * @throws {Error} the assertion's last one, when it does not hold within `PATIENCE_MS`
  */
 export async function soon(assertion: () => Promise<unknown>): Promise<void> {
   const waited = new Waited();

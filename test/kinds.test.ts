@@ -1,10 +1,12 @@
 /**
- * The name of a test file says whether its tests are quick: `npm run test:unit` chooses by name. No test file has what
- * makes a test fail now and then, or keeps its failure from being repeated.
+ * The name of a test file says which command runs it: `npm run test:all` what is called `*.all.*`, `npm test` the rest,
+ * and `npm run test:unit` what of that is not called `*.system.*` either. No test file has what makes a test fail now and
+ * then, or keeps its failure from being repeated.
  */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { PROCESS_TEST_MS } from "./patience.ts";
 
 const SYSTEM = /\.system\.test\.tsx?$/;
 /** Code that starts a process, a browser, a daemon or its threads. */
@@ -46,9 +48,30 @@ test("a file whose tests start a process, a browser, a daemon or threads is call
   expect(misnamed).toEqual([]);
 });
 
+const LEFT_TO_ALL = /\.all(\.system)?\.test\.tsx?$/;
+/** What a file of `npm test` may take, ms, as long as three other files run beside it on two cores. */
+const MOST_MS = 40_000;
+const TIMINGS = Object.entries(JSON.parse(readFileSync(join(import.meta.dir, "timings.json"), "utf8")).files).map(
+  ([path, ms]) => ({ path: path.replace(/^test\//, ""), ms: ms as number }),
+);
+
 test("the list of long files, which start first on a fresh clone, names files that exist", () => {
-  const { files } = JSON.parse(readFileSync(join(import.meta.dir, "timings.json"), "utf8")) as { files: object };
-  expect(Object.keys(files).filter((path) => !TESTS.includes(path.replace(/^test\//, "")))).toEqual([]);
+  expect(TIMINGS.filter(({ path }) => !TESTS.includes(path))).toEqual([]);
+});
+
+/** Starts a libSQL server, which a daemon answers for by limits of its own: on a slow machine it says that it cannot. */
+const ON_SERVER = /\b(?:LibsqlServer|Nodes)\.start\(|\bTestDaemon\.start\(\{ engine: "libsql-server"/;
+
+test("npm test has tests of every folder, and leaves the longest files, and libSQL servers, to npm run test:all", () => {
+  const isOnServer = (path: string) => ON_SERVER.test(CODE.get(path) as string);
+  const inTest = TESTS.filter((path) => !LEFT_TO_ALL.test(path));
+  const folders = new Set(inTest.map(dirname));
+  const embedded = new Set(TESTS.filter((path) => !isOnServer(path)).map(dirname));
+  expect([...embedded].filter((folder) => !folders.has(folder))).toEqual([]);
+  expect(inTest.filter(isOnServer)).toEqual([]);
+  expect(TIMINGS.filter(({ path, ms }) => inTest.includes(path) && ms > MOST_MS)).toEqual([]);
+  // Both commands choose by this part of the name alone.
+  expect(TESTS.filter((path) => path.includes(".all.") && !LEFT_TO_ALL.test(path))).toEqual([]);
 });
 
 test("no other file is called *.system.test.ts", () => {
@@ -60,7 +83,7 @@ const READS =
   /\.(allInnerTexts|allTextContents|boundingBox|content|count|evaluate|getAttribute|innerText|inputValue|isChecked|isDisabled|isEnabled|isVisible|textContent|title|url)\(/;
 
 /** A file whose assertions must hold at every moment, not only after a while. */
-const AT_EVERY_MOMENT = "web/kept.system.test.ts";
+const AT_EVERY_MOMENT = "web/kept.all.system.test.ts";
 
 /** Returns each assertion of a file, and the code right before it. */
 const assertions = (text: string) =>
@@ -94,15 +117,16 @@ test("random choices follow from the seed of the run", () => {
   expect(drawing.map(([path]) => path).filter((path) => !onDemand.includes(path))).toEqual([]);
 });
 
-/** The time that `npm test` gives a test that sets none, ms. */
-const USUAL_MS = 120_000;
-const TIMEOUT = /\bsetDefaultTimeout\(([\d_]+)\)|^\}, ([\d_]+)\);$|^ {2}effort\(\{ usual: ([\d_]+)/gm;
+/** A number where the limit of a test, of its preparation or of a request is. */
+const OWN_LIMIT =
+  /\b(?:setDefaultTimeout|AbortSignal\.timeout)\([\d_]+\)|^ {0,2}\}, [\d_]+\);$|\beffort\(\{ usual: [\d_]+, long: \d+00_000 \}\),?$/gm;
 
-test("no test has less time than usual: a slow machine, or one that stands still for a minute, is no failure", () => {
-  const short = TESTS.flatMap((path) =>
-    Array.from((CODE.get(path) as string).matchAll(TIMEOUT), (match) => match.slice(1).find(Boolean) as string)
-      .filter((ms) => Number(ms.replaceAll("_", "")) < USUAL_MS)
-      .map((ms) => `${path}: ${ms}`),
+test("no test has a time limit of its own, which a slow machine could miss: patience.ts has those of all", () => {
+  const own = TESTS.flatMap((path) =>
+    Array.from((CODE.get(path) as string).matchAll(OWN_LIMIT), ([limit]) => `${path}: ${limit}`),
   );
-  expect(short).toEqual([]);
+  expect(own).toEqual([]);
+  // A program for Node, which reads no TypeScript.
+  const given = readFileSync(join(import.meta.dir, "../scripts/with-bun.mjs"), "utf8");
+  expect(given).toContain(`const TEST_MS = ${PROCESS_TEST_MS};`);
 });

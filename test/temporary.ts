@@ -35,5 +35,4 @@ export function temporaryDirectory(parent = PARENT): TemporaryDirectory {
   };
 }
 
-/** The timeout of tests that start processes, which is slow on a busy machine: `setDefaultTimeout(PROCESS_TEST_MS)`. */
-export const PROCESS_TEST_MS = 120_000;
+export { PROCESS_TEST_MS } from "./patience.ts";

@@ -7,6 +7,7 @@ import { OPEN_INVITATIONS_MAX, OWNED_WORKSPACES_MAX } from "../../src/control/ac
 import { ControlDatabase } from "../../src/control/database.ts";
 import { dataDirectory } from "../../src/datadir/layout.ts";
 import { systemClock } from "../../src/ids.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { type Person, signUp, tokenOf } from "./browser.ts";
 
@@ -44,28 +45,36 @@ async function fill(room: number, path: string, body: object): Promise<void> {
   expect(await statuses(LAST + TOO_MANY, path, body)).toEqual({ 201: LAST, 403: TOO_MANY });
 }
 
-test("workspaces of an account", async () => {
-  await fill(OWNED_WORKSPACES_MAX - 1, "/account/workspaces", { name: "one of many" });
-  const { json } = await owner.browser.get("/account/workspaces");
-  expect(json.data.length).toBe(OWNED_WORKSPACES_MAX);
-  const files = readdirSync(join(daemon.dataDir, "workspaces")).filter((name) => name.endsWith(".db"));
-  // The other file is the log of the installation.
-  expect(files.length).toBe(OWNED_WORKSPACES_MAX + 1);
-  const refused = await owner.browser.post("/account/workspaces", { name: "another" });
-  expect(refused.json).toMatchObject({
-    code: "forbidden",
-    detail: expect.stringContaining(`${OWNED_WORKSPACES_MAX} workspaces`),
-  });
-}, 120_000);
+test(
+  "workspaces of an account",
+  async () => {
+    await fill(OWNED_WORKSPACES_MAX - 1, "/account/workspaces", { name: "one of many" });
+    const { json } = await owner.browser.get("/account/workspaces");
+    expect(json.data.length).toBe(OWNED_WORKSPACES_MAX);
+    const files = readdirSync(join(daemon.dataDir, "workspaces")).filter((name) => name.endsWith(".db"));
+    // The other file is the log of the installation.
+    expect(files.length).toBe(OWNED_WORKSPACES_MAX + 1);
+    const refused = await owner.browser.post("/account/workspaces", { name: "another" });
+    expect(refused.json).toMatchObject({
+      code: "forbidden",
+      detail: expect.stringContaining(`${OWNED_WORKSPACES_MAX} workspaces`),
+    });
+  },
+  PROCESS_TEST_MS,
+);
 
-test("open invitations of a workspace", async () => {
-  const path = `/account/workspaces/${owner.workspaceId}/invitations`;
-  const { workspaceId } = owner;
-  {
-    using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
-    const wish = { kind: "invitation", createdBy: "cli", workspaceId, role: "auditor" } as const;
-    for (let left = OPEN_INVITATIONS_MAX - LAST; left > 0; left--) await createLink(control, systemClock, wish);
-  }
-  await fill(LAST, path, { role: "auditor" });
-  expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);
-}, 120_000);
+test(
+  "open invitations of a workspace",
+  async () => {
+    const path = `/account/workspaces/${owner.workspaceId}/invitations`;
+    const { workspaceId } = owner;
+    {
+      using control = ControlDatabase.open(dataDirectory(daemon.dataDir));
+      const wish = { kind: "invitation", createdBy: "cli", workspaceId, role: "auditor" } as const;
+      for (let left = OPEN_INVITATIONS_MAX - LAST; left > 0; left--) await createLink(control, systemClock, wish);
+    }
+    await fill(LAST, path, { role: "auditor" });
+    expect((await owner.browser.get(path)).json.data.length).toBe(OPEN_INVITATIONS_MAX);
+  },
+  PROCESS_TEST_MS,
+);

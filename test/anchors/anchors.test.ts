@@ -19,12 +19,13 @@ import { treeReader } from "../../src/state/tree.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { eventually } from "../eventually.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { sealedWorkspace, writeSome } from "../seals/support.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { TestWitness } from "./witness.ts";
 
 /** For a delivery that ends without an abort. */
-const unhurried = () => AbortSignal.timeout(60_000);
+const unhurried = () => AbortSignal.timeout(PATIENCE_MS);
 
 const seal = (size: number, workspaceId = "ws_a"): AnchoredSeal => ({ workspaceId, size, note: `${size}` });
 

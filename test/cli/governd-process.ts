@@ -1,14 +1,13 @@
 /** Runs governd in a child process with its own environment. */
 import { join } from "node:path";
 import { ended } from "../ended.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { engineEnvironment } from "../support/engine.ts";
 import { ensureServer } from "../support/own-server.ts";
 import type { Outcome } from "./governd.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const MAIN = join(ROOT, "src/main.ts");
-/** Longer than a start takes on any machine, so that a slow start is not reported as a failed one. */
-const START_TIMEOUT_MS = 50_000;
 
 const { TESTED_BINARY: TESTED } = process.env;
 
@@ -134,7 +133,7 @@ function follow(stream: ReadableStream<Uint8Array>): { text: string; whole: Prom
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<Ready> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
-  const timer = setTimeout(() => reader.cancel(), START_TIMEOUT_MS);
+  const timer = setTimeout(() => reader.cancel(), PATIENCE_MS);
   let text = "";
   while (!text.includes("\n")) {
     const { value, done } = await reader.read();

@@ -7,13 +7,13 @@ import { accountJson } from "../../src/http/documents/api/account.ts";
 import { openApiJson } from "../../src/http/documents/api/openapi.ts";
 import { effort } from "../effort.ts";
 import { BLOCKS } from "../integrations/adapters.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { minimalProgram } from "./minimal.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const BIN = join(ROOT, "node_modules/.bin");
-const GENERATING_MS = 120_000;
 
 const folder = temporaryDirectory();
 const inFolder = (name: string) => join(folder.path, name);
@@ -80,7 +80,7 @@ test(
     };
     expect(JSON.parse(output)).toEqual({ carriers: ["x-api-key"], seen: [seen, seen, seen] });
   },
-  GENERATING_MS,
+  PROCESS_TEST_MS,
 );
 
 const COMPILED = {
@@ -113,5 +113,5 @@ test(
       "No results",
     );
   },
-  GENERATING_MS,
+  PROCESS_TEST_MS,
 );

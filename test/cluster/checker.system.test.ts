@@ -1,13 +1,16 @@
 /** The checker of histories accepts what one daemon answers to many clients, and nothing that is a little otherwise. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { valueDigest } from "../../src/log/hash.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 import { TestDaemon } from "../support/daemon.ts";
+import { PROCESS_TEST_MS } from "../temporary.ts";
 import { violations } from "./check.ts";
 import { type Call, Clients, type Outcome } from "./history.ts";
 import type { TrailEvent } from "./model.ts";
 import { trailOf } from "./trail.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const CALLS = 500;
 const CLIENTS = 6;

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect } from "bun:test";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { filesReleased } from "../released.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { codesOf, compared, SecondVerifier } from "../verify/second-verifier.ts";
@@ -15,7 +16,7 @@ let second: SecondVerifier;
 beforeAll(async () => {
   base = await makeBase(directory.join("base"), throughServer);
   second = new SecondVerifier();
-}, 120_000);
+}, PROCESS_TEST_MS);
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
   directory[Symbol.dispose]();

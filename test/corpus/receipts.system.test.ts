@@ -12,7 +12,7 @@ import { HAS_PYTHON } from "../verify/second-verifier.ts";
 import { type Everything, makeEverything } from "./everything.ts";
 import { expectRight, Judge } from "./judge.ts";
 
-setDefaultTimeout(effort({ usual: 2 * PROCESS_TEST_MS, long: 600_000 }));
+setDefaultTimeout(3 * PROCESS_TEST_MS);
 
 const SEED = 20_261_125;
 /** The number of edits of each receipt. */

@@ -1,8 +1,9 @@
 /**
- * What must have the same outcome on both engines: the one list. `npm test` runs all of it on the embedded engine, and
- * {@link IN_EVERY_RUN} on a libSQL server; `npm run test:server` runs all of it there.
+ * What must have the same outcome on both engines: the one list. `npm test` and `npm run test:all` run it on the embedded
+ * engine, and {@link IN_EVERY_RUN} on a libSQL server; `npm run test:server` runs all of it there.
  */
 import { join } from "node:path";
+import { PROCESS_TEST_MS } from "../patience.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 
@@ -14,7 +15,7 @@ export const ON_BOTH = [
   "test/scenarios",
   "test/account",
   "test/http/daemon.system.test.ts",
-  "test/http/head.system.test.ts",
+  "test/http/head.all.system.test.ts",
   "test/http/hostile-paths.system.test.ts",
   "test/http/pipelining.system.test.ts",
   "test/mcp",
@@ -31,7 +32,7 @@ export const IN_EVERY_RUN = ["data", "checkpoints", "retries", "retention"].map(
 
 /** Starts the tests in these files, each daemon on a libSQL server of its own. */
 export function onServer(files: readonly string[], output: "pipe" | "inherit") {
-  return Bun.spawn([process.execPath, "test", "--timeout", "120000", ...files], {
+  return Bun.spawn([process.execPath, "test", "--timeout", String(PROCESS_TEST_MS), ...files], {
     cwd: ROOT,
     env: { ...process.env, TEST_ENGINE: "libsql-server" },
     stdin: "ignore",

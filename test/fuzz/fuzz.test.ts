@@ -3,10 +3,10 @@
  * `npm run fuzz` runs for as long as wanted.
  */
 import { test } from "bun:test";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { SEED } from "../seed.ts";
 import { fuzz, TARGETS } from "./fuzz.ts";
 
 const ROUNDS = 300;
-const TIMEOUT_MS = 120_000;
 
-test.each([...TARGETS.keys()])("%s", (name) => fuzz(name, SEED, ROUNDS), TIMEOUT_MS);
+test.each([...TARGETS.keys()])("%s", (name) => fuzz(name, SEED, ROUNDS), PROCESS_TEST_MS);

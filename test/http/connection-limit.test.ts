@@ -3,10 +3,11 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { AddressConnections, canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
 import { DescriptorReserve } from "../../src/http/descriptor-reserve.ts";
 import { eventually } from "../eventually.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { serveTls } from "./support/serve.ts";
 import { HEAD, type SlowClient, slowClient } from "./support/slow-client.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const MAX = 5;
 

@@ -3,6 +3,7 @@
  * holds exactly the operations that were asked for.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { DaemonProcess } from "./support/daemon.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
 import type { Answered, Sent } from "./support/serve.ts";
@@ -10,7 +11,7 @@ import type { Answered, Sent } from "./support/serve.ts";
 let daemon: DaemonProcess;
 beforeAll(async () => {
   daemon = await DaemonProcess.start();
-}, 120_000);
+}, PROCESS_TEST_MS);
 afterAll(() => daemon[Symbol.asyncDispose]());
 
 /** Sends, and checks status, form and the audit header. */

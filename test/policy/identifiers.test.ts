@@ -6,6 +6,7 @@ import { expect, test } from "bun:test";
 import { decide } from "../../src/policy/decide.ts";
 import { policiesOf } from "../../src/policy/policies.ts";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";
 
@@ -124,7 +125,7 @@ test.each(Object.keys(KINDS))(
     }
     expect(blocked.slice(0, 20), `${blocked.length} of ${COUNT * 8}`).toEqual([]);
   },
-  effort({ usual: 120_000, long: 600_000 }),
+  PROCESS_TEST_MS,
 );
 
 test("an identifier whose bytes are a few characters of UTF-8 by chance", () => {

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/json.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
-const TIMEOUT_MS = 120_000;
 const RUNS = 150;
 
 let daemon: TestDaemon;
@@ -137,7 +137,7 @@ test(
       { numRuns: RUNS },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -186,7 +186,7 @@ test(
       }
     }
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -208,7 +208,7 @@ test(
       { numRuns: 80 },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -217,5 +217,5 @@ test(
     expect(await daemon.log()).not.toContain("unexpected failure");
     expect((await workspace.view.verify()).problems).toEqual([]);
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "../eventually.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { writeModel } from "../support/model2vec.ts";
 import { inMemory } from "../temporary.ts";
 
-const TIMEOUT_MS = 120_000;
 const BUILT_IN = "governd-words-1";
 /** Two words that only this model knows, and to mean the same; others that mean something else. */
 const VECTORS = {
@@ -54,7 +54,7 @@ test(
     const { json } = await daemon.client(client.apiKey).post("/v1/data/search", { agent_id: "agent", query: "cellar" });
     expect([json.model, json.data[0].key]).toEqual([BUILT_IN, "target"]);
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 const damages: [name: string, file: string, damage: (path: string) => void, said: string][] = [

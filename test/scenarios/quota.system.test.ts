@@ -1,9 +1,10 @@
 /** A workspace that is full: no more data, and everything else as ever. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const ENTRIES = 5;
 const BYTES = 1024 * 1024;

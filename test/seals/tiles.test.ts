@@ -7,6 +7,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { mth } from "../log/tree.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { Driver } from "../verify/sample-workspace.ts";
 
@@ -51,32 +52,36 @@ describe("the tree of a workspace", () => {
     connection.close();
   });
 
-  test("stores a full tile's hash one level up, and reads a few rows for a proof of a large log", async () => {
-    using directory = temporaryDirectory();
-    const connection = emptyWorkspace(directory.join("w.db"));
-    const size = 256 * 256 + 300;
-    await grow(connection, 0, size, 4_096);
-    const rows = connection.all<[number, number, number]>(
-      "SELECT level, count(*), max(length(hashes)) FROM tiles GROUP BY level",
-    );
-    expect(rows).toEqual([
-      [0, 257, 8192],
-      [1, 2, 8192],
-      [2, 1, 32],
-    ]);
-    const reader = treeReader(connection);
-    const root = await treeRoot(connection, size);
-    for (const index of [0, 255, 256, 40_000, 65_535, 65_536, size - 1]) {
-      const path = await inclusionProof(index, size, reader);
-      expect(verifyInclusion(hashOf(index), index, { size, root }, path)).toBe(true);
-    }
-    for (const old of [1, 256, 30_000, 65_536, size - 1]) {
-      const path = await consistencyProof(old, size, reader);
-      const older = { size: old, root: await treeRoot(connection, old) };
-      expect(verifyConsistency(older, { size, root }, path)).toBe(true);
-    }
-    connection.close();
-  }, 120_000);
+  test(
+    "stores a full tile's hash one level up, and reads a few rows for a proof of a large log",
+    async () => {
+      using directory = temporaryDirectory();
+      const connection = emptyWorkspace(directory.join("w.db"));
+      const size = 256 * 256 + 300;
+      await grow(connection, 0, size, 4_096);
+      const rows = connection.all<[number, number, number]>(
+        "SELECT level, count(*), max(length(hashes)) FROM tiles GROUP BY level",
+      );
+      expect(rows).toEqual([
+        [0, 257, 8192],
+        [1, 2, 8192],
+        [2, 1, 32],
+      ]);
+      const reader = treeReader(connection);
+      const root = await treeRoot(connection, size);
+      for (const index of [0, 255, 256, 40_000, 65_535, 65_536, size - 1]) {
+        const path = await inclusionProof(index, size, reader);
+        expect(verifyInclusion(hashOf(index), index, { size, root }, path)).toBe(true);
+      }
+      for (const old of [1, 256, 30_000, 65_536, size - 1]) {
+        const path = await consistencyProof(old, size, reader);
+        const older = { size: old, root: await treeRoot(connection, old) };
+        expect(verifyConsistency(older, { size, root }, path)).toBe(true);
+      }
+      connection.close();
+    },
+    PROCESS_TEST_MS,
+  );
 
   test("is kept by the writer, and by two writers in turn", async () => {
     using directory = temporaryDirectory();

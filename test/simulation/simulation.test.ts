@@ -4,11 +4,11 @@
  */
 import { expect, test } from "bun:test";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { SEED } from "../seed.ts";
 import { simulate } from "./simulation.ts";
 
 const STEPS = 150;
-const TIMEOUT_MS = 120_000;
 
 test(
   "the same seed gives the same run",
@@ -19,7 +19,7 @@ test(
     expect(one.stops).toBeGreaterThan(1);
     expect(one.failures).toBeGreaterThan(1);
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -27,5 +27,5 @@ test(
   async () => {
     for (let run = 0; run < effort({ usual: 3, long: 40 }); run++) await simulate({ seed: SEED + run, steps: STEPS });
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );

@@ -5,6 +5,7 @@ import { testMessage } from "../../src/sinks/batch.ts";
 import { type SinkConfig, SinkFailed } from "../../src/sinks/config.ts";
 import { receiverOf } from "../../src/sinks/receivers.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { sinkWith } from "./config.ts";
 import { TestReceiver } from "./receiver.ts";
 
@@ -16,7 +17,7 @@ const sinkTo = ({ url, ca }: { url: string; ca: string | null }, more: Partial<S
 /** Sends a record. Returns what was not accepted, or throws. */
 async function send(sink: SinkConfig, allowed = new AllowedPlaces(["127.0.0.1"])): Promise<string | null> {
   using receiver = receiverOf(sink, { allowed, directory: null, clock: () => NOW });
-  return await receiver.send(testMessage(sink, NOW), AbortSignal.timeout(10_000));
+  return await receiver.send(testMessage(sink, NOW), AbortSignal.timeout(PATIENCE_MS));
 }
 
 /** What a delivery that fails says. */

@@ -8,12 +8,12 @@ import { type AgentState, readAgent } from "../../src/state/agents.ts";
 import { rowsByKey } from "../../src/state/listing/keys.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { ModelAgent, type Shown } from "./model.ts";
 
 const RUNS = 50;
-const TIMEOUT_MS = 120_000;
 const MAX_STEPS = 40;
 const START_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
@@ -199,5 +199,5 @@ test(
       { numRuns: RUNS },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );

@@ -11,11 +11,11 @@ import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { OutOfOrder } from "../../src/store/walk.ts";
 import { verifyDatabase } from "../../src/verify/sources.ts";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const RUNS = effort({ usual: 16, long: 400 });
-const TIMEOUT_MS = 120_000;
 const MEMORY = 256 * 1024 * 1024;
 const AGENTS = ["one", "two"];
 const KEYS = ["a", "ab", "b", "c"];
@@ -145,7 +145,7 @@ test(
       { numRuns: RUNS },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test("it begins when a large agent is searched, answers when it is complete, and ends when the agent shrinks", async () => {

@@ -12,10 +12,9 @@ import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { inquiryOf, jobOf } from "../../src/threads/registry.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
-
-const TIMEOUT_MS = 120_000;
 
 /** Few names and values, so that they meet. */
 const name = fc.constantFrom("a", "b", "", "a.b", "\u{1F600}", "__proto__", 'q\\"');
@@ -249,7 +248,7 @@ test(
       { numRuns },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test.each([true, false])(

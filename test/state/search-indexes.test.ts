@@ -7,11 +7,11 @@ import { WITH_IDS_OF_AGENT } from "../../src/state/entries.ts";
 import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const RUNS = effort({ usual: 25, long: 600 });
-const TIMEOUT_MS = 120_000;
 const MEMORY = 256 * 1024 * 1024;
 const START_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
@@ -115,7 +115,7 @@ test(
       { numRuns: RUNS },
     );
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test("a row's id that went to another key is followed", async () => {

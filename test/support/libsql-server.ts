@@ -2,7 +2,7 @@
  * A real libSQL server (sqld 0.24.32) for tests: free ports, a directory of its own, an admin API with a key, and tokens.
  * It is ready in some ten milliseconds, so each file of tests has its own, and each test a namespace.
  *
- * What the server does, as `test/engine/libsql-server.system.test.ts` shows:
+ * What the server does, as `test/engine/libsql-server.all.system.test.ts` shows:
  *
  * - The first label of `Host` names the namespace of a request. This version has no header `x-namespace`.
  * - Without `accept-encoding: identity` it compresses every answer, which costs both sides time.

@@ -7,11 +7,11 @@ import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
-const TIMEOUT_MS = 60_000;
 const ENTRIES = 400;
 const WAIT_MS = 10;
 
@@ -70,5 +70,5 @@ test(
     // Nobody has the key that seals a workspace of a test.
     expect(failures.filter(({ where }) => !where.startsWith("sealing"))).toEqual([]);
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );

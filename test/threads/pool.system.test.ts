@@ -10,11 +10,11 @@ import type { OperationInputs, OperationName } from "../../src/operations.ts";
 import type { FailureReport } from "../../src/threads/messages.ts";
 import { WorkspacePool } from "../../src/threads/pool.ts";
 import type { Bytes, Reply } from "../../src/workspace/contract.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
-const TIMEOUT_MS = 120_000;
 const GARBAGE = "no database at all ".repeat(1_000);
 
 const SEAL_KEY = { kind: "pem", pem: newSealKey() } as const;
@@ -68,7 +68,7 @@ test(
     await first.body.cancel();
     expect((await begin(busy)).answer.kind).toBe("stream");
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -89,7 +89,7 @@ test(
     expect(seen.connection.get<[number]>("SELECT count(*) FROM entries")?.[0]).toBe(taken);
     expect((await write(workspaceId, "after")).answer.kind).toBe("json");
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -102,7 +102,7 @@ test(
     expect(outcomes).toEqual(new Set(["json", "unavailable"]));
     expect((await read(workspaceId, "k0")).answer.kind).toBe("json");
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test(
@@ -135,7 +135,7 @@ test(
     expect(failures.length).toBeGreaterThan(0);
     expect(JSON.stringify(failures)).not.toContain("hunter2");
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );
 
 test("a file that is put back is used again", async () => {
@@ -188,5 +188,5 @@ test(
     }
     expect(failures).toEqual([]);
   },
-  TIMEOUT_MS,
+  PROCESS_TEST_MS,
 );

@@ -6,11 +6,12 @@ import { WorkspacePool } from "../../src/threads/pool.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const MIB = 1024 * 1024;
 /** More than the system buffers on both ends. */

@@ -8,10 +8,11 @@ import { connect } from "node:tls";
 import { readClientAuthorities } from "../../src/tls/certificate.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
 import { TestServer } from "../http/support/serve.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { temporaryDirectory } from "../temporary.ts";
 import { type Pair, TestAuthority } from "./authority.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const TRIES = 30;
 const ANSWERED = "HTTP/1.1 200";

@@ -12,6 +12,7 @@ import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { makeBase, tamper } from "../corpus/base.ts";
 import { effort } from "../effort.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { SEED } from "../seed.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -34,7 +35,7 @@ beforeAll(async () => {
       .map(([name]) => name);
   indexes.push(...names("index"));
   tables.push(...names("table"));
-}, 120_000);
+}, PROCESS_TEST_MS);
 afterAll(() => directory[Symbol.dispose]());
 
 /** What is found in a copy after changes, each by a connection of its own, which reads the schema again. */

@@ -6,6 +6,7 @@ import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import type { Reply } from "../../src/workspace/contract.ts";
 import { checkTail } from "../../src/workspace/head.ts";
 import type { Job } from "../../src/workspace/job.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
@@ -167,26 +168,30 @@ test("a head that is not the one that was written: the workspace is not written 
   expect(await problems()).toEqual([]);
 });
 
-test("a full tile has the hashes of the events, whatever was undone or written by others since they were appended", async () => {
-  const personal = { name: "data.write", input: { agentId: "a", key: "k", value: SECRET, metadata: {} } } as const;
-  const refused = { ...personal, input: { ...personal.input, condition: { versions: ["other"] } } } as const;
-  const other = new OpenWorkspace(workspace.path);
-  const group = (length: number) => Array.from({ length }, (_, at) => writing(`k/${at}`));
-  for (let round = 0; round < 24; round++) {
-    const undone = [workspace.job("data.batch", { agentId: "a", atomic: true, parts: [personal, refused] })];
-    const between = [[], undone, [failing(new Error(SECRET))], []][round % 4] ?? [];
-    await workspace.writer.perform([...group(9), ...between, ...group(14)]);
-    if (round % 4 === 3) await other.perform("data.read", { agentId: "a", key: "k/1" });
-  }
-  other[Symbol.dispose]();
-  const tiles = workspace.connection.all<[number, Uint8Array]>(
-    "SELECT tile, hashes FROM tiles WHERE level = 0 ORDER BY tile",
-  );
-  expect(tiles).toHaveLength(2);
-  for (const [tile, hashes] of tiles) {
-    const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
-    const [expected] = workspace.connection.get<[string]>(sql, [tile * 256, tile * 256 + 255]) ?? [];
-    expect(Buffer.from(hashes).toString("hex")).toBe(expected as string);
-  }
-  expect(await problems()).toEqual([]);
-}, 120_000);
+test(
+  "a full tile has the hashes of the events, whatever was undone or written by others since they were appended",
+  async () => {
+    const personal = { name: "data.write", input: { agentId: "a", key: "k", value: SECRET, metadata: {} } } as const;
+    const refused = { ...personal, input: { ...personal.input, condition: { versions: ["other"] } } } as const;
+    const other = new OpenWorkspace(workspace.path);
+    const group = (length: number) => Array.from({ length }, (_, at) => writing(`k/${at}`));
+    for (let round = 0; round < 24; round++) {
+      const undone = [workspace.job("data.batch", { agentId: "a", atomic: true, parts: [personal, refused] })];
+      const between = [[], undone, [failing(new Error(SECRET))], []][round % 4] ?? [];
+      await workspace.writer.perform([...group(9), ...between, ...group(14)]);
+      if (round % 4 === 3) await other.perform("data.read", { agentId: "a", key: "k/1" });
+    }
+    other[Symbol.dispose]();
+    const tiles = workspace.connection.all<[number, Uint8Array]>(
+      "SELECT tile, hashes FROM tiles WHERE level = 0 ORDER BY tile",
+    );
+    expect(tiles).toHaveLength(2);
+    for (const [tile, hashes] of tiles) {
+      const sql = "SELECT group_concat(hash, '' ORDER BY seq) FROM events WHERE seq BETWEEN ? AND ?";
+      const [expected] = workspace.connection.get<[string]>(sql, [tile * 256, tile * 256 + 255]) ?? [];
+      expect(Buffer.from(hashes).toString("hex")).toBe(expected as string);
+    }
+    expect(await problems()).toEqual([]);
+  },
+  PROCESS_TEST_MS,
+);

@@ -7,10 +7,11 @@ import { statSync } from "node:fs";
 import { CHANGED_AT_ONCE, inSteps } from "../../src/store/walk.ts";
 import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { TimeSlice } from "../../src/workspace/time-slice.ts";
+import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(PROCESS_TEST_MS);
 
 const ENTRIES = 40;
 const VALUE = "A note about the harbour. ".repeat(2_500);

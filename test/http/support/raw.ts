@@ -1,11 +1,10 @@
 /** Speaks HTTP/1.1 by hand, for what no client library would send. */
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { PATIENCE_MS } from "../../patience.ts";
 
 /** What comes this soon after the last answer that was expected is seen, too. */
 const QUIET_MS = 150;
-/** The longest wait for an answer. */
-const PATIENCE_MS = 40_000;
 
 export interface RawExchange {
   tls: boolean;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
 import { type RunningDaemon, type RunOptions, startGovernd } from "../../cli/governd-process.ts";
+import { PATIENCE_MS, PROCESS_TEST_MS } from "../../patience.ts";
 import { inMemory } from "../../temporary.ts";
 
 /**
@@ -57,10 +58,7 @@ async function keyDigest({ url, ready }: RunningDaemon): Promise<string> {
 }
 
 /** For a test in a browser, which does many things one after another: `setDefaultTimeout(BROWSER_TEST_MS)`. */
-export const BROWSER_TEST_MS = 240_000;
-
-/** How long a test waits for something to appear before it says what is missing. */
-const PATIENCE_MS = 60_000;
+export const BROWSER_TEST_MS = 2 * PROCESS_TEST_MS;
 
 /** A daemon in a fresh directory and a browser before it. */
 export class Stage implements AsyncDisposable {

@@ -1,0 +1,85 @@
+/** People whose requests come through different nodes: what one node was told, counts for all. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { byName, HOST, madePasskey, signInChallenge } from "../account/authenticator-by-hand.ts";
+import { Browser, invited, type Person, signUp, tokenOf } from "../account/browser.ts";
+import { IssuerByHand } from "../account/issuer-by-hand.ts";
+import { administer } from "../support/administration.ts";
+import { TestDaemon } from "../support/daemon.ts";
+import { LIBSQL_SERVER } from "../support/libsql-server.ts";
+import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
+
+setDefaultTimeout(PROCESS_TEST_MS);
+
+describe.skipIf(LIBSQL_SERVER === null)("people come through any node", () => {
+  const files = temporaryDirectory();
+  let issuer: IssuerByHand;
+  let nodes: [TestDaemon, TestDaemon];
+  let owner: Person;
+
+  beforeAll(async () => {
+    issuer = await IssuerByHand.start();
+    const flags = { ...issuer.settings(files.path), oidc_default_role: "member" };
+    const first = await TestDaemon.start({ engine: "libsql-server", flags });
+    nodes = [first, await first.anotherNode(flags)];
+    owner = await signUp(first, tokenOf(nodes[1].signUpUrl));
+  });
+  afterAll(async () => {
+    for (const node of nodes.toReversed()) await node[Symbol.asyncDispose]();
+    await issuer[Symbol.asyncDispose]();
+    files[Symbol.dispose]();
+  });
+
+  test("and have as many attempts with a password as through one", async () => {
+    const { email } = await invited(owner, "member");
+    const statuses: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      const stranger = new Browser(nodes[i % 2] as TestDaemon);
+      statuses.push((await stranger.post("/account/sign-in", { email, password: "wrong" })).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+  });
+
+  test("and come back from the issuer through the other one", async () => {
+    issuer.who = { sub: "s-1", email: "ada@example.org", groups: [] };
+    const begun = new Browser(nodes[0]);
+    const named = byName().headers;
+    const sent = await begun.get("/account/oidc/start?next=/", named);
+    const back = new URL(await issuer.visited(sent.headers.get("location") as string));
+    expect(back.host).toBe(HOST);
+    const browser = begun.at(nodes[1]);
+    expect((await browser.get(back.pathname + back.search, named)).headers.get("location")).toBe("/");
+    expect((await browser.get("/account", named)).json.account.email).toBe("ada@example.org");
+  });
+
+  test("and answer with a passkey through the other one", async () => {
+    const person = await invited(owner, "member");
+    const { authenticator } = await madePasskey(person.browser);
+    const body = await authenticator.sign(await signInChallenge(new Browser(nodes[0])));
+    const answer = await new Browser(nodes[1]).visit({ path: "/account/sign-in/passkey", body, ...byName() });
+    expect([answer.status, answer.json.account?.id]).toEqual([200, person.accountId]);
+  });
+});
+
+test.skipIf(LIBSQL_SERVER === null)(
+  "behind a TLS proxy, a node passes on whose request it is, and only what came by HTTPS",
+  async () => {
+    const flags = { tls: "off", trusted_proxies: "127.0.0.1" };
+    await using first = await TestDaemon.start({ engine: "libsql-server", flags });
+    await using second = await first.anotherNode(flags);
+    const { apiKey } = await administer(first.dataDir, async (administration) => {
+      const { workspace } = await administration.createWorkspace("w");
+      const wish = { workspaceId: workspace.id, label: null, scope: "full", agents: null, expiresInMs: null } as const;
+      return administration.createKey({ ...wish, networks: ["198.51.100.0/24"] });
+    });
+    const by = (node: TestDaemon, address: string, proto = "https") =>
+      fetch(`${node.url}/v1/agents`, {
+        headers: { "x-api-key": apiKey, "x-forwarded-proto": proto, "x-forwarded-for": address },
+      });
+    for (const node of [first, second]) {
+      expect((await by(node, "198.51.100.1")).status).toBe(200);
+      expect((await by(node, "203.0.113.1")).status).toBe(403);
+      const plain = await by(node, "198.51.100.1", "http");
+      expect([plain.status, ((await plain.json()) as { code: string }).code]).toEqual([403, "https_required"]);
+    }
+  },
+);
