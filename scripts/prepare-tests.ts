@@ -21,10 +21,6 @@ if (process.env.TEST_SEED === undefined) {
 }
 
 if (process.env.TESTS_PREPARED !== "1") {
-  const { exitCode } = Bun.spawnSync([process.execPath, "scripts/with-bun.mjs", "--version"], {
-    cwd: ROOT,
-    stdout: "ignore",
-    stderr: "inherit",
-  });
+  const { exitCode } = Bun.spawnSync([process.execPath, "scripts/with-bun.mjs"], { cwd: ROOT, stdout: 2, stderr: 2 });
   if (exitCode !== 0) throw new Error("the tests could not be made ready; the lines above say why");
 }

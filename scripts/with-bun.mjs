@@ -3,7 +3,7 @@
  *
  * Uses the Bun version of package.json: this process itself, the one on the PATH, or the one in `.tools/`, where npm
  * installs it when it is missing (pinned, with digests, by `scripts/bun/`). Then installs what the command needs of
- * bun.lock, bundles the dashboard where it is needed, and runs.
+ * bun.lock, bundles the dashboard where it is needed, and runs. Without arguments it only prepares, for everything.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -77,7 +77,7 @@ const words = process.argv.slice(2);
 const isCommand = words[0] === "src/main.ts";
 const isDaemon = isCommand && words.includes("serve");
 const isDemonstration = words[0] === "scripts/cluster.ts";
-// A seventh of all packages is enough to run governd. The rest is for tests, checks and builds.
+// A small part of the packages is enough to run governd. The rest is for tests, checks and builds.
 install(".", ...(isCommand || isDemonstration ? ["--production", "--omit=peer"] : []));
 if (!isCommand) install("scripts/libsql-server");
 
@@ -87,6 +87,9 @@ const needsDashboard = !isCommand || isDaemon;
 if (needsDashboard && spawnSync(bun, ["scripts/build-web.ts"], { cwd: ROOT, stdio: ["ignore", 2, 2] }).status !== 0) {
   fail("the dashboard could not be bundled; the lines above say why");
 }
+
+// Without words, this only prepares.
+if (words.length === 0) process.exit(0);
 
 // Child processes find it by its name.
 const PATH = isAbsolute(bun) ? [dirname(bun), process.env.PATH].join(delimiter) : process.env.PATH;

@@ -54,7 +54,7 @@ describe("the Dockerfile", () => {
 
   test("sends no secrets and no built files into the build", () => {
     const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8").split("\n");
-    expect(ignored).toEqual(expect.arrayContaining(["governd-data", "node_modules", "dist", ".git"]));
+    expect(ignored).toEqual(expect.arrayContaining(["governd-data", "**/node_modules", "dist", ".git"]));
   });
 });
 
