@@ -45,9 +45,9 @@ const [workspaceId, account, keyId] = [ids.next("ws"), ids.next("usr"), ids.next
 const key = sealPem();
 const sealKey = verifierKey(`formats.example/${workspaceId}`, key.publicBytes);
 const path = workspaceFile(directory, workspaceId);
+await makeControl();
 await createWorkspaceFile(path, { workspaceId, name: "formats", actor: "cli", sealKey }, clock, random);
 await fill();
-makeControl();
 pack(directory, workspaceId);
 
 async function fill(): Promise<void> {
@@ -84,10 +84,10 @@ async function fill(): Promise<void> {
 }
 
 /** With a key and an account that nobody can use: of both only digests are stored, and of nothing real. */
-function makeControl(): void {
+async function makeControl(): Promise<void> {
   using control = ControlDatabase.open(directory);
   const createdAt = clock();
-  control.change((connection) => {
+  await control.change((connection) => {
     WORKSPACES.insert(connection, {
       id: workspaceId,
       name: "formats",

@@ -15,7 +15,7 @@ export function pack(directory: DataDirectory, workspaceId: string): void {
     writeFileSync(`${file}.gz`, gzipSync(readFileSync(compact)));
     for (const made of [compact, file, `${file}-wal`, `${file}-shm`]) rmSync(made, { force: true });
   }
-  rmSync(directory.generation, { force: true });
+  for (const left of [directory.generation, directory.controlLock, directory.logLock]) rmSync(left, { force: true });
 }
 
 /** Copies a packed directory to `root` as a data directory with its key. */

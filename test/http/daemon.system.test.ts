@@ -197,9 +197,9 @@ test("keys do what their scopes allow", async () => {
   await operation({ path: "/v1/audit/verify", key: auditor, body: { agent_id } });
   await step({ method: "PUT", path: `/v1/config/${agent_id}`, key: agent, body: {} }, 403);
   const other = await operation({ path: "/v1/checkpoints", body: { agent_id: "guarded" } }, 201);
-  await step({ path: `/v1/checkpoints/${other.json.id}`, key: limited }, 403);
+  await step({ path: `/v1/checkpoints/${other.json.id}`, key: limited }, 404);
   const event = other.headers.get("x-audit-id");
-  await step({ path: `/v1/audit/${event}`, key: limited }, 403);
+  await step({ path: `/v1/audit/${event}`, key: limited }, 404);
   const data = await operation({ method: "POST", path: `/v1/checkpoints/${other.json.id}/restore`, key: agent });
   expect(data.json.config_version).toBe("v1");
 });

@@ -2,7 +2,7 @@
  * Requests that are sent before the response to the one before. The runtime closes the connection when a second request
  * arrives too early, and says so at once without TLS, but only after the client has reacted with it (docs/upstream.md).
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { effort } from "../effort.ts";
@@ -12,8 +12,6 @@ import { administer } from "../support/administration.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";
 import { exchangeRaw } from "./support/raw.ts";
-
-setDefaultTimeout(120_000);
 
 let daemon: TestDaemon;
 let workspace: TestWorkspace;

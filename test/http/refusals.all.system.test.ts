@@ -2,7 +2,7 @@
  * A refusal reaches a client that is still sending its body, whichever client that is: clients that people use, against
  * a real daemon.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { effort } from "../effort.ts";
@@ -11,8 +11,6 @@ import { TestDaemon } from "../support/daemon.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { slowClient } from "./support/slow-client.ts";
-
-setDefaultTimeout(300_000);
 
 const TRIES = effort({ usual: 1, long: 8 });
 /** More than the buffers of the system and of the clients hold. */
