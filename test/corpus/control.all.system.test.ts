@@ -22,6 +22,8 @@ import { cliPrincipal, withWriter } from "../../src/control/journal.ts";
 import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
 import { sealKeySource } from "../../src/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
+import { sha256Hex } from "../../src/log/hash.ts";
+import { formatVerifierKey, parseVerifierKey, verifierKey } from "../../src/log/note.ts";
 import { LOG_RESTORE } from "../../src/log/seal.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { COVERED } from "../../src/verify/control/stored.ts";
@@ -568,33 +570,40 @@ describe("honest", () => {
     }
   });
 
-  compared(
-    "is a directory that an older version restored, with an act that its control database had not seen",
-    async () => {
-      const source = dataDirectory(changed(() => {}));
-      const backupCreatedAt = new Date().toISOString();
-      await withParts(source, async (parts) => {
-        await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
-      });
-      await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
-        const { seq, hash } = readHead(connection);
-        const details = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
-        const run = async () => answered(null, details, "{}");
-        await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
-      });
-      using connection = openConnection(source.control);
-      for (const again of [false, true]) {
-        if (again)
-          connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
-        connection.truncateLog();
-        const { exits, codes, said } = await verified(source.root);
-        expect([exits, codes], said).toEqual([[0, 0], []]);
-        expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
-        const { out } = await governd(["verify", source.root]);
-        expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
-      }
-    },
-  );
+  compared("is a directory that was restored without its control database, which had not seen an act", async () => {
+    const source = dataDirectory(changed(() => {}));
+    const backupCreatedAt = new Date().toISOString();
+    await withParts(source, async (parts) => {
+      await new Administration({ ...parts, actor: "cli", permit: () => {} }).revokeKey(base.keys.first);
+    });
+    await withWriter(source, sealKeySource(source, null), base.workspaceId, async (writer, connection) => {
+      const { seq, hash } = readHead(connection);
+      const [text = ""] = connection.get<[string]>("SELECT verifier_key FROM seal_keys") ?? [];
+      const { name, publicKey } = parseVerifierKey(text);
+      const epoch = {
+        ...{ origin: `${name}/2`, previous_origin: name, signing_key: sha256Hex(publicKey) },
+        ...{ last_seal: null, lost_seals: [], lost_through: null },
+      };
+      const backup = { backup_created_at: backupCreatedAt, backup_digest: hash, head_hash: hash, head_seq: seq };
+      const run = async () => answered(null, { ...backup, ...epoch }, "{}");
+      await writer.perform([{ operation: LOG_RESTORE, principal: cliPrincipal(base.workspaceId), run }]);
+      connection.run("INSERT INTO seal_keys (announced_seq, verifier_key) VALUES (?, ?)", [
+        seq + 1,
+        formatVerifierKey(verifierKey(epoch.origin, publicKey)),
+      ]);
+    });
+    using connection = openConnection(source.control);
+    for (const again of [false, true]) {
+      if (again)
+        connection.run("UPDATE api_keys SET revoked_at = NULL, revoked_by = NULL WHERE id = ?", [base.keys.first]);
+      connection.truncateLog();
+      const { exits, codes, said } = await verified(source.root);
+      expect([exits, codes], said).toEqual([[0, 0], []]);
+      expect(said).toContain(`1 acts since ${backupCreatedAt} may be missing in it`);
+      const { out } = await governd(["verify", source.root]);
+      expect(out).toContain(`rows of 1 act recorded since ${backupCreatedAt} until the restore of 20`);
+    }
+  });
 
   compared("are logs of older versions, which recorded acts that were refused and fewer details", async () => {
     const source = dataDirectory(changed(() => {}));
