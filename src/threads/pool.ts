@@ -44,6 +44,8 @@ export interface PoolOptions
 
 /** How often a lookup is repeated when other nodes write meanwhile. */
 const MOST_LOOKS = 5;
+/** A position before every event, so that the workspace's thread asks for a lookup and does nothing else. */
+const NOT_LOOKED = -2;
 
 /** The client's problem for each rejection. */
 const REJECTIONS: Record<Rejection | "full", [ProblemCode, string]> = {
@@ -130,6 +132,8 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
     // An inspection does not involve the workspace's thread, whose checks would refuse a replaced file.
     if (isInspection(request.name) && this.down.get(workspaceId)?.trouble === "replaced")
       return problem("unavailable", REPLACED);
+    const unopened = await this.#openCopy(request);
+    if (unopened !== null) return unopened;
     // The head is read before the lookup: if other nodes write while the lookup runs, its result is out of date.
     const lookedAt = this.#heads[this.#shard(workspaceId)]?.get(workspaceId)?.seq ?? -1;
     const result = await (isScreened
@@ -141,6 +145,18 @@ export class WorkspacePool implements WorkspaceClient, AsyncDisposable {
       return reply.again && looks > 1 ? this.#performAhead(request, isScreened, looks - 1) : reply;
     }
     return this.#opened(workspaceId, result.reply);
+  }
+
+  /**
+   * On a node of a libSQL server, has the workspace's thread open a working copy that it has not opened yet: until then
+   * the copy may be missing or empty, so that no other thread can read it. Returns the refusal when it cannot be opened.
+   */
+  async #openCopy({ principal, isAbandoned }: OperationRequest): Promise<Reply<Bytes> | null> {
+    const { workspaceId } = principal;
+    if (this.options.server === null || this.#heads[this.#shard(workspaceId)]?.get(workspaceId)) return null;
+    const request: OperationRequest = { name: "agent.read", input: { agentId: "" }, principal, lookedAt: NOT_LOOKED };
+    const reply = await this.#record(isAbandoned === undefined ? request : { ...request, isAbandoned }, undefined);
+    return reply.again ? null : reply;
   }
 
   /** Appends an event to a workspace's log. Returns null when the event was not accepted or its thread died. */

@@ -1,6 +1,6 @@
 /** Several nodes on one libSQL server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServerEngine } from "../../src/engine/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
@@ -199,5 +199,34 @@ describe.skipIf(LIBSQL_SERVER === null)("two nodes on a libSQL server", () => {
     await third[Symbol.asyncDispose]();
     const read = await own.client.get("/v1/data/read?agent_id=a&key=k");
     expect([read.status, read.json?.value]).toEqual([200, "there"]);
+  });
+
+  test("a node that takes over a workspace answers its first request, whatever that is", async () => {
+    const third = await (first as TestDaemon).anotherNode();
+    await using _ = third;
+    const large = "lake ".repeat(20_000);
+    const atomic = { agent_id: "a", operations: [{ op: "write", key: "batch", value: large }] };
+    const requests: [string, object?][] = [
+      ["/v1/data/write", { agent_id: "a", key: "large", value: large }],
+      ["/v1/data/batch", atomic],
+      ["/v1/data/search", { agent_id: "a", query: "river" }],
+      ["/v1/audit/export", { scope: "workspace", format: "ndjson" }],
+      ["/v1/audit/activity?agent_id=a"],
+      ["/v1/audit/seal"],
+    ];
+    const owned = await Promise.all(requests.map(() => (first as TestDaemon).workspace()));
+    for (const { client } of owned) {
+      const there = (second as TestDaemon).client(client.apiKey);
+      await there.post("/v1/data/write", { agent_id: "a", key: "k", value: "a river" });
+    }
+    await second?.stop();
+    for (const [i, [path, body]] of requests.entries()) {
+      const own = owned[i] as TestWorkspace;
+      const client = third.client(own.client.apiKey);
+      const { status, text } = await (body === undefined ? client.get(path) : client.post(path, body));
+      expect([path, status, status < 300 ? "" : text]).toEqual([path, 200, ""]);
+      expect(existsSync(join(third.dataDir, "workspaces", `${own.id}.db`))).toBe(true);
+    }
+    expect(await third.log()).not.toContain('"level":"error"');
   });
 });
