@@ -45,6 +45,8 @@ describe("ids of clients", () => {
 
 test.each([
   `pk_live_51${random("n{22}")}`,
+  `pk_live_51${random("n{35}")}`,
+  `pk_test_${random("n{30}")}`,
   `pk_test_${random("n{99}")}`,
   `sb_publishable_${random("n{22}")}_${random("n{8}")}`,
   `phc_${random("n{43}")}`,

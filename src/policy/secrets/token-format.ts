@@ -75,6 +75,8 @@ function compile([, prefix, body]: readonly [string, string, string]): TokenForm
 const NAMED_IDENTIFIER =
   /(?:^|[^A-Za-z0-9_-])(?!\w*(?:key|token|secret|access|api|pass|auth|pat_|sk_|pk_))[a-z]{2,10}_$/;
 const LONGEST_NAME = 16;
+/** `pk_live_`: the key of Stripe that its pages show to everybody. */
+const OF_PAGES = /(?:^|[^A-Za-z0-9])pk_(?:live|test)_$/;
 /** The text after a fixed part in the middle may be too short to judge. */
 const SHORTEST_JUDGED = 12;
 
@@ -82,6 +84,7 @@ const SHORTEST_JUDGED = 12;
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
+  if (OF_PAGES.test(text.slice(Math.max(0, start - 4), bodyStart))) return -1;
   const end = matchEnd(format.body, text, bodyStart);
   spend(FORMAT_UNITS + (end < 0 ? 0 : 300 + end - bodyStart));
   if (end < 0 || NAMED_IDENTIFIER.test(text.slice(Math.max(0, start - LONGEST_NAME), start))) return -1;
