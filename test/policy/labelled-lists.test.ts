@@ -63,6 +63,10 @@ const SYNTAXES: Readonly<Record<string, (label: string, items: readonly string[]
   and: (label, items) => `${label}: ${items.slice(0, -1).join(", ")} and ${items.at(-1)}. Thank you.`,
   lines: (label, items) => `${label}:\n${items.join("\n")}\n\nSee you`,
   "lines of Windows": (label, items) => `${label}:\r\n${items.join("\r\n")}\r\n`,
+  "lines with empty ones between": (label, items) => `${label}:\n\n${items.join("\n\n")}\n\nSee you`,
+  "numbers with a colon": (label, items) => `${label}:\n${each(items, (item, at) => `${at + 1}: ${item}\n`)}`,
+  "numbers with a hash": (label, items) => `${label}:\n${each(items, (item, at) => `#${at + 1} ${item}\n`)}`,
+  "crossed out": (label, items) => `${label}:\n${each(items, (item) => `- ~~${item}~~\n`)}`,
   bullets: (label, items) => `${label}:\n${each(items, (item) => `- ${item}\n`)}`,
   "bullets of print": (label, items) => `${label}:\n${each(items, (item) => `• ${item}\n`)}`,
   "a heading": (label, items) => `## ${label}\n\n${each(items, (item) => `* ${item}\n`)}`,
@@ -80,6 +84,8 @@ const SYNTAXES: Readonly<Record<string, (label: string, items: readonly string[]
     `${label}:\n\n${each(items, (item, at) => `  ${at + 1}. ${item}  ${at + 51}. ${item}\n`)}`,
   "a variable": (label, items) => `${label.replaceAll(" ", "_")}=${items.join(",")}\nKEPT=1\n`,
   "a text in JSON": (label, items) => JSON.stringify({ note: `${label}:\n${items.join("\n")}`, kept: [1, "yes"] }),
+  "cells of several": (label, items) =>
+    `user,${label}\nana,"${items.join(", ")}"\nben,"${items.join("; ")}"\nkim,${items.join(" ")}\n`,
   "a table": (label, items) => `| ${label} | note |\n|---|---|\n${each(items, (item) => `| ${item} | x |\n`)}`,
 };
 
@@ -100,6 +106,34 @@ test.each(Object.entries(SYNTAXES))("a list in the form of %s is replaced as a w
     }),
     { numRuns: effort({ usual: 40, long: 2_000 }), seed: SEED },
   );
+});
+
+const PASSWORDS = ["Rotschenkel-31", "Heidekraut_9", "Zimtwald!44", "Lanternfish-8"] as const;
+const [A, B, C, D] = PASSWORDS;
+
+test.each([
+  `passwords\n\n${PASSWORDS.join("\n")}\n`,
+  `Passwörter\n=====\n${PASSWORDS.join("\n")}\n`,
+  `Passwörter: ${PASSWORDS.join(" ")}`,
+  `mots de passe : ${PASSWORDS.join(" ")}`,
+  `passwords: ana=${A}, ben=${B}, kim=${C}, leo=${D}`,
+  `PASSWORDS='{"ana":"${A}","ben":"${B}","kim":"${C}","leo":"${D}"}'\nKEPT=1\n`,
+  `<h3>Passwords</h3>\n<ul>\n${each(PASSWORDS, (item) => `<li>${item}</li>\n`)}</ul>`,
+])("passwords are replaced as a whole in %j", (value) => {
+  const stored = storedOf(value);
+  expect(stored).toContain("[redacted:generic_credential]");
+  expect(PASSWORDS.filter((item) => stored.includes(item))).toEqual([]);
+});
+
+test.each([
+  (codes: readonly string[]) => `recovery codes\n\n${codes.join("\n")}\n`,
+  (codes: readonly string[]) => `# Backup codes\n${codes.join("\n")}\n`,
+  (codes: readonly string[]) => JSON.stringify({ recovery_codes: codes.join("\n"), kept: 1 }),
+])("codes in lines are replaced when the first two of them are one match: %s", (write) => {
+  const codes = ["4821-9937", "7719-0042", "3390-5561", "8812-7764"];
+  const stored = storedOf(write(codes));
+  expect(stored).toContain("[redacted:generic_credential]");
+  expect(codes.filter((item) => stored.includes(item))).toEqual([]);
 });
 
 test("an array in metadata is replaced as a whole", () => {
@@ -143,6 +177,11 @@ test.each([
   ],
   ['{"password":"Rotschenkel-31","kept":["a","b"]}', '{"password":"[redacted:generic_credential]","kept":["a","b"]}'],
   ["password=Rotschenkel-31\nuser=mika\nhost=db01", "password=[redacted:generic_credential]\nuser=mika\nhost=db01"],
+  [
+    "passwords:\n\nRotschenkel-31\n\nKind regards\n\nAna 7\n",
+    "passwords:\n\n[redacted:generic_credential]\n\nKind regards\n\nAna 7\n",
+  ],
+  ["passwords: ana=Rotschenkel-31, port=5432", "passwords: ana=[redacted:generic_credential], port=5432"],
 ])("what is beside a secret is no item: %s", (value, stored) => {
   expect(storedOf(value)).toBe(stored);
 });

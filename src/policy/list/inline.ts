@@ -40,14 +40,14 @@ const HAS_NAME = /^[A-Za-z_][\w.-]*[:=]/;
 
 /**
  * Returns what follows `first`, one part after the other, of as many words as `first` has. It ends at a name, a call or
- * the end of what is joined. The caller says which of it are items.
+ * the end of what is joined. The caller says which of it are items. `isNamed`: a name stands before the first one.
  */
-export function* following(text: string, first: Place): Generator<Following> {
+export function* following(text: string, first: Place, isNamed = false): Generator<Following> {
   const words = text
     .slice(first.start, first.end)
     .trim()
     .split(/[ \t]+/).length;
-  const isNamed = matchEnd(OWN_NAME, text, first.start) >= 0;
+  const haveNames = isNamed || matchEnd(OWN_NAME, text, first.start) >= 0;
   let at = first.end;
   for (;;) {
     const closed = Math.max(at, matchEnd(CLOSE, text, at));
@@ -56,7 +56,7 @@ export function* following(text: string, first: Place): Generator<Following> {
     );
     if (joined === undefined) return;
     const opened = Math.max(joined.end, matchEnd(OPEN, text, joined.end));
-    const start = isNamed ? Math.max(opened, matchEnd(OWN_NAME, text, opened)) : opened;
+    const start = haveNames ? Math.max(opened, matchEnd(OWN_NAME, text, opened)) : opened;
     const end = endOfWords(text, start, words);
     spend(end - at);
     if (end === start || matchEnd(NAMES, text, end) >= 0 || HAS_NAME.test(text.slice(start, end))) return;

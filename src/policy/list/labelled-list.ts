@@ -40,8 +40,8 @@ function inList(check: Check, text: string, start: number, end: number) {
   const items = itemsOf(listed, around, start - from, end - from).slice(0, MOST_ITEMS);
   const [first] = items;
   if (first === undefined) return null;
-  const gap = listed.length === 0 ? "" : around.slice(end - from, first.start).replace(/\(?[\da-z][.)]\s*$/i, "");
-  const tie = gap.replace(/[\s[\](){}"'`*•\\#|>:：=-]+/g, " ").trimEnd();
+  const gap = listed.length === 0 ? "" : around.slice(end - from, first.start).replace(NUMBER_OF_ITEM, "");
+  const tie = gap.replace(/[\s[\](){}"'`*•+~\\#|>:：=-]+/g, " ").trimEnd();
   let said = `${around.slice(0, end - from)}${tie}: `;
   const places = items.map((item) => {
     const at = said.length;
@@ -54,6 +54,8 @@ function inList(check: Check, text: string, start: number, end: number) {
   const { item, at } = found;
   return hitOf(hit.detector, from + item.start + hit.start - at, from + Math.min(item.end, item.start + hit.end - at));
 }
+
+const NUMBER_OF_ITEM = /(?:\(?(?:\d{1,3}|[a-z])[.):、．]|#\d{1,3}[.):]?)\s*$/i;
 
 /** The items of a list, or else those of a column or of a list in the label's line. */
 function itemsOf(listed: readonly Place[], text: string, start: number, end: number): readonly Place[] {

@@ -14,12 +14,15 @@ const NAME_ALONE = /["'`*]{0,2}[\p{L}_][\p{L}\p{M}\d_.-]{0,40}["'`*]{0,2}[ \t]?[
 const COMMENT = /[ \t]*(?:#|;|\/\/)[ \t]/y;
 /** What follows an item in its line: a remark, a comment. */
 const REMARK = /[ \t]+(?:[(#–—]|-[ \t]|\/\/)|[ \t]*[,;](?:[ \t]|$)/;
-const QUOTES = "\"'`“”„«»‘’「」,;*";
+const QUOTES = "\"'`“”„«»‘’「」,;*~";
 const STRING_QUOTE = /["`]/g;
 /** What stands behind the end of a string of JSON or of a program. */
 const BEHIND_STRING = /[ \t]*(?:[,}\])]|$)/y;
 /** A line that ends a list without bullets: a sentence. */
 const SENTENCE = /(?:^|\s)\p{L}+[.,]?\s+(?:\S+\s+)*?\p{L}{2,}[.!?]?$/u;
+
+/** A line of one word with a digit, before another blank line. */
+const SPACED = /[ \t]*(?=\S{0,64}\d)\S{3,64}[ \t]*(?:\r?\n[ \t]*(?:\r?\n|$)|$)/y;
 
 interface Line {
   start: number;
@@ -39,6 +42,7 @@ export function lined(text: string, at: number, label: number, tie: "none" | "si
   const labelIndent = tie === "heading" ? -1 : indentOf(text, text.lastIndexOf("\n", label - 1) + 1);
   const items: Item[] = [];
   let first: Line | undefined;
+  let blanks = 0;
   let position = at;
   while (position < text.length && items.length < MOST_ITEMS) {
     const line = lineAt(text, position);
@@ -47,6 +51,11 @@ export function lined(text: string, at: number, label: number, tie: "none" | "si
     const isBlank = text.slice(line.content, line.end).trim() === "";
     if (isBlank && (first === undefined || first.isBullet) && !line.isBullet) {
       if (isSeparate(text, position)) break;
+      continue;
+    }
+    // A blank line between each two.
+    if (isBlank && tie === "signed" && items.length === blanks + 1 && matchEnd(SPACED, text, position) >= 0) {
+      blanks++;
       continue;
     }
     first ??= line;

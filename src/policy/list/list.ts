@@ -14,9 +14,10 @@ const NAME_END = /[\p{L}\p{M}\w-]{0,40}(?:\\{0,4}["'`*_]){0,3}(?:[ \t]?\([^()\n]
 /** Words between the label and its sign: "the backup codes for the mail are:". */
 const WORDS = /(?:[ \t]{1,2}[\p{L}\p{M}\d'’()/.-]{1,24}){1,7}?(?=[ \t]{0,2}(?:[:：=]|\*{0,2}\r?\n))/uy;
 const SIGN = /[ \t\u00a0]{0,8}(?::=|=>|[:：=]|->)(?:[*_]{2})?[ \t]{0,8}/y;
-/** What an element of XML holds others behind: its own name, or a `key` of a property list. */
+/** What an element of XML holds others behind: its own name; a `key` of a property list, the heading of a list of HTML. */
 const ELEMENT = />\s{0,24}(?=<[\w!])/y;
-const PROPERTY = /<\/key>\s{0,24}(?=<(?:array|dict)>)/y;
+const PROPERTY =
+  /(?:<\/key>\s{0,24}(?=<(?:array|dict)>)|:?<\/(?:h[1-6]|p|b|strong|dt)>\s{0,24}(?=<(?:ul|ol|pre|dd)\b))/y;
 /** A block of HCL. */
 const BLOCK = /[ \t]{0,4}\{(?=[^{}\n]{0,80}\n)/y;
 /** A type or a tag before the bracket: `new String[] {`, `!!seq [`, `set([`. */
@@ -40,8 +41,9 @@ export function listBehind(text: string, at: number): Item[] {
   const named = Math.max(at, matchEnd(NAME_END, text, at));
   const heading = matchEnd(HEADING, text, named);
   if (heading >= 0) return lined(text, heading, at, "heading");
-  const element = Math.max(matchEnd(ELEMENT, text, named), matchEnd(PROPERTY, text, named));
-  if (element >= 0) return tagged(text, element, text[named] === "<");
+  const property = matchEnd(PROPERTY, text, named);
+  const element = Math.max(matchEnd(ELEMENT, text, named), property);
+  if (element >= 0) return tagged(text, element, property >= 0);
   const block = matchEnd(BLOCK, text, named);
   if (block >= 0) return bracketed(text, block - 1);
   const worded = Math.max(named, matchEnd(WORDS, text, named));

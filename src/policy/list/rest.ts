@@ -20,7 +20,8 @@ const FEWEST_CHARACTERS = 3;
 export function restOfList(text: string, start: number, end: number, hit: Hit): Hit[] {
   const { detector } = hit;
   const isSecret = DETECTORS[detector as DetectorName].tier === null;
-  const first = text.slice(hit.start, hit.end);
+  // What was found may have several lines, each of them an item.
+  const first = text.slice(hit.start, hit.end).split(LINE_BREAK).at(-1) as string;
   const isItem = (word: string) => isLike(first, word) || (isSecret && looksSecret(word));
   // A line of the list may have another item behind what was found.
   const others = (places: readonly Place[]) =>
@@ -33,21 +34,29 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const listed = listBehind(text, end);
   if (listed.some((item) => overlaps(item, hit)))
     return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
+  const isPlural =
+    isSecret && (PLURAL.test(text.slice(end - 1, end + 8)) || OF_SEVERAL.test(text.slice(start, end + 4)));
   if (text.slice(end, hit.start).includes("\n")) {
     const column = cellsBelow(text, start, end, MOST_ITEMS);
     if (column.some((cell) => overlaps(cell, hit))) return place(others(column));
-    // Below its label, only what has the same form is the same.
-    return place(itemsFollowing(text, hit, { first, isSecret: false, isPlural: false }));
+    // Below a label of one, only what has the same form is the same.
+    return place(itemsFollowing(text, hit, { first, isSecret: isPlural, isPlural, isNamed: false }));
   }
-  const isPlural = isSecret && PLURAL.test(text.slice(end - 1, end + 8));
-  return place(itemsFollowing(text, hit, { first, isSecret, isPlural }));
+  const isNamed = isPlural && OWN_NAME.test(text.slice(end, hit.start));
+  return place(itemsFollowing(text, hit, { first, isSecret, isPlural, isNamed }));
 }
 
+const LINE_BREAK = /\r?\n|\\n/;
 const isOfSecret = (text: string, { name }: Item): boolean =>
   name !== null && saysOfSecret(text.slice(name.start, name.end));
 
-/** `passwords: …`; in other languages, items that only space joins must look alike. */
-const PLURAL = /^s?s["'`*)]{0,2}[ \t]?[:=]/i;
+/** `passwords: …`; in languages that do not tell, items that only space joins must look alike. */
+const PLURAL = /^\S?s["'`*)]{0,2}[ \t]?(?:[:=]|\r?\n)/i;
+
+const OF_SEVERAL = /(?:passw|kennw)(?:ö|oe)rter|mots de passe|hasła|пароли/iu;
+
+/** The name of the first item, behind the label. */
+const OWN_NAME = /^s?["'`*]{0,2}[ \t]?[:=]\s{0,2}[A-Za-z][\w-]{0,23}[:=]$/;
 
 const overlaps = (a: Place, b: Place): boolean => a.start < b.end && b.start < a.end;
 
@@ -68,8 +77,11 @@ function itemsIn(text: string, { start, end }: Place, first: string, isSecret: b
   return wordsLike(text, { start, end }, (word) => isLike(first, word) || (isSecret && looksSecret(word)));
 }
 
+/** A word without the sign behind it. */
+const WORD = /[^\s,;|](?:\S*?[^\s,;|])?(?=[,;|]*(?:\s|$)|[,;|]\d)/g;
+
 const wordsLike = (text: string, { start, end }: Place, isItem: (word: string) => boolean): Place[] =>
-  [...text.slice(start, end).matchAll(/\S+/g)]
+  [...text.slice(start, end).matchAll(WORD)]
     .filter(([word]) => isItem(word))
     .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }));
 
@@ -78,13 +90,15 @@ interface First {
   isSecret: boolean;
   /** The label says that there are several. */
   isPlural: boolean;
+  /** A name stands before the first one: `passwords: ana=…, ben=…`. */
+  isNamed: boolean;
 }
 
 /** The items that follow in a sentence: those that look like the first one, and the words between such items. */
-function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural }: First): Place[] {
+function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural, isNamed }: First): Place[] {
   const run: { item: Following; isSure: boolean }[] = [];
   let isFollowed = false;
-  for (const item of following(text, hit).take(MOST_ITEMS)) {
+  for (const item of following(text, hit, isNamed).take(MOST_ITEMS)) {
     spend(ITEM_UNITS);
     const value = text.slice(item.start, item.end);
     const isAlone = ALONE.test(text.slice(item.end, item.end + 8));

@@ -7,6 +7,9 @@ import { isSecret, type SecretWord, SHORTEST_KEY } from "./judged.ts";
 import { saysOfSecret } from "./plausible.ts";
 import { NAME_OF_ONE } from "./sentence.ts";
 
+/** The name or the path of a secret; a call, as in the tokens of a design. */
+const NO_KEY =
+  /^(?:[a-z\d]+[-_])+(?:key|token|secret|password|credential)s?[-_]?v?\d{0,3}$|\/secrets\/|^[a-z][\w-]*\([^()]*\)$/i;
 /** The cost of judging a member, units. */
 const MEMBER_UNITS = 600;
 const SUBSCRIPT = /(?:\.[\w-]{1,32}|\[["']?[\w-]{1,32}["']?\]){1,3}(?=["']?\s{0,3}[:=])/y;
@@ -37,6 +40,7 @@ export function memberBelow(text: string, nameEnd: number, word: SecretWord): Hi
     if (
       value.length < SHORTEST_MEMBER ||
       NAME_OF_ONE.test(value) ||
+      (word === "key" && NO_KEY.test(value)) ||
       (name !== null && saysOfSecret(around.slice(name.start, name.end)))
     )
       continue;
@@ -83,4 +87,4 @@ export function mayBeBeside(text: string, nameEnd: number, value: Assigned | nul
 }
 const OPENS_LIST = /^["'`]{0,2}\s{0,3}(?:[:=]>?)?\s{0,3}(?:\{|\[\s{0,3}\{)/;
 const LIST_BEHIND =
-  /^["'`\])]{0,3}\s{0,3}(?:>\s{0,8}<[\w!]|<\/key>\s{0,8}<[ad]|[:=]>?\s{0,8}[[{(]|[{[]|[:=]?[ \t|>-]{0,4}(?:[#&!][^\n]{0,64})?\r?\n)/;
+  /^["'`\])]{0,3}\s{0,3}(?:>\s{0,8}<[\w!]|<\/key>\s{0,8}<[ad]|[:=]>?\s{0,8}["'`]?[[{(]|[{[]|[:=]?[ \t|>-]{0,4}(?:[#&!][^\n]{0,64})?\r?\n)/;
