@@ -81,9 +81,13 @@ function itemsIn(text: string, { start, end }: Place, first: string, isSecret: b
 const WORD = /[^\s,;|](?:\S*?[^\s,;|])?(?=[,;|]*(?:\s|$)|[,;|]\d)/g;
 
 const wordsLike = (text: string, { start, end }: Place, isItem: (word: string) => boolean): Place[] =>
-  [...text.slice(start, end).matchAll(WORD)]
+  text
+    .slice(start, end)
+    .matchAll(WORD)
+    .take(MOST_ITEMS)
     .filter(([word]) => isItem(word))
-    .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }));
+    .map(({ index, 0: word }) => ({ start: start + index, end: start + index + word.length }))
+    .toArray();
 
 interface First {
   first: string;
