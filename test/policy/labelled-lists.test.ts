@@ -79,6 +79,9 @@ const SYNTAXES: Readonly<Record<string, (label: string, items: readonly string[]
   TOML: (label, items) => `${label} = [\n${each(items, (item) => `  "${item}",\n`)}]\nkept = 1\n`,
   JSON: (label, items) => JSON.stringify({ [label]: items, kept: "yes" }),
   "nested JSON": (label, items) => JSON.stringify({ user: { [label]: items.map((item) => [item]) } }, null, 2),
+  "objects in JSON": (label, items) => JSON.stringify({ [label]: items.map((value) => ({ value, left: true })) }),
+  "objects in YAML": (label, items) =>
+    `${label}:\n${each(items, (item) => `  - value: "${item}"\n    left: yes\n`)}kept: yes\n`,
   remarks: (label, items) => `${label}: ${items.join(" (new), ")} (old)`,
   "two columns": (label, items) =>
     `${label}:\n\n${each(items, (item, at) => `  ${at + 1}. ${item}  ${at + 51}. ${item}\n`)}`,
@@ -134,6 +137,16 @@ test.each([
   const stored = storedOf(write(codes));
   expect(stored).toContain("[redacted:generic_credential]");
   expect(codes.filter((item) => stored.includes(item))).toEqual([]);
+});
+
+test("of objects in a list, only the values are items", () => {
+  const codes = [
+    { code: "4821-9937", used_at: "2027-11-02", note: "kitchen7" },
+    { code: "7719-0042", used_at: null, note: "garage8" },
+  ];
+  const code = "[redacted:generic_credential]";
+  const stored = codes.map((one) => ({ ...one, code }));
+  expect(JSON.parse(storedOf(JSON.stringify({ recovery_codes: codes })))).toEqual({ recovery_codes: stored });
 });
 
 test("an array in metadata is replaced as a whole", () => {

@@ -4,6 +4,7 @@ import type { Place } from "../near.ts";
 import { hasDigit, matchEnd } from "../text/ascii.ts";
 import { cellsBelow } from "../text/table.ts";
 import { firstInline, following } from "./inline.ts";
+import { isValue } from "./item.ts";
 import { listBehind } from "./list.ts";
 
 /** How far around the label the beginning of a list is read, UTF-16 code units. */
@@ -36,11 +37,16 @@ function inList(check: Check, text: string, start: number, end: number) {
   spend(LIST_UNITS);
   const from = Math.max(0, start - REACH_BEFORE);
   const around = text.slice(from, end + REACH_BEHIND);
-  const listed = isOpened ? listBehind(around, end - from).filter(({ name }) => name === null) : [];
+  const listed = isOpened
+    ? listBehind(around, end - from).filter((item) => item.name === null || isValue(around, item))
+    : [];
   const items = itemsOf(listed, around, start - from, end - from).slice(0, MOST_ITEMS);
   const [first] = items;
   if (first === undefined) return null;
-  const gap = listed.length === 0 ? "" : around.slice(end - from, first.start).replace(NUMBER_OF_ITEM, "");
+  const gap =
+    listed.length === 0
+      ? ""
+      : around.slice(end - from, listed[0]?.name?.start ?? first.start).replace(NUMBER_OF_ITEM, "");
   const tie = gap.replace(/[\s[\](){}"'`*•+~\\#|>:：=-]+/g, " ").trimEnd();
   let said = `${around.slice(0, end - from)}${tie}: `;
   const places = items.map((item) => {

@@ -8,7 +8,7 @@ import type { Place } from "../near.ts";
 import { isPlaceholder, saysOfSecret } from "../secrets/plausible.ts";
 import { cellsBelow } from "../text/table.ts";
 import { type Following, following } from "./inline.ts";
-import { type Item, MOST_ITEMS } from "./item.ts";
+import { type Item, isValue, MOST_ITEMS } from "./item.ts";
 import { listBehind } from "./list.ts";
 
 /** The cost of judging an item, units. */
@@ -31,9 +31,11 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
         : itemsIn(text, place, first, isSecret),
     );
   const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
-  const listed = listBehind(text, end);
-  if (listed.some((item) => overlaps(item, hit)))
-    return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
+  const all = listBehind(text, end);
+  const found = all.find((item) => overlaps(item, hit));
+  // In a list of objects, other members of an object are something else.
+  const listed = found !== undefined && isValue(text, found) ? all.filter((item) => isValue(text, item)) : all;
+  if (found !== undefined) return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
   const isPlural =
     isSecret && (PLURAL.test(text.slice(end - 1, end + 8)) || OF_SEVERAL.test(text.slice(start, end + 4)));
   if (text.slice(end, hit.start).includes("\n")) {
