@@ -118,6 +118,11 @@ test("the list ends where its element ends", () => {
   ).toEqual([ONE]);
 });
 
+test.each(["API_KEYS_PROD", "API_KEYS_TEST", "ACCESS_TOKENS_1", "API_KEYS__0", "client_secrets_live"])(
+  "behind a label in the plural, the name goes on: %s",
+  (name) => expect(found(`${name}=${ONE}`)).toEqual([ONE]),
+);
+
 test("passwords under the names of what they open", () => {
   for (const text of [
     "passwords:\n  root: Kettle-Otter91\n  nas: Blaubeer!7x\n",
@@ -160,6 +165,7 @@ test.each([
   'secrets = ["db-password-v2", "mail-api-key-v3"]',
   'secrets:\n  mail: "projects/blue-heron/secrets/mail-relay-api/versions/3"\n',
   '{"tokens":{"colors":{"primary500":"#1A73E8FF","shade":"rgba(12,34,56,0.8)"},"radius":{"md":"0.375rem"}}}',
+  "secretKeys:\n  - key: password\n    path: db/password\n  - key: api_key_v2\n    path: api/key\n",
   "credentials:\n  - provider: aws\n    profile: prod-2027\n    region: eu-central-1\n",
   '[tokens]\nmax = 4096\nmodel = "gpt-4o-2024-08-06"\n',
   '[secrets]\nprovider = "vault"\npath = "kv/data/app2027"\n',

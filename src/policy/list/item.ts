@@ -11,7 +11,7 @@ export interface Item extends Place {
 }
 
 /** The names that each item of a list of objects gives to its value: `[{"code": …, "used": …}, …]`. */
-const OF_VALUES = /^["'`*]{0,2}(?:code|value|number|pin|key|secret|token|password|\d{1,3})["'`*]{0,2}\s?[:=]?\s{0,8}$/i;
+const OF_VALUES = /^["'`*]{0,2}(?:code|value|number|pin|\d{1,3})["'`*]{0,2}\s?[:=]?\s{0,8}$/i;
 
 /** Whether an item in `text` is the value that an object has for what its list holds. */
 export const isValue = (text: string, { name }: Item): boolean =>

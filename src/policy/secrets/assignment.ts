@@ -35,7 +35,7 @@ const PAIR =
   /["']?(?:\s{1,3}[\w:]{1,24}=["'][^"'\n]{0,40}["']){0,3}(?:,\s{0,8}["']\w{1,24}["']\s?:\s?["'][^"'\n]{0,40}["']){0,2}[\s,;]{0,24}(?:\/?>\s{0,24}<|\{[^{}]{0,160}?[\s"'](?=default))?["'<]?(?:value|val|v|data|default|content|contents|stringvalue|text|input|keys|answer|secret_?value)["']?(?:\s{0,4}(?::|=>?)\s{0,4}|>\s{0,8})/iy;
 const COPULAS = anyOf(SENTENCE_WORDS.copulas);
 const SAID = new RegExp(
-  String.raw`(?::|,(?=\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))?[ \t]{1,3}(?:${COPULAS}|that's|which is|das ist|eso es|are|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
+  String.raw`(?::|,(?=\s(?:that's|which is|das ist|c'est|eso es|è|é)\s))?[ \t]{1,3}(?:${COPULAS}|that's|which is|das ist|eso es|are|sind|sont|son|sono|zijn|są|jsou|be|equals|set to|changed to|reset to|now|on|e|е|az)(?![\p{L}\p{M}\p{N}]):?\s{1,3}(?:(?:now|set to|just|still|the (?:phrase|sentence|word)|der satz|das wort|la phrase|la frase|il motto|de zin|het woord|zdanie|fráze|věta|frasen|ordet|lause|a mondat|φράση|фраза|слово|jetzt|nun|ahora|agora|ora|maintenant|nu|nå|nyt|teraz|teď|nyní|artık|теперь|сейчас|тепер)\s)?|[ \t]{0,2}(?:是|为|為|は|이|는|은|คือ)[ \t]{0,2}|[ \t](?:-|to)[ \t](?=["„])`,
   "iuy",
 );
 const BESIDE = /[ \t]{1,24}/y;
@@ -47,6 +47,13 @@ const SAID_BEGINS: ReadonlySet<string> = new Set(
     "das",
     "eso",
     "are",
+    "sind",
+    "sont",
+    "son",
+    "sono",
+    "zijn",
+    "są",
+    "jsou",
     "be",
     "equals",
     "set",
