@@ -134,6 +134,15 @@ test.each([
   expect(PASSWORDS.filter((item) => stored.includes(item))).toEqual([]);
 });
 
+test.each(["account numbers: ", "ACCOUNT_NUMBERS=", "Kontonummern: "])("%s have names before them", (label) => {
+  const numbers = ["4930281756", "1038475629", "8827364510", "5561029384"];
+  const stored = storedOf(
+    label + numbers.map((number, at) => `${["ana", "ben", "kim", "leo"][at]}=${number}`).join(","),
+  );
+  expect(numbers.filter((item) => stored.includes(item))).toEqual([]);
+  expect(stored).toMatch(/ana=.*ben=.*kim=.*leo=/);
+});
+
 test.each([
   (codes: readonly string[]) => `recovery codes\n\n${codes.join("\n")}\n`,
   (codes: readonly string[]) => `# Backup codes\n${codes.join("\n")}\n`,

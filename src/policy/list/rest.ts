@@ -36,15 +36,15 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   // In a list of objects, other members of an object are something else.
   const listed = found !== undefined && isValue(text, found) ? all.filter((item) => isValue(text, item)) : all;
   if (found !== undefined) return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
-  const isPlural =
-    isSecret && (PLURAL.test(text.slice(end - 1, end + 8)) || OF_SEVERAL.test(text.slice(start, end + 4)));
+  const isOfSeveral = PLURAL.test(text.slice(end - 1, end + 8)) || OF_SEVERAL.test(text.slice(start, end + 4));
+  const isPlural = isSecret && isOfSeveral;
   if (text.slice(end, hit.start).includes("\n")) {
     const column = cellsBelow(text, start, end, MOST_ITEMS);
     if (column.some((cell) => overlaps(cell, hit))) return place(others(column));
     // Below a label of one, only what has the same form is the same.
     return place(itemsFollowing(text, hit, { first, isSecret: isPlural, isPlural, isNamed: false }));
   }
-  const isNamed = isPlural && OWN_NAME.test(text.slice(end, hit.start));
+  const isNamed = isOfSeveral && OWN_NAME.test(text.slice(end, hit.start));
   return place(itemsFollowing(text, hit, { first, isSecret, isPlural, isNamed }));
 }
 
@@ -55,10 +55,10 @@ const isOfSecret = (text: string, { name }: Item): boolean =>
 /** `passwords: …`; in languages that do not tell, items that only space joins must look alike. */
 const PLURAL = /^\S?s["'`*)]{0,2}[ \t]?(?:[:=]|\r?\n)/i;
 
-const OF_SEVERAL = /(?:passw|kennw)(?:ö|oe)rter|mots de passe|hasła|пароли/iu;
+const OF_SEVERAL = /(?:passw|kennw)(?:ö|oe)rter|mots de passe|hasła|пароли|nummern/iu;
 
 /** The name of the first item, behind the label. */
-const OWN_NAME = /^s?["'`*]{0,2}[ \t]?[:=]\s{0,2}[A-Za-z][\w-]{0,23}[:=]$/;
+const OWN_NAME = /^s?["'`*]{0,2}[ \t]?[:=]\s{0,2}[A-Za-z][\w-]{0,23}[:=]$/i;
 
 const overlaps = (a: Place, b: Place): boolean => a.start < b.end && b.start < a.end;
 
