@@ -154,6 +154,19 @@ test.each([
   expect(codes.filter((item) => stored.includes(item))).toEqual([]);
 });
 
+test.each([" ", "\t", "  ", "\n"])("codes of eight digits stay in no place when %j is between them", (between) => {
+  const codes = ["48219937", "77190042", "33905561", "88127764", "59013378"];
+  const stored = storedOf(JSON.stringify({ "backup codes": codes.join(between), kept: 1 }));
+  expect(stored).toContain("[redacted:generic_credential]");
+  expect(codes.filter((item) => stored.includes(item))).toEqual([]);
+});
+
+test("numbers are replaced in the lines of HTML", () => {
+  const stored = storedOf("<p>Kontonummern:<br>4930281756<br>1038475629<br/>8827364510<br />5561029384</p>");
+  const mark = "[redacted:bank_account]";
+  expect(stored).toBe(`<p>Kontonummern:<br>${mark}<br>${mark}<br/>${mark}<br />${mark}</p>`);
+});
+
 test("of objects in a list, only the values are items", () => {
   const codes = [
     { code: "4821-9937", used_at: "2027-11-02", note: "kitchen7" },

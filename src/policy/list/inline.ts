@@ -17,7 +17,7 @@ const COMMA = new RegExp(
   String.raw`[ \t]{0,4}[,;、，；،؛·•][ \t]{0,8}(?:\r?\n[ \t]{0,8})?(?:${AND})?|[ \t]{1,4}${AND}|[ \t]?(?:和|及|或|と|や|および|와|과|และ)[ \t]?|[ \t]و[ \t]?`,
   "uy",
 );
-const LINE = /[ \t]{0,4}(?:\r?\n|\\n)[ \t]{0,8}/y;
+const LINE = /[ \t]{0,4}(?:\r?\n|\\n|<br ?\/?>)[ \t]{0,8}/y;
 const SIGN = /[ \t]{0,4}[/|\t][ \t]{0,8}/y;
 const SPACE = /[ \t]{1,8}/y;
 const JOINERS: readonly (readonly [Joiner, RegExp])[] = [

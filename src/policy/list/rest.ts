@@ -14,14 +14,19 @@ import { listBehind } from "./list.ts";
 /** The cost of judging an item, units. */
 const ITEM_UNITS = 10;
 const LONGEST_ITEM = 256;
+/** A group of so many digits is a code of its own. */
+const FEWEST_DIGITS = 6;
 const FEWEST_CHARACTERS = 3;
 
 /** Returns the other items of the list behind the label `[start, end)` to which a hit belongs. */
 export function restOfList(text: string, start: number, end: number, hit: Hit): Hit[] {
   const { detector } = hit;
   const isSecret = DETECTORS[detector as DetectorName].tier === null;
-  // What was found may have several lines, each of them an item.
-  const first = text.slice(hit.start, hit.end).split(LINE_BREAK).at(-1) as string;
+  // What was found may be several items, in lines or beside each other.
+  const line = text.slice(hit.start, hit.end).split(LINE_BREAK).at(-1) as string;
+  const group = line.split(/[ \t]+/).at(-1) as string;
+  const first = isSecret && lengthOf(group) >= FEWEST_DIGITS ? group : line;
+  const last = { start: hit.end - first.length, end: hit.end };
   const isItem = (word: string) => isLike(first, word) || (isSecret && looksSecret(word));
   // A line of the list may have another item behind what was found.
   const others = (places: readonly Place[]) =>
@@ -42,10 +47,10 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
     const column = cellsBelow(text, start, end, MOST_ITEMS);
     if (column.some((cell) => overlaps(cell, hit))) return place(others(column));
     // Below a label of one, only what has the same form is the same.
-    return place(itemsFollowing(text, hit, { first, isSecret: isPlural, isPlural, isNamed: false }));
+    return place(itemsFollowing(text, last, { first, isSecret: isPlural, isPlural, isNamed: false }));
   }
   const isNamed = isOfSeveral && OWN_NAME.test(text.slice(end, hit.start));
-  return place(itemsFollowing(text, hit, { first, isSecret, isPlural, isNamed }));
+  return place(itemsFollowing(text, last, { first, isSecret, isPlural, isNamed }));
 }
 
 const LINE_BREAK = /\r?\n|\\n/;
@@ -128,7 +133,7 @@ function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural, i
 }
 
 /** Nothing else is in the line of an item. */
-const ALONE = /^["'`)*]{0,2}[ \t]*(?:[,;]|\r?\n|\\n|$)/;
+const ALONE = /^["'`)*]{0,2}[ \t]*(?:[,;<]|\r?\n|\\n|$)/;
 const IS_NUMBER = /^[+(]?\d[\d .\-–/()]*$/;
 const lengthOf = (value: string): number => value.match(DIGITS)?.length ?? 0;
 
