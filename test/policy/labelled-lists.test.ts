@@ -127,6 +127,7 @@ test.each([
   `mots de passe : ${PASSWORDS.join(" ")}`,
   `passwords: ana=${A}, ben=${B}, kim=${C}, leo=${D}`,
   `PASSWORDS='{"ana":"${A}","ben":"${B}","kim":"${C}","leo":"${D}"}'\nKEPT=1\n`,
+  JSON.stringify({ user: "mika", passwords: { total: 4, items: PASSWORDS } }),
   `<h3>Passwords</h3>\n<ul>\n${each(PASSWORDS, (item) => `<li>${item}</li>\n`)}</ul>`,
 ])("passwords are replaced as a whole in %j", (value) => {
   const stored = storedOf(value);

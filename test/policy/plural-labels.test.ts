@@ -166,6 +166,8 @@ test.each([
   'secrets:\n  mail: "projects/blue-heron/secrets/mail-relay-api/versions/3"\n',
   '{"tokens":{"colors":{"primary500":"#1A73E8FF","shade":"rgba(12,34,56,0.8)"},"radius":{"md":"0.375rem"}}}',
   "secretKeys:\n  - key: password\n    path: db/password\n  - key: api_key_v2\n    path: api/key\n",
+  '{"user":"mika","passwords":{"items":[]}}',
+  '{"login":"mika","password":{"changed":"2027-01-01"}}',
   "credentials:\n  - provider: aws\n    profile: prod-2027\n    region: eu-central-1\n",
   '[tokens]\nmax = 4096\nmodel = "gpt-4o-2024-08-06"\n',
   '[secrets]\nprovider = "vault"\npath = "kv/data/app2027"\n',

@@ -51,6 +51,7 @@ export function announcedSecret(word: SecretWord): Check {
     if (value?.link === "beside" && text.startsWith("--", start - 2)) value.link = "assigned";
     const member = memberBelow(text, nameEnd, word);
     if (member !== null) return member;
+    if (value?.quoted && isNameOfMember(text, nameEnd, value)) return inColumn(text, start, nameEnd, word);
     if (word === "key" && !mayBeBeside(text, nameEnd, value, PLURAL.test(rest)))
       return inColumn(text, start, nameEnd, word);
     const found =
@@ -81,6 +82,10 @@ function endOfFirst(text: string, { start, end }: Assigned): number {
   const first = matchEnd(FIRST, text, start);
   return first < 0 ? end : Math.min(first, end);
 }
+
+/** `"password": {"changed": …}`: the quotes are those of a member below the label. */
+const isNameOfMember = (text: string, nameEnd: number, { start, end }: Assigned): boolean =>
+  text.slice(nameEnd, start).includes("{") && /^["']\s{0,3}:/.test(text.slice(end, end + 5));
 
 const CLOSING = /<\/[\w:.-]*$/;
 
