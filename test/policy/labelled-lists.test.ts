@@ -178,6 +178,12 @@ test("of objects in a list, only the values are items", () => {
   expect(JSON.parse(storedOf(JSON.stringify({ recovery_codes: codes })))).toEqual({ recovery_codes: stored });
 });
 
+test("members with names of their own are all items", () => {
+  const stored = storedOf('{"passwords":{"1":"Rotschenkel-31","code":"Zimtwald!44","cellar":"Heidekraut_9"}}');
+  const mark = "[redacted:generic_credential]";
+  expect(JSON.parse(stored)).toEqual({ passwords: { 1: mark, code: mark, cellar: mark } });
+});
+
 test("an array in metadata is replaced as a whole", () => {
   const arrays = fc
     .constantFrom(...LABELS)

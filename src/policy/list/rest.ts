@@ -38,8 +38,11 @@ export function restOfList(text: string, start: number, end: number, hit: Hit): 
   const place = (items: readonly Place[]) => items.map((item): Hit => ({ detector, ...item }));
   const all = listBehind(text, end);
   const found = all.find((item) => overlaps(item, hit));
-  // In a list of objects, other members of an object are something else.
-  const listed = found !== undefined && isValue(text, found) ? all.filter((item) => isValue(text, item)) : all;
+  const values = all.filter((item) => isValue(text, item));
+  const nameOf = ({ name }: Item) => name && text.slice(name.start, name.end);
+  // In a list of objects, which have the same names, other members of an object are something else.
+  const areObjects = values.some((item) => item !== found && found && nameOf(item) === nameOf(found));
+  const listed = areObjects ? values : all;
   if (found !== undefined) return place(others(isSecret ? listed.filter((item) => !isOfSecret(text, item)) : listed));
   const isOfSeveral = PLURAL.test(text.slice(end - 1, end + 8)) || OF_SEVERAL.test(text.slice(start, end + 4));
   const isPlural = isSecret && isOfSeveral;

@@ -84,10 +84,10 @@ const SHORTEST_JUDGED = 12;
 function tokenEnd(format: TokenFormat, text: string, start: number, bodyStart: number): number {
   if (start > 0 && isAlphanumeric(text.charCodeAt(start - 1))) return -1;
   if (!text.startsWith(format.prefix, start)) return -1;
-  if (OF_PAGES.test(text.slice(Math.max(0, start - 4), bodyStart))) return -1;
   const end = matchEnd(format.body, text, bodyStart);
   spend(FORMAT_UNITS + (end < 0 ? 0 : 300 + end - bodyStart));
   if (end < 0 || NAMED_IDENTIFIER.test(text.slice(Math.max(0, start - LONGEST_NAME), start))) return -1;
+  if (OF_PAGES.test(text.slice(Math.max(0, start - 4), bodyStart))) return -1;
   return looksInvented(text.slice(bodyStart, end)) || isInPaddedBase64(text, start, end) ? -1 : end;
 }
 
