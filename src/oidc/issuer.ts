@@ -32,7 +32,7 @@ export interface IssuerOptions {
   scopes: readonly string[];
   groupsClaim: string;
   clock: Clock;
-  /** Called when the userinfo endpoint failed. The sign-in goes on with what the ID token has. */
+  /** Called when the userinfo endpoint failed. The sign-in continues with the claims of the ID token. */
   onUserInfoTrouble(error: IssuerTrouble): void;
 }
 

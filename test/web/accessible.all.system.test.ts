@@ -123,7 +123,7 @@ describe.skipIf(!hasChromium)("accessible", () => {
     await shows(other);
     await isAt(`${room}/keys`);
     expect(await violations(page)).toEqual([]);
-    // Who goes on without Enter stays, and the list says where they are.
+    // Without Enter the page stays, and the list shows the workspace of the page again.
     await page.keyboard.press("Tab");
     await shows(inhabited.workspaceId);
     await choice.focus();

@@ -65,7 +65,7 @@ export function messageOf(body: JsonObject): Message {
   if (typeof method !== "string") throw malformed('A request has a "method". Responses are not accepted.');
   if (!isJsonObject(params)) throw malformed('"params" must be an object.');
   const id = idOf(body);
-  // Taken for absent in a request, it would make a notification of it, whose sender waits for an answer in vain.
+  // A request with a null id is refused: as a notification it would get no answer, and its sender waits for one.
   const hasNoId = body.id === undefined || (body.id === null && method.startsWith(NOTIFICATION));
   if (id === null && !hasNoId) throw malformed('"id" must be a string or an integer.');
   return { id, method, params };

@@ -125,7 +125,7 @@ function itemsFollowing(text: string, hit: Place, { first, isSecret, isPlural, i
     if (isFollowed || !(isSure || isWord || item.joiner === "space")) break;
     run.push({ item, isSure });
   }
-  // "…, please change it": the sentence goes on.
+  // "…, please change it": the sentence continues, and the list has ended.
   while (run.length > 0 && run.at(-1)?.isSure === false && (isFollowed || run.at(-1)?.item.joiner === "space"))
     run.pop();
   const sure = run.filter(({ isSure }) => isSure).length;
