@@ -1,17 +1,17 @@
 /** A sealed data directory with a log of many events, and its exports, for the benchmarks of verification. */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { publicPem, readSealKey } from "../src/datadir/seal-key.ts";
-import { streamExport } from "../src/features/audit/export.ts";
+import { publicPem, readSealKey } from "../src/core/datadir/seal-key.ts";
+import { SealKeyring } from "../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../src/core/seals/sealer.ts";
+import type { Principal } from "../src/core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../src/core/writer/file.ts";
+import type { Job } from "../src/core/writer/job.ts";
+import { WorkspaceWriter } from "../src/core/writer/perform.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
-import { SealKeyring } from "../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../src/seals/sealer.ts";
-import { jobOf } from "../src/threads/registry.ts";
-import type { Principal } from "../src/workspace/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
-import type { Job } from "../src/workspace/job.ts";
-import { WorkspaceWriter } from "../src/workspace/perform.ts";
+import { streamExport } from "../src/ops/audit/export.ts";
+import { jobOf } from "../src/serve/threads/registry.ts";
 
 /** Writes per durable transaction, as in the daemon. */
 const GROUP = 500;

@@ -6,16 +6,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newSealKey } from "../src/datadir/seal-key.ts";
+import { newSealKey } from "../src/core/datadir/seal-key.ts";
+import { storeTiles } from "../src/core/rows/tree.ts";
+import { SealKeyring } from "../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../src/core/seals/sealer.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../src/core/writer/file.ts";
+import type { Job } from "../src/core/writer/job.ts";
+import { WorkspaceWriter } from "../src/core/writer/perform.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
-import { SealKeyring } from "../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../src/seals/sealer.ts";
-import { storeTiles } from "../src/state/tree.ts";
-import { jobOf } from "../src/threads/registry.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../src/workspace/file.ts";
-import type { Job } from "../src/workspace/job.ts";
-import { WorkspaceWriter } from "../src/workspace/perform.ts";
+import { jobOf } from "../src/serve/threads/registry.ts";
 import { median, option, whole } from "./figures.ts";
 
 const WRITES = 10_000;

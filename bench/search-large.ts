@@ -6,10 +6,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readAgent } from "../src/state/agents.ts";
-import { startFullText, stepFullText } from "../src/state/full-text.ts";
-import { searchAgent } from "../src/state/search.ts";
-import { SearchIndexes } from "../src/state/search-indexes.ts";
+import { readAgent } from "../src/core/rows/agents.ts";
+import { startFullText, stepFullText } from "../src/core/rows/full-text.ts";
+import { searchAgent } from "../src/core/rows/search.ts";
+import { SearchIndexes } from "../src/core/rows/search-indexes.ts";
 import { OpenWorkspace } from "../test/support/open-workspace.ts";
 import { entry, quantile, query } from "./search.ts";
 

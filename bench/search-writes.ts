@@ -6,13 +6,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newSealKey, readSealKey } from "../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../src/core/datadir/seal-key.ts";
+import { createWorkspaceFile } from "../src/core/writer/file.ts";
 import { IdSource, systemClock } from "../src/ids.ts";
 import { verifierKey } from "../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../src/operations.ts";
-import { AMPLE } from "../src/threads/descriptors.ts";
-import { WorkspacePool } from "../src/threads/pool.ts";
-import { createWorkspaceFile } from "../src/workspace/file.ts";
+import { AMPLE } from "../src/serve/threads/descriptors.ts";
+import { WorkspacePool } from "../src/serve/threads/pool.ts";
 import { option } from "./figures.ts";
 
 const CLIENTS = 64;

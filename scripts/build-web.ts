@@ -20,7 +20,7 @@ const PACKAGES = "packages.txt";
 function inputsDigest(): string {
   const hash = createHash("sha256");
   // Its own files, and those that it shares with the daemon.
-  const sources = ["*.ts", "policy/**/*.ts", "web/**/*.{ts,tsx,css,json}"]
+  const sources = ["*.ts", "screen/**/*.ts", "web/**/*.{ts,tsx,css,json}"]
     .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(join(ROOT, "src"))])
     .filter((path) => !path.startsWith("web/assets/"))
     .sort();

@@ -8,7 +8,7 @@ export const IS_COMPILED = !import.meta.path.endsWith(".ts");
  *
  * Under Bun this is the source file itself. In the compiled binary all modules are in one bundle at the root, so a path
  * relative to the importing module would not be found. But the build keeps each worker at its own path
- * (`threads/worker.ts` becomes `threads/worker.js`). The URL is absolute in both cases, so that a file of that name in
+ * (`serve/threads/worker.ts` becomes `threads/worker.js`). The URL is absolute in both cases, so that a file of that name in
  * the current directory is never run instead.
  *
  * The build compiles every `worker.ts` and `*-worker.ts` under `src/` as an entry point.

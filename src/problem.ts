@@ -1,4 +1,4 @@
-/** Why a request is refused, as codes of the API. `http/problem-document.ts` makes the response. */
+/** Why a request is refused, as codes of the API. `api/problem-document.ts` makes the response. */
 import type { JsonObject } from "./json.ts";
 
 /** Status and title of every error code. The codes are stable; clients switch on them. */

@@ -1,38 +1,53 @@
-/** The rules of ARCHITECTURE.md: what each folder may import, and what only one place may do. */
+/** Which folder may import which, and what only one place may do. */
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
 const SOURCE = join(import.meta.dir, "../src");
-const MAX_LINES = 330;
 /** Files side by side in one folder. */
 const MAX_FILES = 24;
-/** Files that are tables. */
-const MAY_BE_LONG = ["policy/pii/formats.ts", "operations.ts"];
-
-const PAGE = readFileSync(join(import.meta.dir, "../ARCHITECTURE.md"), "utf8");
 
 /**
- * Which rooms each room may import from, besides itself and the shared words: read from the table in
- * ARCHITECTURE.md, so that there is no second list.
+ * The rooms from the bottom floor to the top, and which others each may import from. Every room may import the words that
+ * all share, `*`, which are the files beside the rooms.
  */
-const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map(
-  Array.from(PAGE.matchAll(/^\| `([\w/*. -]+)`\s*\|[^|\n]*\|([^|\n]*)\|$/gm), ([, room, allowed]) => [
-    (room as string).trim(),
-    Array.from((allowed as string).matchAll(/`([^`]+)`/g), ([, name]) => name as string),
-  ]),
-);
+const MAY_IMPORT: ReadonlyMap<string, readonly string[]> = new Map([
+  ["*", []],
+  ["log", []],
+  ["store", []],
+  ["oidc", []],
+  ["screen", []],
+  ["search", []],
+  ["settings", ["log", "oidc"]],
+  ["core", ["log", "store", "screen", "search", "settings"]],
+  ["api", ["core"]],
+  ["follow", ["core", "log", "store", "search", "settings"]],
+  ["verify", ["core", "log", "store", "screen", "ops"]],
+  ["ops", ["api", "core", "log", "store", "oidc", "screen", "search", "settings", "verify", "follow", "engine-libsql"]],
+  ["backup", ["core", "log", "store", "ops", "verify"]],
+  [
+    "serve",
+    ["api", "core", "log", "store", "oidc", "screen", "search", "settings", "ops", "follow", "backup", "engine-libsql"],
+  ],
+  ["engine-libsql", ["core", "store", "settings", "ops", "backup", "serve"]],
+  [
+    "cli",
+    [
+      ...["api", "core", "log", "store", "screen", "settings", "ops", "verify", "follow", "backup", "serve"],
+      "engine-libsql",
+    ],
+  ],
+  ["web", ["ops", "screen", "oidc"]],
+  ["main.ts", ["cli"]],
+]);
 
-/** The rooms by path below src, the longest first. `*` matches one folder. */
-const ROOMS = [...MAY_IMPORT.keys()].sort((a, b) => b.length - a.length);
-
-/** In a feature, the files for HTTP are one room, and those for the workspace's thread another. */
-const FACES_HTTP = /^features\/[^/]+\/(routes|schema|[a-z]+-schema)\.ts$/;
+/** The files of an operation that face HTTP. */
+const FACES_HTTP = /^ops\/([^/]+\/)+([a-z]+-)?(routes|schema)\.ts$/;
 
 interface Source {
   path: string;
   text: string;
-  room: string | undefined;
+  room: string;
   /** Paths below src, and names of packages. */
   imports: string[];
 }
@@ -44,12 +59,10 @@ const SOURCES: Source[] = readdirSync(SOURCE, { recursive: true, encoding: "utf8
     return { path, text, room: roomOf(path), imports: importsOf(path, text) };
   });
 
-/** Returns the room of a path below src; undefined when the table has none for it. */
-function roomOf(path: string): string | undefined {
-  if (FACES_HTTP.test(path)) return "features/*/routes";
-  if (path.startsWith("features/")) return "features/*";
-  if (!path.includes("/")) return path === "main.ts" ? path : "*.ts";
-  return ROOMS.find((room) => path.startsWith(`${room}/`));
+/** Returns the room of a path below src. */
+function roomOf(path: string): string {
+  if (path === "main.ts") return path;
+  return path.includes("/") ? (path.split("/")[0] as string) : "*";
 }
 
 function importsOf(path: string, text: string): string[] {
@@ -67,20 +80,17 @@ const paths = (sources: readonly Source[]) => sources.map(({ path }) => path).so
 const saying = (pattern: RegExp) => SOURCES.filter((source) => pattern.test(codeOf(source)));
 const importing = (name: RegExp) => SOURCES.filter((source) => source.imports.some((one) => name.test(one)));
 
-test("every folder has its row in ARCHITECTURE.md, and every row its folder", () => {
-  expect(paths(SOURCES.filter(({ room }) => room === undefined))).toEqual([]);
-  expect(ROOMS.filter((room) => !SOURCES.some((source) => source.room === room))).toEqual([]);
-});
-
-test("rooms import only what the table allows", () => {
-  const forbidden = SOURCES.flatMap(({ path, room, imports }) => {
-    const allowed = new Set([room, "*.ts", ...(MAY_IMPORT.get(room ?? "") ?? [])]);
-    return imports
-      .filter((target) => target.endsWith(".ts") && !target.startsWith(".."))
-      .filter((target) => !allowed.has(roomOf(target)))
-      .map((target) => `${path} -> ${target}`);
-  });
-  expect(forbidden).toEqual([]);
+test("rooms import only what the table allows, and the table allows nothing that no room imports", () => {
+  const arrows = new Set(
+    SOURCES.flatMap(({ room, imports }) =>
+      imports
+        .filter((target) => /\.tsx?$/.test(target) && !target.startsWith(".."))
+        .map((target) => `${room} -> ${roomOf(target)}`),
+    ),
+  );
+  const allowed = [...MAY_IMPORT].flatMap(([room, others]) => others.map((other) => `${room} -> ${other}`));
+  const shared = [...MAY_IMPORT.keys()].flatMap((room) => [`${room} -> ${room}`, `${room} -> *`]);
+  expect([...arrows].filter((arrow) => !shared.includes(arrow)).sort()).toEqual(allowed.sort());
 });
 
 /** The lists of operations, of policies, of detectors and of causes, which the dashboard shares with the daemon. */
@@ -88,13 +98,13 @@ const SHARED_LIST = [
   "operations.ts",
   "operation-facts.ts",
   "trail-filter.ts",
-  "policy/policies.ts",
-  "policy/retention.ts",
-  "policy/checkpoint-schedule.ts",
-  "policy/screening.ts",
-  "policy/limits.ts",
-  "policy/modes.ts",
-  "policy/detectors.ts",
+  "screen/policies.ts",
+  "screen/retention.ts",
+  "screen/checkpoint-schedule.ts",
+  "screen/screening.ts",
+  "screen/limits.ts",
+  "screen/modes.ts",
+  "screen/detectors.ts",
   "oidc/causes.ts",
 ];
 
@@ -129,7 +139,7 @@ test("no imports form a cycle", () => {
 const LOADED_LATER: readonly (readonly [what: string, entries: readonly string[], unwanted: RegExp])[] = [
   [
     "threads start without the verifier and the schema compiler, which few of them need",
-    ["threads/worker.ts", "threads/reader-worker.ts"],
+    ["serve/threads/worker.ts", "serve/threads/reader-worker.ts"],
     /^verify\/|^@sinclair\/typebox/,
   ],
   [
@@ -167,13 +177,17 @@ test("no folder has too many files side by side", () => {
   expect(wide).toEqual([]);
 });
 
-test("features do not know each other", () => {
-  const crossing = SOURCES.filter(({ path }) => path.startsWith("features/")).flatMap(({ path, imports }) => {
+/** Operations on what is in the control database, and on the database itself. */
+const ON_CONTROL = /^ops\/(accounts|directory|sinks)\//;
+
+test("operations of one kind do not know those of another", () => {
+  const crossing = SOURCES.filter(({ path }) => path.startsWith("ops/")).flatMap(({ path, imports }) => {
     const own = path.split("/").slice(0, 2).join("/");
     return (
       imports
-        .filter((target) => target.startsWith("features/") && !target.startsWith(`${own}/`))
-        // Features share the schemas of an entry and of a finding.
+        .filter((target) => target.startsWith("ops/") && !target.startsWith(`${own}/`))
+        .filter((target) => !(ON_CONTROL.test(path) && ON_CONTROL.test(target)))
+        // They share the schemas of an entry and of a finding.
         .filter((target) => !/[/-]schema\.ts$/.test(target))
         .map((target) => `${path} -> ${target}`)
     );
@@ -193,7 +207,7 @@ test("only the store runs checkpoints of a write-ahead log, and proves them", ()
 
 test("only HTTP code imports Elysia", () => {
   const outside = importing(/^(elysia|@elysiajs\/)/).filter(
-    ({ room }) => room !== "http" && room !== "http/account" && room !== "features/*/routes",
+    ({ path }) => !/^(api|serve\/http)\//.test(path) && !FACES_HTTP.test(path),
   );
   expect(paths(outside)).toEqual([]);
 });
@@ -213,7 +227,12 @@ test("requests are sent in one place, which names the program, except those that
   const sending = paths(saying(/(?<![.#\w])fetch\((?!request\))|\bfrom "node:https?"/)).filter(
     (path) => !path.startsWith("web/"),
   );
-  expect(sending).toEqual(["cluster/forwarding.ts", "http/documents/api/page.ts", "outbound.ts", "sinks/https.ts"]);
+  expect(sending).toEqual([
+    "engine-libsql/cluster/forwarding.ts",
+    "follow/sinks/https.ts",
+    "outbound.ts",
+    "serve/http/documents/api/page.ts",
+  ]);
 });
 
 test("the clock is read in one place and injected", () => {
@@ -225,13 +244,13 @@ test("the clock is read in one place and injected", () => {
 /** Files whose randomness appears in nothing that is stored, or which a standard requires to be fresh each time. */
 const OWN_RANDOMNESS = [
   // The name of a temporary file, which is renamed into place.
-  "datadir/private-files.ts",
+  "core/datadir/private-files.ts",
   // Secret keys of a verification, so that nobody can prepare collisions.
   "verify/rows/expected/key-table.ts",
   "verify/rows/expected/versions.ts",
   "verify/rows/expected/replay.ts",
   // Serial numbers of certificates.
-  "tls/issue.ts",
+  "serve/tls/issue.ts",
 ];
 
 test("randomness is drawn in one place and injected", () => {
@@ -241,11 +260,11 @@ test("randomness is drawn in one place and injected", () => {
 
 test("operations are performed and events appended in one place", () => {
   expect(paths(saying(/\bappendEvent\(/))).toEqual([
-    "workspace/append.ts",
-    "workspace/file.ts",
-    "workspace/recorder.ts",
+    "core/writer/append.ts",
+    "core/writer/file.ts",
+    "core/writer/recorder.ts",
   ]);
-  expect(paths(saying(/INSERT INTO events\b/))).toEqual(["workspace/append.ts"]);
+  expect(paths(saying(/INSERT INTO events\b/))).toEqual(["core/writer/append.ts"]);
 });
 
 test("the verifier derives from effects what changes rows, and knows no operation by its name", () => {
@@ -255,11 +274,6 @@ test("the verifier derives from effects what changes rows, and knows no operatio
 
 test("nothing bypasses the logger and the terminal, except the message that the runtime is too old", () => {
   expect(paths(saying(/\bconsole\.\w+\(/)).filter((path) => path !== "main.ts")).toEqual([]);
-});
-
-test("files hold one idea", () => {
-  const long = SOURCES.filter(({ text }) => text.split("\n").length > MAX_LINES);
-  expect(paths(long).filter((path) => !MAY_BE_LONG.includes(path))).toEqual([]);
 });
 
 /** Loaded by `require` in the compiled binary alone. */

@@ -2,7 +2,6 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { actions, routes } from "../src/http/app.ts";
 import {
   EVENT_NAMES,
   eventFacts,
@@ -12,6 +11,7 @@ import {
   partsOf,
   scopesOf,
 } from "../src/operations.ts";
+import { actions, routes } from "../src/serve/http/app.ts";
 
 const NAMES = Object.keys(OPERATIONS) as (keyof typeof OPERATIONS)[];
 const requested = NAMES.filter(

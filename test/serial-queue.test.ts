@@ -1,6 +1,6 @@
 /** The serial queue: the order, and what a failure means for the work after it. */
 import { expect, test } from "bun:test";
-import { SerialQueue } from "../src/serial-queue.ts";
+import { SerialQueue } from "../src/core/serial-queue.ts";
 
 test("tasks run one after another, in the order of the calls", async () => {
   const queue = new SerialQueue();

@@ -11,10 +11,10 @@
  */
 import { parseArgs } from "node:util";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { everyAnchor } from "../../src/policy/anchors.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { effectivePolicies } from "../../src/policy/floor.ts";
-import { type PolicySettings, policiesOf } from "../../src/policy/policies.ts";
+import { everyAnchor } from "../../src/screen/anchors.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { effectivePolicies } from "../../src/screen/floor.ts";
+import { type PolicySettings, policiesOf } from "../../src/screen/policies.ts";
 
 const { values: options } = parseArgs({
   options: {

@@ -17,11 +17,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { gunzipSync } from "node:zlib";
-import type { Hit } from "../../src/policy/check.ts";
-import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
-import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/policy/pii/formats.ts";
-import { type Dictionary, dictionaryFor } from "../../src/policy/scan.ts";
-import { screen } from "../../src/policy/screen.ts";
+import type { Hit } from "../../src/screen/check.ts";
+import { DETECTORS, type DetectorName } from "../../src/screen/detectors.ts";
+import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/screen/pii/formats.ts";
+import { type Dictionary, dictionaryFor } from "../../src/screen/scan.ts";
+import { screen } from "../../src/screen/screen.ts";
 
 interface Text {
   text: string;

@@ -3,10 +3,10 @@
  * follow each other. Nothing is checked, hashed, screened or answered: this is what the server can take.
  */
 
-import { CREATE_COMMITS } from "../../src/engine/commits.ts";
-import type { Namespace } from "../../src/engine/namespace.ts";
-import { GUARD, ServerEngine } from "../../src/engine/server-engine.ts";
-import { type ReplicatedTable, readTables, statementsOf } from "../../src/engine/tables.ts";
+import { CREATE_COMMITS } from "../../src/engine-libsql/commits.ts";
+import type { Namespace } from "../../src/engine-libsql/namespace.ts";
+import { GUARD, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
+import { type ReplicatedTable, readTables, statementsOf } from "../../src/engine-libsql/tables.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import type { LibsqlServer } from "../../test/support/libsql-server.ts";
 

@@ -4,8 +4,8 @@
  */
 import { existsSync, readdirSync, realpathSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { holdLock } from "../datadir/file-lock.ts";
-import { makePrivateDirectory } from "../datadir/private-files.ts";
+import { holdLock } from "../core/datadir/file-lock.ts";
+import { makePrivateDirectory } from "../core/datadir/private-files.ts";
 import { asFailure, Failure } from "../failure.ts";
 import { CLOCK_LEEWAY_MS, isFromFuture } from "../ids.ts";
 import { syncDirectory } from "../store/sync.ts";

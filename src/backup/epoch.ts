@@ -4,6 +4,8 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { newestSeal, sealingKey, sealingKeys } from "../core/rows/seals.ts";
+import { treeRoot } from "../core/rows/tree.ts";
 import { Failure } from "../failure.ts";
 import type { RandomPool } from "../ids.ts";
 import { sameHash } from "../log/merkle.ts";
@@ -11,8 +13,6 @@ import { parseVerifierKey, type VerifierKey, verifierKey } from "../log/note.ts"
 import { MAX_LOST_SEALS, type NewEpoch } from "../log/restores.ts";
 import { hexOf } from "../log/rows.ts";
 import { checkSeal, LOG_RESTORE, parseOrigin, parseSeal, type Seal } from "../log/seal.ts";
-import { newestSeal, sealingKey, sealingKeys } from "../state/seals.ts";
-import { treeRoot } from "../state/tree.ts";
 import type { Reader } from "../store/transaction.ts";
 import { readSeals } from "../verify/trust.ts";
 

@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, fsyncSync, linkSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DataDirectory } from "../datadir/layout.ts";
-import { PRIVATE_FILE_MODE } from "../datadir/private-files.ts";
+import type { DataDirectory } from "../core/datadir/layout.ts";
+import { PRIVATE_FILE_MODE } from "../core/datadir/private-files.ts";
 import { asFailure, systemCode } from "../failure.ts";
 import { isUnsupported, withFile, writeAll } from "../store/sync.ts";
 import type { ManifestFile } from "./manifest.ts";

@@ -8,8 +8,15 @@
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type DataDirectory, dataDirectory, foldersOf, presentWorkspaces, workspaceFile } from "../datadir/layout.ts";
-import { PRIVATE_DIRECTORY_MODE, removedOnSignal, replaceFile } from "../datadir/private-files.ts";
+import {
+  type DataDirectory,
+  dataDirectory,
+  foldersOf,
+  presentWorkspaces,
+  workspaceFile,
+} from "../core/datadir/layout.ts";
+import { PRIVATE_DIRECTORY_MODE, removedOnSignal, replaceFile } from "../core/datadir/private-files.ts";
+import { WORKSPACE_MIGRATIONS } from "../core/writer/file.ts";
 import { Failure } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { isDamage } from "../store/damage.ts";
@@ -17,7 +24,6 @@ import { EncryptionMismatch } from "../store/encryption.ts";
 import { copyDatabase, fileState, isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
 import { VERSION } from "../version.ts";
-import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import { Destination, noRoom } from "./destination.ts";
 import { areKeysAsCopied, copyKeyFiles, digestOfFile, sizeOf } from "./files.ts";
 import { BACKUP_FORMAT, CONTROL_PATH, MANIFEST_FILE, type Manifest, type ManifestFile } from "./manifest.ts";

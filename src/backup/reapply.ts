@@ -3,9 +3,10 @@
  * lack acts that were recorded until the logs were copied, and a revoked key or a removed member would come back. The
  * correct rows are those that the verifier expects (`src/verify/control/expected.ts`).
  */
-import { ROLES } from "../control/accounts/members.ts";
+
 import type { ControlTable, Stated } from "../log/control-effects.ts";
 import type { RestoredControl } from "../log/restores.ts";
+import { ROLES } from "../ops/accounts/members.ts";
 import type { Connection } from "../store/connection.ts";
 import type { SqlValue } from "../store/values.ts";
 import type { ControlEvent, ControlLog } from "../verify/control/events.ts";

@@ -4,31 +4,31 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { cliPrincipal, sealNow, withWriter } from "../control/journal.ts";
-import { type DataDirectory, dataDirectory, foldersOf, sealFile, workspaceFile } from "../datadir/layout.ts";
-import { lockDataDirectory } from "../datadir/lock.ts";
-import { isEmptyDirectory } from "../datadir/open.ts";
+import { type DataDirectory, dataDirectory, foldersOf, sealFile, workspaceFile } from "../core/datadir/layout.ts";
+import { lockDataDirectory } from "../core/datadir/lock.ts";
+import { isEmptyDirectory } from "../core/datadir/open.ts";
 import {
   createPrivateFile,
   makePrivateDirectory,
   PRIVATE_DIRECTORY_MODE,
   removedOnSignal,
-} from "../datadir/private-files.ts";
-import { sealKeySource } from "../datadir/seal-key.ts";
+} from "../core/datadir/private-files.ts";
+import { sealKeySource } from "../core/datadir/seal-key.ts";
+import { readHead } from "../core/writer/head.ts";
+import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { asFailure, Failure } from "../failure.ts";
 import { type Clock, RandomPool } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import { formatVerifierKey } from "../log/note.ts";
 import { restoredControlDetails } from "../log/restores.ts";
 import { LOG_RESTORE } from "../log/seal.ts";
+import { cliPrincipal, sealNow, withWriter } from "../ops/directory/journal.ts";
 import { type Connection, openConnection } from "../store/connection.ts";
 import type { EncryptionKey } from "../store/encryption.ts";
 import { AT_HOME, placeOf, settleAtHome } from "../store/place.ts";
 import { isDiskFull } from "../store/snapshot.ts";
 import { syncDirectory } from "../store/sync.ts";
 import type { ControlLog } from "../verify/control/events.ts";
-import { readHead } from "../workspace/head.ts";
-import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { listBackups } from "./destination.ts";
 import { epochNumber, KeptSeals, planEpoch } from "./epoch.ts";
 import { copyFile } from "./files.ts";

@@ -1,12 +1,13 @@
 /** Corrects the control database of a restored directory by the logs, before and after the new epochs begin. */
-import { listAccounts } from "../control/accounts/accounts.ts";
-import { revokeUnusedLinks } from "../control/accounts/links.ts";
-import { deleteAllSessions } from "../control/accounts/sessions.ts";
-import { settleActs } from "../control/acts.ts";
-import { ControlDatabase } from "../control/database.ts";
-import { fileJournal } from "../control/journal.ts";
-import { findInstallation } from "../control/workspaces.ts";
-import type { DataDirectory } from "../datadir/layout.ts";
+
+import type { DataDirectory } from "../core/datadir/layout.ts";
+import { listAccounts } from "../ops/accounts/accounts.ts";
+import { revokeUnusedLinks } from "../ops/accounts/links.ts";
+import { deleteAllSessions } from "../ops/accounts/sessions.ts";
+import { settleActs } from "../ops/directory/acts.ts";
+import { ControlDatabase } from "../ops/directory/database.ts";
+import { fileJournal } from "../ops/directory/journal.ts";
+import { findInstallation } from "../ops/directory/workspaces.ts";
 import type { ControlLog } from "../verify/control/events.ts";
 import { type PendingAct, pendingActs } from "../verify/control/stored.ts";
 import { planReapplying, type ReapplyPlan, reapply } from "./reapply.ts";

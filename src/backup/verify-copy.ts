@@ -3,10 +3,11 @@
  */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { CONTROL_MIGRATIONS, newerDatabase } from "../control/database.ts";
-import { listLogs } from "../control/workspaces.ts";
-import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, sealFile, workspaceFile } from "../core/datadir/layout.ts";
+import { readHead } from "../core/writer/head.ts";
 import { Failure } from "../failure.ts";
+import { CONTROL_MIGRATIONS, newerDatabase } from "../ops/directory/database.ts";
+import { listLogs } from "../ops/directory/workspaces.ts";
 import { openConnection } from "../store/connection.ts";
 import { isDamage } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
@@ -14,7 +15,6 @@ import { schemaVersion } from "../store/migrate.ts";
 import { integrityProblem } from "../store/snapshot.ts";
 import type { ControlLog } from "../verify/control/events.ts";
 import { verifyDatabaseFile } from "../verify/sources.ts";
-import { readHead } from "../workspace/head.ts";
 import type { ManifestWorkspace } from "./manifest.ts";
 
 /**

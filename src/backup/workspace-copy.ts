@@ -1,6 +1,6 @@
 /** Copies one workspace into a backup: its seals, then its database. Then verifies the copies. */
 import { existsSync, rmSync } from "node:fs";
-import { type DataDirectory, sealFile, workspaceFile } from "../datadir/layout.ts";
+import { type DataDirectory, sealFile, workspaceFile } from "../core/datadir/layout.ts";
 import { systemCode, systemReason } from "../failure.ts";
 import type { Clock } from "../ids.ts";
 import { isDamage } from "../store/damage.ts";

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import type { Command } from "commander";
-import type { Probe } from "../daemon/health-probe.ts";
-import { reachable } from "../daemon/link-url.ts";
-import { dataDirectory } from "../datadir/layout.ts";
+import { dataDirectory } from "../core/datadir/layout.ts";
 import { cannotRead, Failure, readText, systemCode } from "../failure.ts";
+import type { Probe } from "../serve/daemon/health-probe.ts";
+import { reachable } from "../serve/daemon/link-url.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { formatAddress } from "../settings/values.ts";
 

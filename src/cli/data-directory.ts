@@ -1,21 +1,22 @@
 /** Opening a data directory and its control database, for the commands about workspaces and keys. */
-import type { ActParts } from "../control/acts.ts";
-import { Administration, type AdministrationOptions } from "../control/administration.ts";
-import { ControlDatabase } from "../control/database.ts";
-import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../control/journal.ts";
-import { requireLog } from "../control/workspaces.ts";
-import { haveLogsEmptied } from "../datadir/empty-logs.ts";
-import { readEncryptionKey } from "../datadir/encryption-key.ts";
-import type { DataDirectory } from "../datadir/layout.ts";
-import { existingDataDirectory, openDataDirectory } from "../datadir/open.ts";
-import { sealKeySource } from "../datadir/seal-key.ts";
+
+import { haveLogsEmptied } from "../core/datadir/empty-logs.ts";
+import { readEncryptionKey } from "../core/datadir/encryption-key.ts";
+import type { DataDirectory } from "../core/datadir/layout.ts";
+import { existingDataDirectory, openDataDirectory } from "../core/datadir/open.ts";
+import { sealKeySource } from "../core/datadir/seal-key.ts";
+import type { Reply } from "../core/writer/contract.ts";
+import type { Job } from "../core/writer/job.ts";
+import type { WorkspaceWriter } from "../core/writer/perform.ts";
 import { IdSource, RandomPool, systemClock } from "../ids.ts";
+import type { ActParts } from "../ops/directory/acts.ts";
+import { Administration, type AdministrationOptions } from "../ops/directory/administration.ts";
+import { ControlDatabase } from "../ops/directory/database.ts";
+import { cliPrincipal, fileJournal, requireWorkspaceFile, sealNow, withWriter } from "../ops/directory/journal.ts";
+import { requireLog } from "../ops/directory/workspaces.ts";
 import type { Settings } from "../settings/definitions.ts";
 import { serverOptions } from "../settings/server-options.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Reply } from "../workspace/contract.ts";
-import type { Job } from "../workspace/job.ts";
-import type { WorkspaceWriter } from "../workspace/perform.ts";
 import { type Session, settingsOf } from "./session.ts";
 
 /** The actor that the audit log shows for the command line. */

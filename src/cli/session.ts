@@ -1,6 +1,6 @@
 /** The session that every command gets, and the options that several commands share. */
 import { type Command, InvalidArgumentError } from "commander";
-import { parseTimestamp } from "../http/timestamp.ts";
+import { parseTimestamp } from "../api/timestamp.ts";
 import { DEFINITIONS, flagOf, type SettingName, type Settings } from "../settings/definitions.ts";
 import { type LoadedSettings, loadSettings } from "../settings/load.ts";
 import { SERVER_SETTINGS } from "../settings/server-options.ts";

@@ -3,6 +3,18 @@
  * without one.
  */
 import { readFileSync } from "node:fs";
+import { Validator } from "../api/validate.ts";
+import { type DataDirectory, workspaceFile } from "../core/datadir/layout.ts";
+import { openWorkspaceReader } from "../core/writer/file.ts";
+import { Failure } from "../failure.ts";
+import { AllowedPlaces } from "../follow/sinks/allowed.ts";
+import { eventsBehind, testMessage } from "../follow/sinks/batch.ts";
+import { SinkFailed } from "../follow/sinks/config.ts";
+import { receiverOf } from "../follow/sinks/receivers.ts";
+import { RandomPool, systemClock } from "../ids.ts";
+import type { JsonObject } from "../json.ts";
+import { requireWorkspace } from "../ops/directory/workspaces.ts";
+import { askedOf, wishOf } from "../ops/sinks/asked.ts";
 import {
   changeSink,
   createSink,
@@ -11,25 +23,13 @@ import {
   rotateSink,
   type SinkActParts,
   type SinkDone,
-} from "../control/sinks/acts.ts";
-import { shownSink, sinkConfig, stateOf } from "../control/sinks/shown.ts";
-import { findSink, listSinks, SinkKey, type SinkRecord } from "../control/sinks/sinks.ts";
-import { requireWorkspace } from "../control/workspaces.ts";
-import { type DataDirectory, workspaceFile } from "../datadir/layout.ts";
-import { Failure } from "../failure.ts";
-import { askedOf, wishOf } from "../features/sinks/asked.ts";
-import { ChangedSink, NewSink } from "../features/sinks/schema.ts";
-import { Validator } from "../http/pipeline/validate.ts";
-import { RandomPool, systemClock } from "../ids.ts";
-import type { JsonObject } from "../json.ts";
+} from "../ops/sinks/rows/acts.ts";
+import { shownSink, sinkConfig, stateOf } from "../ops/sinks/rows/shown.ts";
+import { findSink, listSinks, SinkKey, type SinkRecord } from "../ops/sinks/rows/sinks.ts";
+import { ChangedSink, NewSink } from "../ops/sinks/schema.ts";
 import { Problem } from "../problem.ts";
 import { sinkPlaces } from "../sink.ts";
-import { AllowedPlaces } from "../sinks/allowed.ts";
-import { eventsBehind, testMessage } from "../sinks/batch.ts";
-import { SinkFailed } from "../sinks/config.ts";
-import { receiverOf } from "../sinks/receivers.ts";
 import type { Connection } from "../store/connection.ts";
-import { openWorkspaceReader } from "../workspace/file.ts";
 import { ACTOR, administer, consult, dataDirectoryOf } from "./data-directory.ts";
 import type { Session } from "./session.ts";
 

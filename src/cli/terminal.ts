@@ -1,8 +1,9 @@
 /** The output of a command: results go to standard output, everything else to standard error. */
-import { NamespaceMissing } from "../engine/copy-errors.ts";
+
+import { Unreachable } from "../core/writer/storage-failure.ts";
+import { NamespaceMissing } from "../engine-libsql/copy-errors.ts";
 import { EXIT, Failure, systemCode, systemReason } from "../failure.ts";
 import { EncryptionMismatch } from "../store/encryption.ts";
-import { Unreachable } from "../workspace/storage-failure.ts";
 
 /** The two streams of a process. A write resolves when the bytes are handed over, so none is lost at exit. */
 export interface Terminal {

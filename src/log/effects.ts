@@ -1,6 +1,6 @@
 /**
  * Effects: how an operation changes the stored rows, as a value. The store applies an effect with its contents
- * (state/apply.ts). This file reads an effect from a recorded event and its details: the verifier derives from it
+ * (core/rows/apply.ts). This file reads an effect from a recorded event and its details: the verifier derives from it
  * which rows must be stored, and the search indexes derive what changed.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";

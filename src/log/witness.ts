@@ -8,6 +8,7 @@ import {
   NoteError,
   type NoteSignature,
   parseSignatures,
+  parseVerifierKey,
   SIGNATURE_COSIGNATURE_V1,
   type VerifierKey,
   verifyEd25519,
@@ -17,6 +18,22 @@ import { parseSeal, type Seal } from "./seal.ts";
 
 export const TIMESTAMP_BYTES = 8;
 const ED25519_BYTES = 64;
+
+/** A witness that a setting names. */
+export interface Witness {
+  key: VerifierKey;
+  /** The submission prefix. */
+  url: string;
+}
+
+/** Parses `<verifier key> <https address>`. @throws {NoteError} when the text has another form */
+export function parseWitness(text: string): Witness {
+  const [key = "", url = "", more] = text.trim().split(/\s+/);
+  if (more !== undefined || !/^https?:\/\//.test(url)) throw new NoteError("not a verifier key and an address");
+  const parsed = parseVerifierKey(key);
+  if (parsed.type !== SIGNATURE_COSIGNATURE_V1) throw new NoteError("the key of a witness has type 0x04");
+  return { key: parsed, url: url.replace(/\/$/, "") };
+}
 
 /** Returns the body of `add-checkpoint`: the tree size that the witness knows, the proof from it, and the seal. */
 export function addCheckpointBody(oldSize: number, proof: readonly Uint8Array[], seal: string): string {

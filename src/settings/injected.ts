@@ -4,10 +4,16 @@
  * container: beside one called `governd`, with `GOVERND_`.
  */
 import { isIP } from "node:net";
-import { SEAL_VARIABLES } from "../anchors/sinks.ts";
 import { VARIABLE_PREFIX } from "./definitions.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The variables that describe a seal to the program that it is given to. */
+export const SEAL_VARIABLES = {
+  workspaceId: "GOVERND_WORKSPACE_ID",
+  size: "GOVERND_SEAL_SIZE",
+  epoch: "GOVERND_SEAL_EPOCH",
+} as const;
 
 const PORT = /^\d{1,5}$/;
 const PROTOCOL = /^(?:tcp|udp|sctp)$/;

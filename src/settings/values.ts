@@ -4,9 +4,9 @@
  */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { parseWitness } from "../anchors/witness.ts";
 import { isId } from "../ids.ts";
 import { NoteError } from "../log/note.ts";
+import { parseWitness } from "../log/witness.ts";
 import { isNetwork } from "../networks.ts";
 import { flawOfOwnName, isHostName } from "./host-names.ts";
 

@@ -1,4 +1,4 @@
-/** Waits for file descriptors when a burst of connections has used them all (http/descriptor-reserve.ts). */
+/** Waits for file descriptors when a burst of connections has used them all (serve/http/descriptor-reserve.ts). */
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 

@@ -1,9 +1,10 @@
 /** The state of a verification: the data that is read before the events, and what each event adds. */
+
+import { prunedBefore } from "../core/rows/pruning.ts";
 import type { JsonObject } from "../json.ts";
 import { effectKind, type RecordedEffect, recordedEffect } from "../log/effects.ts";
 import { type AuditEventBody, parseEvent } from "../log/event.ts";
 import { mayNameSealKey } from "../log/seal.ts";
-import { prunedBefore } from "../state/pruning.ts";
 import type { Reader } from "../store/transaction.ts";
 import { keepPageMemory } from "./events/log-pages.ts";
 import { LogVerifier } from "./events/log-verifier.ts";

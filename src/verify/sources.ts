@@ -1,15 +1,15 @@
 /** Verifies a workspace's database, or an export. (receipt.ts verifies receipts.) */
 import { statSync } from "node:fs";
-import { hasAnswers } from "../state/answers.ts";
-import { EMBEDDINGS_TABLE } from "../state/embeddings.ts";
-import { FULL_TEXT_TABLE } from "../state/full-text.ts";
-import { prunings } from "../state/pruning.ts";
+import { hasAnswers } from "../core/rows/answers.ts";
+import { EMBEDDINGS_TABLE } from "../core/rows/embeddings.ts";
+import { FULL_TEXT_TABLE } from "../core/rows/full-text.ts";
+import { prunings } from "../core/rows/pruning.ts";
+import { WORKSPACE_MIGRATIONS } from "../core/writer/file.ts";
 import { Connection, openConnection } from "../store/connection.ts";
 import { damageOf } from "../store/damage.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../store/encryption.ts";
 import { schemaVersion } from "../store/migrate.ts";
 import type { Reader } from "../store/transaction.ts";
-import { WORKSPACE_MIGRATIONS } from "../workspace/file.ts";
 import type { ObstacleCode } from "./codes.ts";
 import { logCompleteness } from "./completeness.ts";
 import { readControlLog } from "./control/events.ts";

@@ -1,6 +1,7 @@
 /** What an auditor provides for a verification: public keys, and seals that were kept elsewhere. */
 import { createPublicKey } from "node:crypto";
 import { existsSync } from "node:fs";
+import { parseSealFile } from "../core/seals/seal-file.ts";
 import { Failure, orNull, readText } from "../failure.ts";
 import {
   NoteError,
@@ -11,7 +12,6 @@ import {
   type VerifierKey,
 } from "../log/note.ts";
 import { parseSeal, type Seal } from "../log/seal.ts";
-import { parseSealFile } from "../seals/seal-file.ts";
 
 export interface Trust {
   /** 32 raw bytes each. If there are any, a seal counts only if one of them leads to its key. */

@@ -8,12 +8,12 @@
  * together with everything stored beside it.
  */
 
+import { prunedBefore } from "../core/rows/pruning.ts";
+import { treeRoot } from "../core/rows/tree.ts";
+import { readSealFile } from "../core/seals/seal-file.ts";
 import type { DeclaredRestore } from "../log/restores.ts";
 import { hexOf } from "../log/rows.ts";
 import { sealedWorkspace } from "../log/seal.ts";
-import { readSealFile } from "../seals/seal-file.ts";
-import { prunedBefore } from "../state/pruning.ts";
-import { treeRoot } from "../state/tree.ts";
 import { Connection } from "../store/connection.ts";
 import type { Reader } from "../store/transaction.ts";
 import { integer } from "./columns.ts";

@@ -4,12 +4,12 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { listInvitations } from "../../src/control/accounts/links.ts";
-import { listMembers } from "../../src/control/accounts/members.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { type KeyRecord, listKeys } from "../../src/control/keys.ts";
-import { listLogs } from "../../src/control/workspaces.ts";
-import { dataDirectory, presentWorkspaces } from "../../src/datadir/layout.ts";
+import { dataDirectory, presentWorkspaces } from "../../src/core/datadir/layout.ts";
+import { listInvitations } from "../../src/ops/accounts/links.ts";
+import { listMembers } from "../../src/ops/accounts/members.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { type KeyRecord, listKeys } from "../../src/ops/directory/keys.ts";
+import { listLogs } from "../../src/ops/directory/workspaces.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
@@ -255,14 +255,14 @@ const killed = (moment: "before" | "halfway" | "after", what: string) =>
     process.execPath,
     "-e",
     `
-    import { Administration } from ${JSON.stringify(join(SOURCE, "control/administration.ts"))};
-    import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
-    import { fileJournal } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
-    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
+    import { Administration } from ${JSON.stringify(join(SOURCE, "ops/directory/administration.ts"))};
+    import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "ops/directory/database.ts"))};
+    import { fileJournal } from ${JSON.stringify(join(SOURCE, "ops/directory/journal.ts"))};
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
     import { IdSource, RandomPool, systemClock as clock } from ${JSON.stringify(join(SOURCE, "ids.ts"))};
     const server = ${JSON.stringify(serverOfDirectory(daemon.dataDir))};
     const directory = dataDirectory(${JSON.stringify(daemon.dataDir)}, null, server);
-    import * as membership from ${JSON.stringify(join(SOURCE, "control/accounts/membership.ts"))};
+    import * as membership from ${JSON.stringify(join(SOURCE, "ops/accounts/membership.ts"))};
     const files = fileJournal(directory);
     const die = () => process.kill(process.pid, "SIGKILL");
     const dying = (work) => async (...words) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { networkOf } from "../../src/cell-rate.ts";
-import { Attempts } from "../../src/control/accounts/attempts.ts";
+import { networkOf } from "../../src/core/cell-rate.ts";
+import { Attempts } from "../../src/ops/accounts/attempts.ts";
 import { Problem } from "../../src/problem.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { freshEmail, PASSWORD, tokenOf } from "./browser.ts";

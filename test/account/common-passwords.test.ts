@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isCommon, refuseCommonPassword } from "../../src/control/accounts/common-passwords.ts";
+import { isCommon, refuseCommonPassword } from "../../src/ops/accounts/common-passwords.ts";
 import { Problem } from "../../src/problem.ts";
 import { Seeded } from "../seeded.ts";
 

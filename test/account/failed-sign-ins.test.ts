@@ -1,7 +1,7 @@
 /** Counting failed sign-ins: what is recorded at once, what is counted, and how much at most. */
 import { describe, expect, test } from "bun:test";
-import { addressDetails, FailedSignIns } from "../../src/control/accounts/failed-sign-ins.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { addressDetails, FailedSignIns } from "../../src/ops/accounts/failed-sign-ins.ts";
 
 /** A counter with a clock and timers that the test moves. */
 function counter(fails = false) {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { findInstallation } from "../../src/control/workspaces.ts";
-import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { governdProcess } from "../cli/governd-process.ts";
@@ -358,11 +358,11 @@ const killed = (moment: "before" | "after", inLog: "first" | "trace", what: stri
     process.execPath,
     "-e",
     `
-    import * as operators from ${JSON.stringify(join(SOURCE, "control/accounts/operators.ts"))};
-    import * as signUp from ${JSON.stringify(join(SOURCE, "control/accounts/sign-up.ts"))};
-    import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
-    import { fileJournal } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
-    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
+    import * as operators from ${JSON.stringify(join(SOURCE, "ops/accounts/operators.ts"))};
+    import * as signUp from ${JSON.stringify(join(SOURCE, "ops/accounts/sign-up.ts"))};
+    import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "ops/directory/database.ts"))};
+    import { fileJournal } from ${JSON.stringify(join(SOURCE, "ops/directory/journal.ts"))};
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
     import { IdSource, RandomPool, systemClock as clock } from ${JSON.stringify(join(SOURCE, "ids.ts"))};
     const server = ${JSON.stringify(serverOfDirectory(daemon.dataDir))};
     const directory = dataDirectory(${JSON.stringify(daemon.dataDir)}, null, server);

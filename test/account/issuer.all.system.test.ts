@@ -1,10 +1,10 @@
 /** Signing in by an OpenID issuer: who gets in, as what, and what is refused. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { Secret, TOTP } from "otpauth";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { findInstallation } from "../../src/control/workspaces.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
 import type { Cause } from "../../src/oidc/causes.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { governdProcess } from "../cli/governd-process.ts";
 import { soon } from "../eventually.ts";
 import { problemPage, Visitor as VisitorOf } from "../oidc/visitor.ts";

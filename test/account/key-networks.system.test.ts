@@ -1,6 +1,6 @@
 /** Keys that are limited to networks: every way into `/v1` asks where the request comes from. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { apiRoutes } from "../../src/http/app.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
 import { governd } from "../cli/governd.ts";
 import { administer } from "../support/administration.ts";
 import { TestDaemon } from "../support/daemon.ts";

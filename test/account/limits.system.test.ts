@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createLink } from "../../src/control/accounts/links.ts";
-import { OPEN_INVITATIONS_MAX, OWNED_WORKSPACES_MAX } from "../../src/control/accounts/membership.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
 import { systemClock } from "../../src/ids.ts";
+import { createLink } from "../../src/ops/accounts/links.ts";
+import { OPEN_INVITATIONS_MAX, OWNED_WORKSPACES_MAX } from "../../src/ops/accounts/membership.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { type Person, signUp, tokenOf } from "./browser.ts";

@@ -1,9 +1,9 @@
 /** Passkeys: making them, signing in with one, and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Secret, TOTP } from "otpauth";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { findInstallation } from "../../src/control/workspaces.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { findInstallation } from "../../src/ops/directory/workspaces.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import type { Answered } from "../support/client.ts";
 import { TestDaemon } from "../support/daemon.ts";

@@ -1,11 +1,11 @@
 /** `POST /v1/audit/verify` compares the keys and members of a workspace with its log, while they change. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { insertAccount } from "../../src/control/accounts/accounts.ts";
-import { acceptInvitation, changeRole, invite, removeMember } from "../../src/control/accounts/membership.ts";
-import { Administration } from "../../src/control/administration.ts";
-import type { WorkspaceJournal } from "../../src/control/journal.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
 import { systemClock } from "../../src/ids.ts";
+import { insertAccount } from "../../src/ops/accounts/accounts.ts";
+import { acceptInvitation, changeRole, invite, removeMember } from "../../src/ops/accounts/membership.ts";
+import { Administration } from "../../src/ops/directory/administration.ts";
+import type { WorkspaceJournal } from "../../src/ops/directory/journal.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { withParts } from "../corpus/control-base.ts";
 import { effort } from "../effort.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { actions } from "../../src/http/app.ts";
-import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
+import { PRECONDITION_HEADERS } from "../../src/api/precondition.ts";
+import { actions } from "../../src/serve/http/app.ts";
 import { assertMatchesOpenApi } from "../http/support/openapi.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import type { WorkspaceView } from "../support/workspace-view.ts";

@@ -1,21 +1,27 @@
 /** Seals on their way to other places: queue, command, webhook, witnesses. */
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { type AnchorLag, AnchorQueue } from "../../src/anchors/queue.ts";
-import { type AnchoredSeal, AnchorFailed, type AnchorSink, commandSink, webhookSink } from "../../src/anchors/sinks.ts";
-import { parseWitness, witnessSink } from "../../src/anchors/witness.ts";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
-import { readSealKey, sealKeySource } from "../../src/datadir/seal-key.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { readSealKey, sealKeySource } from "../../src/core/datadir/seal-key.ts";
+import { newestSeal } from "../../src/core/rows/seals.ts";
+import { treeReader } from "../../src/core/rows/tree.ts";
+import { parseSealFile } from "../../src/core/seals/seal-file.ts";
+import { type AnchorLag, AnchorQueue } from "../../src/follow/anchors/queue.ts";
+import {
+  type AnchoredSeal,
+  AnchorFailed,
+  type AnchorSink,
+  commandSink,
+  webhookSink,
+} from "../../src/follow/anchors/sinks.ts";
+import { witnessSink } from "../../src/follow/anchors/witness.ts";
 import { systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { consistencyProof } from "../../src/log/proof.ts";
 import { parseSeal } from "../../src/log/seal.ts";
-import { checkCosignature } from "../../src/log/witness.ts";
-import { parseSealFile } from "../../src/seals/seal-file.ts";
-import { newestSeal } from "../../src/state/seals.ts";
-import { treeReader } from "../../src/state/tree.ts";
+import { checkCosignature, parseWitness } from "../../src/log/witness.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { eventually } from "../eventually.ts";

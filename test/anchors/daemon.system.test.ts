@@ -1,9 +1,9 @@
 /** The daemon hands every seal to the program that its settings name, the last ones at its stop included. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { AnchorReceipts } from "../../src/anchors/receipts.ts";
+import { parseSealFile } from "../../src/core/seals/seal-file.ts";
+import { AnchorReceipts } from "../../src/follow/anchors/receipts.ts";
 import { parseSeal } from "../../src/log/seal.ts";
-import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { eventually } from "../eventually.ts";
 import { TestDaemon } from "../support/daemon.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";

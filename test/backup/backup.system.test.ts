@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Destination } from "../../src/backup/destination.ts";
 import { areKeysAsCopied, copyKeyFiles, digestOfFile } from "../../src/backup/files.ts";
 import { type MadeBackup, makeBackup } from "../../src/backup/make.ts";
-import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { Failure } from "../../src/failure.ts";
 import { systemClock } from "../../src/ids.ts";
 import { governd } from "../cli/governd.ts";
@@ -117,7 +117,7 @@ describe("a backup", () => {
     await from.write(id);
     const path = workspaceFile(from.data, id);
     // A log that was never brought into the file, and no shared memory.
-    const { openWorkspaceFile } = await import("../../src/workspace/file.ts");
+    const { openWorkspaceFile } = await import("../../src/core/writer/file.ts");
     const connection = openWorkspaceFile(path);
     connection.exec("PRAGMA wal_autocheckpoint = 0");
     connection.close();

@@ -1,12 +1,12 @@
 /** A data directory with workspaces in it, as the command line and clients fill one. */
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { withWriter } from "../../src/control/journal.ts";
-import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
-import { sealKeySource } from "../../src/datadir/seal-key.ts";
-import { writeData } from "../../src/features/data/write.ts";
+import { type DataDirectory, dataDirectory } from "../../src/core/datadir/layout.ts";
+import { sealKeySource } from "../../src/core/datadir/seal-key.ts";
+import type { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { systemClock } from "../../src/ids.ts";
-import type { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { writeData } from "../../src/ops/data/write.ts";
+import { withWriter } from "../../src/ops/directory/journal.ts";
 import { filesReleased } from "../released.ts";
 import { administer } from "../support/administration.ts";
 import { inMemory } from "../temporary.ts";

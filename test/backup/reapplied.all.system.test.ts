@@ -7,25 +7,25 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBackup } from "../../src/backup/make.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { insertAccount } from "../../src/control/accounts/accounts.ts";
-import { listMembers, type Role } from "../../src/control/accounts/members.ts";
+import { type DataDirectory, dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { systemClock } from "../../src/ids.ts";
+import { insertAccount } from "../../src/ops/accounts/accounts.ts";
+import { listMembers, type Role } from "../../src/ops/accounts/members.ts";
 import {
   acceptInvitation,
   changeRole,
   foundWorkspace,
   invite,
   removeMember,
-} from "../../src/control/accounts/membership.ts";
-import type { AccountParts } from "../../src/control/accounts/parts.ts";
-import { Administration } from "../../src/control/administration.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { listKeys } from "../../src/control/keys.ts";
-import { changeSink, createSink, removeSink } from "../../src/control/sinks/acts.ts";
-import { listSinks } from "../../src/control/sinks/sinks.ts";
-import { findInstallation } from "../../src/control/workspaces.ts";
-import { type DataDirectory, dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { systemClock } from "../../src/ids.ts";
+} from "../../src/ops/accounts/membership.ts";
+import type { AccountParts } from "../../src/ops/accounts/parts.ts";
+import { Administration } from "../../src/ops/directory/administration.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { listKeys } from "../../src/ops/directory/keys.ts";
+import { findInstallation } from "../../src/ops/directory/workspaces.ts";
+import { changeSink, createSink, removeSink } from "../../src/ops/sinks/rows/acts.ts";
+import { listSinks } from "../../src/ops/sinks/rows/sinks.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { governd } from "../cli/governd.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { backupName } from "../../src/backup/destination.ts";
 import { BACKUP_FORMAT } from "../../src/backup/manifest.ts";
 import { type BackupOutcome, BackupSchedule } from "../../src/backup/schedule.ts";
-import { runBackup } from "../../src/daemon/scheduled-backups.ts";
+import { runBackup } from "../../src/serve/daemon/scheduled-backups.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { eventually } from "../eventually.ts";

@@ -121,10 +121,10 @@ describe("the binary, in an empty directory with an empty environment", () => {
 
   test("heeds no file of the directory that it is started in, but its own settings", async () => {
     const place = temporary.join("hostile");
-    mkdirSync(join(place, "threads"), { recursive: true });
+    mkdirSync(join(place, "serve", "threads"), { recursive: true });
     writeFileSync(join(place, ".env"), "GOVERND_LISTEN=nonsense\n");
     writeFileSync(join(place, "bunfig.toml"), 'preload = ["./preload.js"]\n');
-    for (const name of ["preload.js", "threads/worker.js", "threads/worker.ts"]) {
+    for (const name of ["preload.js", "serve/threads/worker.js", "serve/threads/worker.ts"]) {
       writeFileSync(join(place, name), 'throw new Error("hijacked");');
     }
     await using daemon = await startGovernd(join(place, "data"), [], { program, cwd: place });

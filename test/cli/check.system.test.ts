@@ -13,10 +13,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
-import { newSealKey } from "../../src/datadir/seal-key.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { newSealKey } from "../../src/core/datadir/seal-key.ts";
+import { issueServerCertificate, makeAuthority } from "../../src/serve/tls/issue.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import { issueServerCertificate, makeAuthority } from "../../src/tls/issue.ts";
 import { IssuerByHand } from "../account/issuer-by-hand.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { filesReleased } from "../released.ts";

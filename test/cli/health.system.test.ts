@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import "reflect-metadata";
 import { readFileSync, writeFileSync } from "node:fs";
 import { X509CertificateGenerator } from "@peculiar/x509";
-import { askHealth } from "../../src/daemon/health-probe.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { ownCertificate } from "../../src/tls/own-authority.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { askHealth } from "../../src/serve/daemon/health-probe.ts";
+import { ownCertificate } from "../../src/serve/tls/own-authority.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd } from "./governd.ts";
 import { startGovernd } from "./governd-process.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Logger, type LogSink, logStyle } from "../../src/daemon/logger.ts";
+import { Logger, type LogSink, logStyle } from "../../src/serve/daemon/logger.ts";
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 6);
 

@@ -1,6 +1,6 @@
 /** The readiness of the daemon, when requests for it come faster than the disk answers. */
 import { expect, test } from "bun:test";
-import { ReadinessProbe } from "../../src/daemon/readiness.ts";
+import { ReadinessProbe } from "../../src/serve/daemon/readiness.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const ROUNDS = 50;

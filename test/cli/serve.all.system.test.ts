@@ -3,9 +3,9 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { dataDirectory } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { ownCertificate } from "../../src/tls/own-authority.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { ownCertificate } from "../../src/serve/tls/own-authority.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 import { governd, makeWorkspace } from "./governd.ts";

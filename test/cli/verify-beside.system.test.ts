@@ -14,10 +14,10 @@ test("a seal that comes while the log is read does not count against it", async 
   using from = await FilledDirectory.make(1);
   const [id] = from.ids as [string];
   const script = `
-    import { withWriter } from ${JSON.stringify(join(SOURCE, "control/journal.ts"))};
-    import { recordingJob } from ${JSON.stringify(join(SOURCE, "workspace/job.ts"))};
-    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
-    import { sealKeySource } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
+    import { withWriter } from ${JSON.stringify(join(SOURCE, "ops/directory/journal.ts"))};
+    import { recordingJob } from ${JSON.stringify(join(SOURCE, "core/writer/job.ts"))};
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
+    import { sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
     const directory = dataDirectory(${JSON.stringify(from.data.root)});
     const event = { operation: "key.create", actor: "cli", details: {} };
     await withWriter(directory, sealKeySource(directory, null), ${JSON.stringify(id)}, async (writer) => {

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { actions, apiRoutes } from "../../src/http/app.ts";
-import { accountJson } from "../../src/http/documents/api/account.ts";
-import { openApiJson } from "../../src/http/documents/api/openapi.ts";
+import { actions, apiRoutes } from "../../src/serve/http/app.ts";
+import { accountJson } from "../../src/serve/http/documents/api/account.ts";
+import { openApiJson } from "../../src/serve/http/documents/api/openapi.ts";
 import { effort } from "../effort.ts";
 import { BLOCKS } from "../integrations/adapters.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";

@@ -1,9 +1,9 @@
 /** A node passes requests on, but not so many that it could not reach its libSQL server any more. */
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { NodeClient } from "../../src/cluster/forwarding.ts";
-import { nodeIdentity } from "../../src/cluster/identity.ts";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
+import { NodeClient } from "../../src/engine-libsql/cluster/forwarding.ts";
+import { nodeIdentity } from "../../src/engine-libsql/cluster/identity.ts";
 import { eventually } from "../eventually.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

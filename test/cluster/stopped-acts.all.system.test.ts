@@ -1,11 +1,11 @@
 /** A process that is stopped in the middle of an act for longer than its turn lasts, while another node goes on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { Administration, type NewKey } from "../../src/control/administration.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { fileJournal, type WorkspaceJournal } from "../../src/control/journal.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { namespaceOf } from "../../src/engine-libsql/server-engine.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import { Administration, type NewKey } from "../../src/ops/directory/administration.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { fileJournal, type WorkspaceJournal } from "../../src/ops/directory/journal.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { noteServer, serverOfDirectory } from "../support/engine.ts";

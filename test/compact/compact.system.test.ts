@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ScheduledCompaction } from "../../src/daemon/compaction.ts";
+import { ScheduledCompaction } from "../../src/serve/daemon/compaction.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import type { Timer } from "../../src/timer.ts";
 import { governd, type MadeWorkspace, makeWorkspace } from "../cli/governd.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts";
-import { digestOf } from "../../src/control/secret.ts";
 import { RandomPool } from "../../src/ids.ts";
+import { generateApiKey, isWellFormedApiKey } from "../../src/ops/directory/api-key.ts";
+import { digestOf } from "../../src/ops/directory/secret.ts";
 import { numbers } from "../policy/random.ts";
 
 describe("API keys", () => {

@@ -1,7 +1,7 @@
 /** The control database while another process has a transaction on it, which may wait for a libSQL server. */
 import { expect, test } from "bun:test";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 test("a change waits for the other one, and lets the event loop run; nothing counts as replaced meanwhile", async () => {

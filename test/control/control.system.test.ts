@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Administration } from "../../src/control/administration.ts";
-import { Authenticator } from "../../src/control/authenticator.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import type { WorkspaceEvent, WorkspaceJournal } from "../../src/control/journal.ts";
-import { findKey } from "../../src/control/keys.ts";
-import { digestOf } from "../../src/control/secret.ts";
-import type { DataDirectory } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import type { DataDirectory } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { Failure } from "../../src/failure.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
+import { Administration } from "../../src/ops/directory/administration.ts";
+import { Authenticator } from "../../src/ops/directory/authenticator.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import type { WorkspaceEvent, WorkspaceJournal } from "../../src/ops/directory/journal.ts";
+import { findKey } from "../../src/ops/directory/keys.ts";
+import { digestOf } from "../../src/ops/directory/secret.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -141,7 +141,7 @@ describe("authentication", () => {
   test("another process advances the same counter", async () => {
     const before = control.generation.current;
     const script = `
-      import { Generation } from ${JSON.stringify(join(import.meta.dir, "../../src/control/generation.ts"))};
+      import { Generation } from ${JSON.stringify(join(import.meta.dir, "../../src/ops/directory/generation.ts"))};
       Generation.open(${JSON.stringify(directory.generation)}).advance();`;
     expect(await Bun.spawn([process.execPath, "-e", script]).exited).toBe(0);
     expect(control.generation.current).not.toBe(before);

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createPublicKey } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dataDirectory } from "../../src/datadir/layout.ts";
-import { lockDataDirectory } from "../../src/datadir/lock.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { createPrivateFile } from "../../src/datadir/private-files.ts";
-import { readSealKey, sealKeySource } from "../../src/datadir/seal-key.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { lockDataDirectory } from "../../src/core/datadir/lock.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { createPrivateFile } from "../../src/core/datadir/private-files.ts";
+import { readSealKey, sealKeySource } from "../../src/core/datadir/seal-key.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 
 setDefaultTimeout(PROCESS_TEST_MS);
@@ -43,9 +43,9 @@ describe("the data directory", () => {
 
   test("has one key when many processes come first", async () => {
     const script = `
-      import { ensureDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/open.ts"))};
-      import { readSealKey, sealKeySource } from ${JSON.stringify(join(SOURCE, "datadir/seal-key.ts"))};
-      import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "control/database.ts"))};
+      import { ensureDataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/open.ts"))};
+      import { readSealKey, sealKeySource } from ${JSON.stringify(join(SOURCE, "core/datadir/seal-key.ts"))};
+      import { ControlDatabase } from ${JSON.stringify(join(SOURCE, "ops/directory/database.ts"))};
       const directory = ensureDataDirectory(${JSON.stringify(root)});
       ControlDatabase.open(directory)[Symbol.dispose]();
       console.log(Buffer.from(readSealKey(sealKeySource(directory, null)).publicBytes).toString("hex"));`;
@@ -111,8 +111,8 @@ describe("the data directory", () => {
 
 describe("the lock", () => {
   const script = () => `
-    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
-    import { lockDataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/lock.ts"))};
+    import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
+    import { lockDataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/lock.ts"))};
     globalThis.held = lockDataDirectory(dataDirectory(${JSON.stringify(root)}));
     console.log("held");
     setInterval(() => {}, 1_000);`;
@@ -132,8 +132,8 @@ describe("the lock", () => {
       [
         process.execPath,
         "-e",
-        `import { dataDirectory } from ${JSON.stringify(join(SOURCE, "datadir/layout.ts"))};
-        import { isLocked } from ${JSON.stringify(join(SOURCE, "datadir/lock.ts"))};
+        `import { dataDirectory } from ${JSON.stringify(join(SOURCE, "core/datadir/layout.ts"))};
+        import { isLocked } from ${JSON.stringify(join(SOURCE, "core/datadir/lock.ts"))};
         const directory = dataDirectory(${JSON.stringify(root)});
         console.log(isLocked(directory));
         for (;;) isLocked(directory);`,

@@ -1,7 +1,7 @@
 /** The forms that a key's file may have. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { readEncryptionKey } from "../../src/datadir/encryption-key.ts";
+import { readEncryptionKey } from "../../src/core/datadir/encryption-key.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;

@@ -1,18 +1,18 @@
 /** The evidence that every corruption starts from: a sealed data directory, its exports and receipts. */
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
-import { streamExport } from "../../src/features/audit/export.ts";
+import { newSealKey, publicPem, readSealKey } from "../../src/core/datadir/seal-key.ts";
+import { newestSeal } from "../../src/core/rows/seals.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
+import type { Principal, Reply } from "../../src/core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../../src/seals/sealer.ts";
-import { newestSeal } from "../../src/state/seals.ts";
+import { streamExport } from "../../src/ops/audit/export.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import type { Principal, Reply } from "../../src/workspace/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";
 export const OTHER_ID = "ws_01h455vb4pex5vsknk084sn02r";

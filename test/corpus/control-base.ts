@@ -1,9 +1,12 @@
 /** A data directory whose control database has a row of every kind that events cover. Made by the real functions. */
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { type AccountRecord, findAccount, insertAccount } from "../../src/control/accounts/accounts.ts";
-import { FactorKey } from "../../src/control/accounts/factor-key.ts";
-import { createLink } from "../../src/control/accounts/links.ts";
+import { type DataDirectory, dataDirectory } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import { type AccountRecord, findAccount, insertAccount } from "../../src/ops/accounts/accounts.ts";
+import { FactorKey } from "../../src/ops/accounts/factor-key.ts";
+import { createLink } from "../../src/ops/accounts/links.ts";
 import {
   acceptInvitation,
   changeRole,
@@ -12,20 +15,17 @@ import {
   removeMember,
   requireSecondFactor,
   uninvite,
-} from "../../src/control/accounts/membership.ts";
-import { setOperator } from "../../src/control/accounts/operators.ts";
-import { type AccountParts, administrationOf, ownEvent } from "../../src/control/accounts/parts.ts";
-import { addPasskey, beginPasskey, type PasskeyChallenge, removePasskey } from "../../src/control/accounts/passkeys.ts";
-import { Waiting } from "../../src/control/accounts/waiting.ts";
-import { act, INSTALLATION } from "../../src/control/acts.ts";
-import { Administration } from "../../src/control/administration.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { fileJournal, type WorkspaceJournal } from "../../src/control/journal.ts";
-import { changeSink, createSink, removeSink, rotateSink, type SinkActParts } from "../../src/control/sinks/acts.ts";
-import { SinkKey, storeProgress } from "../../src/control/sinks/sinks.ts";
-import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+} from "../../src/ops/accounts/membership.ts";
+import { setOperator } from "../../src/ops/accounts/operators.ts";
+import { type AccountParts, administrationOf, ownEvent } from "../../src/ops/accounts/parts.ts";
+import { addPasskey, beginPasskey, type PasskeyChallenge, removePasskey } from "../../src/ops/accounts/passkeys.ts";
+import { Waiting } from "../../src/ops/accounts/waiting.ts";
+import { act, INSTALLATION } from "../../src/ops/directory/acts.ts";
+import { Administration } from "../../src/ops/directory/administration.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { fileJournal, type WorkspaceJournal } from "../../src/ops/directory/journal.ts";
+import { changeSink, createSink, removeSink, rotateSink, type SinkActParts } from "../../src/ops/sinks/rows/acts.ts";
+import { SinkKey, storeProgress } from "../../src/ops/sinks/rows/sinks.ts";
 import type { Connection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { AuthenticatorByHand } from "../account/authenticator-by-hand.ts";

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { type DataDirectory, dataDirectory } from "../../src/core/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../database-files.ts";
 import { effort } from "../effort.ts";

@@ -4,7 +4,7 @@
  * expected result.
  */
 import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { newSealKey, publicPem, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, publicPem, readSealKey } from "../../src/core/datadir/seal-key.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { type Places, placesIn, tamper } from "./base.ts";
 import { cutTail, rewriteLog } from "./rewrite.ts";

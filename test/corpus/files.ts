@@ -3,7 +3,7 @@
 import { copyFileSync, cpSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BACKUP_FORMAT, MANIFEST_FILE } from "../../src/backup/manifest.ts";
-import { type DataDirectory, dataDirectory } from "../../src/datadir/layout.ts";
+import { type DataDirectory, dataDirectory } from "../../src/core/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { type Everything, filesOf } from "./everything.ts";
 import type { Tampering, Words } from "./judge.ts";

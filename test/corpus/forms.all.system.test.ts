@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { FULL_TEXT_SCHEMA } from "../../src/state/full-text.ts";
+import { FULL_TEXT_SCHEMA } from "../../src/core/rows/full-text.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { effort } from "../effort.ts";

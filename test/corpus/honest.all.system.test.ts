@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";

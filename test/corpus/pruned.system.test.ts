@@ -6,8 +6,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { findSuspension } from "../../src/core/rows/suspension.ts";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
-import { findSuspension } from "../../src/state/suspension.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
 import { inMemory } from "../temporary.ts";

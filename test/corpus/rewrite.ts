@@ -1,7 +1,8 @@
 /** Rewrites a log as somebody without the key could: afterwards every hash, link and head is consistent. */
+
+import { storeTiles } from "../../src/core/rows/tree.ts";
 import { canonicalEvent, parseEvent } from "../../src/log/event.ts";
 import { eventHash } from "../../src/log/hash.ts";
-import { storeTiles } from "../../src/state/tree.ts";
 import type { Connection } from "../../src/store/connection.ts";
 
 /** Changes one event, by default its actor, and makes everything after it fit. */

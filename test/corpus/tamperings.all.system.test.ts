@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
 import type { AuditResult } from "../../src/log/event.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { openConnection } from "../../src/store/connection.ts";

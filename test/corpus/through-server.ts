@@ -4,8 +4,8 @@
  */
 import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
-import { pushInto } from "../../src/engine/push.ts";
-import { namespaceOf, ServerEngine } from "../../src/engine/server-engine.ts";
+import { pushInto } from "../../src/engine-libsql/push.ts";
+import { namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { schemaVersion } from "../../src/store/migrate.ts";
 import { settleAtHome } from "../../src/store/place.ts";

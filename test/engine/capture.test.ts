@@ -1,7 +1,7 @@
 /** What a transaction changed, taken as data, brings another database to the same rows. */
 import { expect, test } from "bun:test";
-import { ChangeCapture } from "../../src/engine/capture.ts";
-import { readTables, statementsOf } from "../../src/engine/tables.ts";
+import { ChangeCapture } from "../../src/engine-libsql/capture.ts";
+import { readTables, statementsOf } from "../../src/engine-libsql/tables.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";

@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ServerEngine } from "../../src/engine/server-engine.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import type { OperationInputs } from "../../src/operations.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { namespaceOf } from "../../src/engine-libsql/server-engine.ts";
 import { governd } from "../cli/governd.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { flagsFor } from "../support/engine.ts";

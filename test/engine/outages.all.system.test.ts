@@ -1,6 +1,6 @@
 /** What clients see while the libSQL server is down, does not answer, or answers too late. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { namespaceOf } from "../../src/engine-libsql/server-engine.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { eventually } from "../eventually.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";

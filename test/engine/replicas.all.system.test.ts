@@ -5,9 +5,9 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
-import { HranaServer } from "../../src/engine/hrana.ts";
-import { Replicas } from "../../src/engine/replicas.ts";
-import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine/server-engine.ts";
+import { HranaServer } from "../../src/engine-libsql/hrana.ts";
+import { Replicas } from "../../src/engine-libsql/replicas.ts";
+import { CONTROL_NAMESPACE, namespaceOf, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import type { ServerOptions } from "../../src/settings/server-options.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governdProcess } from "../cli/governd-process.ts";

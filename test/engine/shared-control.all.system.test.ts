@@ -1,9 +1,9 @@
 /** What nodes of a libSQL server know of each other's changes of the control database. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { createLink } from "../../src/control/accounts/links.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { systemClock } from "../../src/ids.ts";
+import { createLink } from "../../src/ops/accounts/links.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
 import { LIBSQL_SERVER, LibsqlServer } from "../support/libsql-server.ts";
 import { PROCESS_TEST_MS, temporaryDirectory } from "../temporary.ts";
 

@@ -5,14 +5,14 @@
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
+import { wholeText } from "../../src/core/long-text.ts";
+import type { Bytes, Reply } from "../../src/core/writer/contract.ts";
 import { systemClock } from "../../src/ids.ts";
-import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { WorkspacePool } from "../../src/serve/threads/pool.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import { WorkspacePool } from "../../src/threads/pool.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import type { Bytes, Reply } from "../../src/workspace/contract.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 

@@ -5,10 +5,10 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { residentMiB } from "../../bench/processes.ts";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
-import { AMPLE, planDescriptors } from "../../src/threads/descriptors.ts";
-import { WorkspacePool } from "../../src/threads/pool.ts";
+import { AMPLE, planDescriptors } from "../../src/serve/threads/descriptors.ts";
+import { WorkspacePool } from "../../src/serve/threads/pool.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { GOVERND, type RunningDaemon, startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";

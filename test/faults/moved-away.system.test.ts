@@ -2,8 +2,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { readHead } from "../../src/workspace/head.ts";
-import { MissingWorkspace, ReplacedWorkspace } from "../../src/workspace/storage-failure.ts";
+import { readHead } from "../../src/core/writer/head.ts";
+import { MissingWorkspace, ReplacedWorkspace } from "../../src/core/writer/storage-failure.ts";
 import { makeWorkspace } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { effort } from "../effort.ts";

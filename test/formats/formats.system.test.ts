@@ -2,12 +2,12 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { CONTROL_MIGRATIONS } from "../../src/control/database.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
+import { CONTROL_MIGRATIONS } from "../../src/ops/directory/database.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { VERSION } from "../../src/version.ts";
-import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { governd } from "../cli/governd.ts";
 import { startGovernd } from "../cli/governd-process.ts";
 import { PROCESS_TEST_MS, type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

@@ -6,22 +6,22 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { insertAccount } from "../../src/control/accounts/accounts.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { KEYS } from "../../src/control/keys.ts";
-import { digestOf } from "../../src/control/secret.ts";
-import { WORKSPACES } from "../../src/control/workspaces.ts";
-import { dataDirectory, sealFile, workspaceFile } from "../../src/datadir/layout.ts";
+import { dataDirectory, sealFile, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { wholeText } from "../../src/core/long-text.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { IdSource, RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
-import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../../src/seals/sealer.ts";
-import { jobOf } from "../../src/threads/registry.ts";
+import { insertAccount } from "../../src/ops/accounts/accounts.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { KEYS } from "../../src/ops/directory/keys.ts";
+import { digestOf } from "../../src/ops/directory/secret.ts";
+import { WORKSPACES } from "../../src/ops/directory/workspaces.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { VERSION } from "../../src/version.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import { pack } from "./packing.ts";
 import { sealPem } from "./seal-pem.ts";
 

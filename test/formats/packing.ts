@@ -2,7 +2,7 @@
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { type DataDirectory, dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { type DataDirectory, dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { sealPem } from "./seal-pem.ts";

@@ -1,12 +1,12 @@
 /** Evidence: whatever is changed in it, its readers neither fail nor say that the changed evidence is valid. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseSealFile } from "../../src/core/seals/seal-file.ts";
 import { formatNote, formatVerifierKey, NoteError, parseNote, parseVerifierKey } from "../../src/log/note.ts";
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { addCheckpointBody } from "../../src/log/witness.ts";
-import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { type ExportReport, ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { parseAddCheckpoint } from "../log/cosigning.ts";

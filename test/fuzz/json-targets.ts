@@ -1,8 +1,9 @@
 /** Readers of JSON, each compared with the reference. */
-import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/http/pipeline/strict-json.ts";
+
 import { CanonicalScan, isPlainlyCanonicalObject } from "../../src/log/canonical-scan.ts";
 import { CanonicalJsonError, canonicalJson, MAX_JSON_DEPTH, parseCanonicalJson } from "../../src/log/jcs.ts";
 import { JsonScanner, JsonTextError, parseStrictJson as parseOnce } from "../../src/log/json-scan.ts";
+import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/serve/http/pipeline/strict-json.ts";
 import type { Seeded } from "../seeded.ts";
 import { mutateBytes, mutateText, pieces, randomJson } from "./mutate.ts";
 import { readJson } from "./reference-json.ts";

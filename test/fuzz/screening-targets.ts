@@ -1,7 +1,7 @@
 /** Screening: no text costs much more time than its length allows, whatever is in it. */
-import { everyAnchor } from "../../src/policy/anchors.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { everyAnchor } from "../../src/screen/anchors.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 import { effort } from "../effort.ts";
 import type { Seeded } from "../seeded.ts";
 import type { Target } from "./target.ts";

@@ -1,17 +1,17 @@
 /** Readers of short texts: queries, settings, keys, times, cursors, and what threads say to each other. */
 
-import { generateApiKey, isWellFormedApiKey } from "../../src/control/api-key.ts";
-import { parseBody, readBody } from "../../src/http/pipeline/body.ts";
-import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
-import { parseQuery } from "../../src/http/pipeline/query.ts";
-import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { matchesNone, parseIfMatch } from "../../src/api/entity-tag.ts";
+import { parseQuery } from "../../src/api/query.ts";
+import { parseTimestamp } from "../../src/api/timestamp.ts";
+import { decodeCursor, decodeExportCursor, encodeCursor, encodeExportCursor } from "../../src/core/lists.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
 import { FIRST_MOMENT_MS, LAST_MOMENT_MS, RandomPool } from "../../src/ids.ts";
-import { decodeCursor, decodeExportCursor, encodeCursor, encodeExportCursor } from "../../src/lists.ts";
+import { generateApiKey, isWellFormedApiKey } from "../../src/ops/directory/api-key.ts";
 import { Problem } from "../../src/problem.ts";
+import { parseBody, readBody } from "../../src/serve/http/pipeline/body.ts";
+import { ReplyReader, writeReplies } from "../../src/serve/threads/reply-text.ts";
 import { DEFINITIONS, variableOf } from "../../src/settings/definitions.ts";
 import { resolveSettings, settingsAsToml, showSettings } from "../../src/settings/resolve.ts";
-import { ReplyReader, writeReplies } from "../../src/threads/reply-text.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
 import type { Seeded } from "../seeded.ts";
 import { mutateBytes, mutateText, randomJson } from "./mutate.ts";
 import { attempt, requireEqual, type Target } from "./target.ts";

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { isDeepStrictEqual } from "node:util";
-import { routes } from "../../src/http/app.ts";
-import type { Route } from "../../src/http/route.ts";
+import type { Route } from "../../src/api/route.ts";
 import type { OperationName } from "../../src/operations.ts";
+import { routes } from "../../src/serve/http/app.ts";
 import { requestOf } from "../support/route-requests.ts";
 import { KEYS, WORKSPACE_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";

@@ -1,8 +1,8 @@
 /** Which address counts as the client's behind proxies: what they append decides, never what the client wrote. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { clientAddress } from "../../src/http/pipeline/trusted-proxy.ts";
 import { canonicalAddress, Networks } from "../../src/networks.ts";
+import { clientAddress } from "../../src/serve/http/pipeline/trusted-proxy.ts";
 
 const PROXIES = new Networks(["10.0.0.0/8", "2001:db8:a::/48", "fe80::/10"]);
 const PEER = "10.0.0.1";

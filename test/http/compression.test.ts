@@ -1,8 +1,8 @@
 /** What is compressed, for whom, and that nothing is changed by it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-import { apiRoutes } from "../../src/http/app.ts";
-import { compressedBody } from "../../src/http/pipeline/compression.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
+import { compressedBody } from "../../src/serve/http/pipeline/compression.ts";
 import { eventually } from "../eventually.ts";
 import { assertDeclaresHeaders } from "./support/openapi.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";

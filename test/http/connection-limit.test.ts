@@ -1,7 +1,12 @@
 /** More connections than there may be: counted by the kernel, so only where it says. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { AddressConnections, canCountConnections, countConnections, peersIn } from "../../src/http/connection-limit.ts";
-import { DescriptorReserve } from "../../src/http/descriptor-reserve.ts";
+import {
+  AddressConnections,
+  canCountConnections,
+  countConnections,
+  peersIn,
+} from "../../src/serve/http/connection-limit.ts";
+import { DescriptorReserve } from "../../src/serve/http/descriptor-reserve.ts";
 import { eventually } from "../eventually.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { serveTls } from "./support/serve.ts";

@@ -1,7 +1,7 @@
 /** Whatever is sent: an answer that is documented, never a failure inside, never a half request. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { routes } from "../../src/http/app.ts";
+import { routes } from "../../src/serve/http/app.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";
 import { type Sent, serveTls, type TestServer } from "./support/serve.ts";
 

@@ -1,9 +1,9 @@
 /** HEAD of every path: the headers of GET at once, and nothing stays open. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
-import { actions, routes } from "../../src/http/app.ts";
-import { publicPages } from "../../src/http/documents/pages.ts";
-import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
+import { actions, routes } from "../../src/serve/http/app.ts";
+import { publicPages } from "../../src/serve/http/documents/pages.ts";
+import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { idleSink, requestOf, type Subject } from "../support/route-requests.ts";

@@ -1,8 +1,8 @@
 /** Path parameters that no client library would send: authentication is decided first, and nothing fails inside. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { actions, routes } from "../../src/http/app.ts";
-import { exampleOf } from "../../src/http/example.ts";
-import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
+import { exampleOf } from "../../src/api/example.ts";
+import { actions, routes } from "../../src/serve/http/app.ts";
+import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
 import { signUp, tokenOf } from "../account/browser.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";

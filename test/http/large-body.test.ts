@@ -1,7 +1,7 @@
 /** Bodies that are sent, and read, in pieces. */
 import { expect, test } from "bun:test";
-import { readBody } from "../../src/http/pipeline/body.ts";
-import { inPieces } from "../../src/http/pipeline/large-body.ts";
+import { readBody } from "../../src/serve/http/pipeline/body.ts";
+import { inPieces } from "../../src/serve/http/pipeline/large-body.ts";
 
 test("a short body is a text", () => {
   expect(inPieces('{"a":1}')).toBe('{"a":1}');

@@ -1,8 +1,8 @@
 /** Bodies that are parsed in pieces are taken and refused as those that are parsed at once. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseLargeJson } from "../../src/http/pipeline/large-json.ts";
-import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/http/pipeline/strict-json.ts";
+import { parseLargeJson } from "../../src/serve/http/pipeline/large-json.ts";
+import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/serve/http/pipeline/strict-json.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeCursor, encodeCursor, listFilters, MAX_CURSOR_LENGTH } from "../../src/lists.ts";
+import { decodeCursor, encodeCursor, listFilters, MAX_CURSOR_LENGTH } from "../../src/core/lists.ts";
 
 const filters = listFilters("data.list", { agentId: "a", prefix: "p/", includeValues: false });
 

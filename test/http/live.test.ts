@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { watched } from "../../src/http/pipeline/live.ts";
+import { watched } from "../../src/serve/http/pipeline/live.ts";
 import { eventually } from "../eventually.ts";
 
 /** A source of one byte per pull, and what became of it. */

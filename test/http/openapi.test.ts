@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { actions, apiRoutes } from "../../src/http/app.ts";
-import { exampleOf } from "../../src/http/example.ts";
-import type { CompiledEndpoint } from "../../src/http/route.ts";
+import { exampleOf } from "../../src/api/example.ts";
+import type { CompiledEndpoint } from "../../src/api/route.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { PROBLEMS } from "../../src/problem.ts";
+import { actions, apiRoutes } from "../../src/serve/http/app.ts";
 import {
   accountDocument,
   assertMatchesOpenApi,

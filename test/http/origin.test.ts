@@ -1,7 +1,7 @@
 /** A host and the origin of its pages: browsers leave the default port out, and proxies may not. */
 import { describe, expect, test } from "bun:test";
-import { isOriginOf, originOfHost, ownOrigin } from "../../src/http/origin.ts";
-import { OwnHosts } from "../../src/http/own-hosts.ts";
+import { isOriginOf, originOfHost, ownOrigin } from "../../src/api/origin.ts";
+import { OwnHosts } from "../../src/serve/http/own-hosts.ts";
 
 describe("an origin and a host", () => {
   test.each([

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { matchesNone, parseIfMatch } from "../../src/http/pipeline/entity-tag.ts";
-import { RequestIds } from "../../src/http/pipeline/exchange.ts";
-import { parseQuery } from "../../src/http/pipeline/query.ts";
-import { parseTimestamp } from "../../src/http/timestamp.ts";
+import { matchesNone, parseIfMatch } from "../../src/api/entity-tag.ts";
+import { parseQuery } from "../../src/api/query.ts";
+import { parseTimestamp } from "../../src/api/timestamp.ts";
 import { FIRST_MOMENT_MS, LAST_MOMENT_MS, showTime } from "../../src/ids.ts";
 import { Networks } from "../../src/networks.ts";
 import { Problem } from "../../src/problem.ts";
+import { RequestIds } from "../../src/serve/http/pipeline/exchange.ts";
 
 describe("timestamps", () => {
   const good: Record<string, string> = {

@@ -1,6 +1,6 @@
 /** Policies in requests, whichever operation takes them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { apiRoutes } from "../../src/http/app.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
 import { requestOf } from "../support/route-requests.ts";
 import { serveTls, type TestServer } from "./support/serve.ts";
 

@@ -1,7 +1,7 @@
 /** Which requests take preconditions in headers, and that no other request which changes something ignores one. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { apiRoutes } from "../../src/http/app.ts";
-import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
+import { PRECONDITION_HEADERS } from "../../src/api/precondition.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
 import { requestOf } from "../support/route-requests.ts";
 import { assertDeclaresHeaders, assertMatchesOpenApi } from "./support/openapi.ts";
 import { del, put, write } from "./support/requests.ts";

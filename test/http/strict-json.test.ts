@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/http/pipeline/strict-json.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { JsonProblem, MAX_DEPTH, parseStrictJson } from "../../src/serve/http/pipeline/strict-json.ts";
 
 const parse = (text: string | Uint8Array): JsonObject =>
   parseStrictJson(typeof text === "string" ? new TextEncoder().encode(text) : text);

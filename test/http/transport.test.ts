@@ -1,8 +1,8 @@
 /** Connections, bodies of unknown length, and what becomes of an operation's reply. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { createApp } from "../../src/http/app.ts";
+import { NotCommitted, Unreachable } from "../../src/core/writer/storage-failure.ts";
 import { Networks } from "../../src/networks.ts";
-import { NotCommitted, Unreachable } from "../../src/workspace/storage-failure.ts";
+import { createApp } from "../../src/serve/http/app.ts";
 import { eventually } from "../eventually.ts";
 import { AUDIT_ID } from "./support/memory-workspace.ts";
 import { assertMatchesOpenApi } from "./support/openapi.ts";

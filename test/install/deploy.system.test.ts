@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENCE_MS } from "../../src/engine/requirements.ts";
+import { PATIENCE_MS } from "../../src/engine-libsql/requirements.ts";
 import { governdProcess, startGovernd } from "../cli/governd-process.ts";
 import { LIBSQL_SERVER } from "../support/libsql-server.ts";
 import { temporaryDirectory } from "../temporary.ts";

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/core/rows/pruning.ts";
 import { EventFormatError, parseEvent } from "../../src/log/event.ts";
 import { detailsCommitment, eventHash } from "../../src/log/hash.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { parseReceipt, ReceiptError, receiptProblem } from "../../src/log/receipt.ts";
-import { KEPT_ROWS_SCHEMA, keptRowsDigest } from "../../src/state/pruning.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { verdictOf } from "../../src/verify/problems.ts";

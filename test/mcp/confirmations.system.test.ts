@@ -1,6 +1,6 @@
 /** What is confirmed by a person, where the client can ask one. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Confirmations } from "../../src/http/mcp/confirmations.ts";
+import { Confirmations } from "../../src/serve/http/mcp/confirmations.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { freshAgent } from "../support/scenario.ts";
 import { type Connecting, olderClient, statelessClient } from "./clients.ts";

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { exampleOf } from "../../src/http/example.ts";
-import { tools } from "../../src/http/mcp/tools.ts";
+import { exampleOf } from "../../src/api/example.ts";
 import type { JsonObject } from "../../src/json.ts";
+import { tools } from "../../src/serve/http/mcp/tools.ts";
 import { serveTls, type TestServer } from "../http/support/serve.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 /** What the endpoints of MCP answer to every form of message, in both generations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { TOOL_ROWS } from "../../src/http/mcp/tools.ts";
-import { PRECONDITION_HEADERS } from "../../src/http/pipeline/precondition.ts";
+import { PRECONDITION_HEADERS } from "../../src/api/precondition.ts";
+import { TOOL_ROWS } from "../../src/serve/http/mcp/tools.ts";
 import { type Sent, serveTls, type TestServer } from "../http/support/serve.ts";
 
 const META = {

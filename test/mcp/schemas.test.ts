@@ -1,8 +1,8 @@
 /** What tools/list costs a model and a client, and that every provider of models accepts it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { TOOL_ROWS } from "../../src/http/mcp/tools.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
+import { TOOL_ROWS } from "../../src/serve/http/mcp/tools.ts";
 import { serveTls, type TestServer } from "../http/support/serve.ts";
 
 let server: TestServer;

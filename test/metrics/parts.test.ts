@@ -2,12 +2,12 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Registry } from "prom-client";
-import { Histogram } from "../../src/histogram.ts";
-import { Exchange } from "../../src/http/pipeline/exchange.ts";
-import { RequestMeter } from "../../src/http/pipeline/request-meter.ts";
-import { Families } from "../../src/metrics/family.ts";
-import { StorageMeter } from "../../src/metrics/storage.ts";
-import { ThreadGauges } from "../../src/threads/gauges.ts";
+import { Exchange } from "../../src/serve/http/pipeline/exchange.ts";
+import { RequestMeter } from "../../src/serve/http/pipeline/request-meter.ts";
+import { Families } from "../../src/serve/metrics/family.ts";
+import { Histogram } from "../../src/serve/metrics/histogram.ts";
+import { StorageMeter } from "../../src/serve/metrics/storage.ts";
+import { ThreadGauges } from "../../src/serve/threads/gauges.ts";
 import { eventually } from "../eventually.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

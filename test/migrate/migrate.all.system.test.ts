@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { namespaceOf } from "../../src/engine-libsql/server-engine.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { GOVERND, governdProcess } from "../cli/governd-process.ts";
 import { ended } from "../ended.ts";

@@ -1,6 +1,6 @@
 /** Workspaces move to a libSQL server and back while they are used, by a command that is killed at any moment. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { namespaceOf } from "../../src/engine/server-engine.ts";
+import { namespaceOf } from "../../src/engine-libsql/server-engine.ts";
 import { GOVERND, governdProcess } from "../cli/governd-process.ts";
 import { violations } from "../cluster/check.ts";
 import { Clients } from "../cluster/history.ts";

@@ -1,8 +1,8 @@
 /** What agents store all day must pass both policies. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of other languages are what is tested
 import { expect, test } from "bun:test";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BENIGN: readonly string[] = [
   "550e8400-e29b-41d4-a716-446655440000",

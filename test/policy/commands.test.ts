@@ -1,7 +1,7 @@
 /** Passwords in variables of the environment, as shells, units, images and crontabs set them, and in settings of package managers. */
 import { describe, expect, test } from "bun:test";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const found = (value: string): string[] =>

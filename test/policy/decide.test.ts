@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { NO_POLICIES, policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { NO_POLICIES, policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const NONE = NO_POLICIES;

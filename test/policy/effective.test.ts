@@ -1,9 +1,9 @@
 /** The policies in force for an agent, and where each part is from. */
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { inForce } from "../../src/policy/effective.ts";
-import { floorOf, NO_FLOOR } from "../../src/policy/floor.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { inForce } from "../../src/screen/effective.ts";
+import { floorOf, NO_FLOOR } from "../../src/screen/floor.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const under = (floor: JsonObject, config: JsonObject, more: JsonObject = {}) =>

@@ -1,8 +1,8 @@
 /** What is blocked stays blocked when it is disguised, and the finding still covers it in the original. */
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 import { numbers } from "./random.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });

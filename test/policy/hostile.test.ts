@@ -1,13 +1,13 @@
 /** No text takes long, whatever is in it; what cannot be looked through is blocked. */
 import { expect, test } from "bun:test";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import type { Anchor } from "../../src/policy/anchor.ts";
-import { anchorsOf } from "../../src/policy/anchors.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
-import { examplePolicies, policiesOf } from "../../src/policy/policies.ts";
-import { rulesOf } from "../../src/policy/rules.ts";
-import type { Automaton } from "../../src/policy/text/automaton.ts";
+import type { Anchor } from "../../src/screen/anchor.ts";
+import { anchorsOf } from "../../src/screen/anchors.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { DETECTORS, type DetectorName } from "../../src/screen/detectors.ts";
+import { examplePolicies, policiesOf } from "../../src/screen/policies.ts";
+import { rulesOf } from "../../src/screen/rules.ts";
+import type { Automaton } from "../../src/screen/text/automaton.ts";
 import { effort } from "../effort.ts";
 import { randomText } from "./random.ts";
 

@@ -3,8 +3,8 @@
  * lose its state by chance.
  */
 import { expect, test } from "bun:test";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { SEED } from "../seed.ts";

@@ -1,8 +1,8 @@
 /** Of a list behind a label, every item is found, whatever the syntax of the list, and stored by none of the modes. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 

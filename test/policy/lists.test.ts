@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonValue } from "../../src/json.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { DETECTORS, type Detector, type DetectorName } from "../../src/policy/detectors.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { DETECTORS, type Detector, type DetectorName } from "../../src/screen/detectors.ts";
 import {
   allPolicies,
   contentPolicies,
@@ -14,8 +14,8 @@ import {
   policiesOf,
   screeningPolicies,
   stricterPolicies,
-} from "../../src/policy/policies.ts";
-import type { ContentPolicy, OtherPolicy, Policy } from "../../src/policy/policy.ts";
+} from "../../src/screen/policies.ts";
+import type { ContentPolicy, OtherPolicy, Policy } from "../../src/screen/policy.ts";
 import { exampleBlocks } from "../support/examples.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
@@ -43,7 +43,7 @@ describe("a third policy", () => {
   beforeEach(async () => {
     directory = temporaryDirectory();
     workspace = await OpenWorkspace.make(directory.path);
-    const block = exampleBlocks().find(({ path }) => path === "src/policy/value-length.ts");
+    const block = exampleBlocks().find(({ path }) => path === "src/screen/value-length.ts");
     const path = join(directory.path, "value-length.ts");
     await Bun.write(path, block?.code ?? "");
     list.value_length = (await import(path)).valueLength;
@@ -116,7 +116,7 @@ test("no source beside the lists names a policy", () => {
       .filter((name) => name.includes("_"))
       .join("|"),
   );
-  const own = ["policies.ts", "detectors.ts", "retention.ts", "checkpoint-schedule.ts"].map((name) => `policy/${name}`);
+  const own = ["policies.ts", "detectors.ts", "retention.ts", "checkpoint-schedule.ts"].map((name) => `screen/${name}`);
   const naming = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
     .filter((path) => /\.tsx?$/.test(path) && !own.includes(path))
     .filter((path) => {

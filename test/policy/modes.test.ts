@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { type Content, type Decision, decide, decideAsItIs, findingsOf } from "../../src/policy/decide.ts";
-import { DETECTORS, type DetectorName } from "../../src/policy/detectors.ts";
-import { effectivePolicies, floorOf } from "../../src/policy/floor.ts";
-import { MODES, type Mode } from "../../src/policy/modes.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
-import type { ScreeningSetting } from "../../src/policy/screening.ts";
+import { type Content, type Decision, decide, decideAsItIs, findingsOf } from "../../src/screen/decide.ts";
+import { DETECTORS, type DetectorName } from "../../src/screen/detectors.ts";
+import { effectivePolicies, floorOf } from "../../src/screen/floor.ts";
+import { MODES, type Mode } from "../../src/screen/modes.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
+import type { ScreeningSetting } from "../../src/screen/screening.ts";
 import { Seeded } from "../seeded.ts";
 
 const screening = (setting: ScreeningSetting, more: JsonObject = {}) =>

@@ -5,8 +5,8 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const LINE = /^(pii|secret|harmless)\|([a-z]{2})\|(.+)$/;

@@ -1,7 +1,7 @@
 /** What has the form of personal data and belongs to nobody: ids of mails, addresses of groups. The same form beside it counts. */
 import { describe, expect, test } from "bun:test";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const found = (value: string): string[] =>

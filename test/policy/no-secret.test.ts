@@ -1,8 +1,8 @@
 /** What looks like a secret and is none: ids of clients, keys for pages, ciphertexts. The secret beside it counts. */
 import { describe, expect, test } from "bun:test";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
-import { SECRET_WORDS } from "../../src/policy/secrets/secret-words.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
+import { SECRET_WORDS } from "../../src/screen/secrets/secret-words.ts";
 import { sampleBody } from "./samples.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });

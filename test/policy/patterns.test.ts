@@ -1,7 +1,7 @@
 /** What a pattern finds in a text depends on the text, not on the machine; and no pattern takes long. */
 import { describe, expect, test } from "bun:test";
-import { MOST_STEPS, PatternSet, regexProblem } from "../../src/policy/patterns/pattern-set.ts";
-import { regexSize } from "../../src/policy/patterns/size.ts";
+import { MOST_STEPS, PatternSet, regexProblem } from "../../src/screen/patterns/pattern-set.ts";
+import { regexSize } from "../../src/screen/patterns/size.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";

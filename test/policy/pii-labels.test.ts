@@ -1,7 +1,7 @@
 /** Every label finds a value written for it, in the ways that people and programs write labels. */
 import { expect, test } from "bun:test";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const found = (text: string) => {
   const decision = decide(policiesOf({ policies: { block_pii: true } }), { key: "k", value: text, metadata: {} });

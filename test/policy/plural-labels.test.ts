@@ -3,9 +3,9 @@
  * from the list of labels, so that a new one is covered.
  */
 import { describe, expect, test } from "bun:test";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
-import { SECRET_WORDS } from "../../src/policy/secrets/secret-words.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
+import { SECRET_WORDS } from "../../src/screen/secrets/secret-words.ts";
 import { sampleBody } from "./samples.ts";
 
 const SECRETS = policiesOf({ policies: { block_secrets: true } });

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject } from "../../src/json.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const findingsOf = (value: string, key = "k", metadata: JsonObject = {}) => {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
-import { decide, decideAsItIs } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide, decideAsItIs } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 

@@ -1,8 +1,8 @@
 /** Every row of the token table finds a token made for it, alone and in a line of settings. */
 import { expect, test } from "bun:test";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
-import { tokenRows } from "../../src/policy/secrets/token-format.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
+import { tokenRows } from "../../src/screen/secrets/token-format.ts";
 import { sampleBody } from "./samples.ts";
 
 const blocked = (text: string) =>

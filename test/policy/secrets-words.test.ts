@@ -2,8 +2,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders of other languages are what is tested
 import { expect, test } from "bun:test";
 import type { JsonObject } from "../../src/json.ts";
-import { decide } from "../../src/policy/decide.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide } from "../../src/screen/decide.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 function detectors(value: string, key = "k", metadata: JsonObject = {}): string[] {
   const decision = decide(policiesOf({ policies: { block_secrets: true } }), { key, value, metadata });

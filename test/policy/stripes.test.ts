@@ -1,8 +1,8 @@
 /** The tracks of a card's magnetic stripe, as readers and terminals print them. */
 import { expect, test } from "bun:test";
-import { decide, findingsOf } from "../../src/policy/decide.ts";
-import { luhn } from "../../src/policy/pii/number.ts";
-import { policiesOf } from "../../src/policy/policies.ts";
+import { decide, findingsOf } from "../../src/screen/decide.ts";
+import { luhn } from "../../src/screen/pii/number.ts";
+import { policiesOf } from "../../src/screen/policies.ts";
 
 const BOTH = policiesOf({ policies: { block_pii: true, block_secrets: true } });
 const found = (value: string): string[] =>

@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DETECTORS } from "../../src/policy/detectors.ts";
-import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/policy/pii/formats.ts";
-import { labelledForms } from "../../src/policy/pii/labelled.ts";
-import { tokenRows } from "../../src/policy/secrets/token-format.ts";
+import { DETECTORS } from "../../src/screen/detectors.ts";
+import { SEPARATED_FORMS, TOKEN_FORMS } from "../../src/screen/pii/formats.ts";
+import { labelledForms } from "../../src/screen/pii/labelled.ts";
+import { tokenRows } from "../../src/screen/secrets/token-format.ts";
 import {
   columnsOf,
   linesOf,
@@ -15,9 +15,9 @@ import {
   spelledOut,
   stickyOf,
   wordsOf,
-} from "../../src/policy/words/lists.ts";
+} from "../../src/screen/words/lists.ts";
 
-const FOLDER = join(import.meta.dir, "../../src/policy/words");
+const FOLDER = join(import.meta.dir, "../../src/screen/words");
 const read = (name: string) => readFileSync(join(FOLDER, name), "utf8");
 const twice = (words: readonly string[]) => words.filter((word, at) => words.indexOf(word) !== at);
 

@@ -1,6 +1,6 @@
 /** Which requests move the `last_activity_at` of an agent: what it does itself, not what others do about it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { apiRoutes } from "../../src/http/app.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
 import type { Sent } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { requestOf } from "../support/route-requests.ts";

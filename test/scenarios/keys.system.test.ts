@@ -1,7 +1,7 @@
 /** Who may do what: no key, another key, each scope, keys limited to agents; over every route there is. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { routes } from "../../src/http/app.ts";
 import { leavesNoTrace } from "../../src/operations.ts";
+import { routes } from "../../src/serve/http/app.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { idleSink, requestOf, type Subject } from "../support/route-requests.ts";

@@ -1,8 +1,8 @@
 /** A request that names an agent, or whose key is limited to one, finds nothing that another agent has. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { routes } from "../../src/http/app.ts";
-import { tools } from "../../src/http/mcp/tools.ts";
-import type { Route } from "../../src/http/route.ts";
+import type { Route } from "../../src/api/route.ts";
+import { routes } from "../../src/serve/http/app.ts";
+import { tools } from "../../src/serve/http/mcp/tools.ts";
 import type { Client } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 import { requestOf } from "../support/route-requests.ts";

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Secret, TOTP } from "otpauth";
-import { actions, apiRoutes } from "../../src/http/app.ts";
-import { camelCase } from "../../src/http/documents/api/document.ts";
-import { MCP_PATHS } from "../../src/http/mcp/endpoint.ts";
-import { DOWNLOAD_PATH } from "../../src/http/pipeline/download.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
+import { actions, apiRoutes } from "../../src/serve/http/app.ts";
+import { camelCase } from "../../src/serve/http/documents/api/document.ts";
+import { MCP_PATHS } from "../../src/serve/http/mcp/endpoint.ts";
+import { DOWNLOAD_PATH } from "../../src/serve/http/pipeline/download.ts";
 import {
   AuthenticatorByHand,
   byName,

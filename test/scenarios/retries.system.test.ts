@@ -1,6 +1,6 @@
 /** Requests with an `Idempotency-Key`: what their repetition answers, and that nothing is done or recorded again. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { apiRoutes } from "../../src/http/app.ts";
+import { apiRoutes } from "../../src/serve/http/app.ts";
 import { eventually } from "../eventually.ts";
 import type { Answered, Client, Sent } from "../support/client.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";

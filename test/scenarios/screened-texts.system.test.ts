@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findSuspension } from "../../src/state/suspension.ts";
+import { findSuspension } from "../../src/core/rows/suspension.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";
 
 const CARD = "4111 1111 1111 1111";

@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseSealFile } from "../../src/core/seals/seal-file.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { verifyInclusion } from "../../src/log/proof.ts";
 import { parseReceipt, receiptProblem } from "../../src/log/receipt.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
-import { parseSealFile } from "../../src/seals/seal-file.ts";
 import { ExportVerifier } from "../../src/verify/events/export-read.ts";
 import { eventually } from "../eventually.ts";
 import { verifyConsistency } from "../log/consistency.ts";

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { wholeText } from "../../src/long-text.ts";
+import { wholeText } from "../../src/core/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { jobOf } from "../../src/threads/registry.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { PRINCIPAL, type SealedWorkspace, sealedWorkspace } from "./support.ts";

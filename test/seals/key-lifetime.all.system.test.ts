@@ -2,13 +2,13 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileJournal } from "../../src/control/journal.ts";
-import { dataDirectory, presentWorkspaces, workspaceFile } from "../../src/datadir/layout.ts";
-import { isInterrupted, newSealKey, nextKeyFile, oldKeyFile } from "../../src/datadir/seal-key.ts";
+import { dataDirectory, presentWorkspaces, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { isInterrupted, newSealKey, nextKeyFile, oldKeyFile } from "../../src/core/datadir/seal-key.ts";
+import { sealingKey } from "../../src/core/rows/seals.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
 import { systemClock } from "../../src/ids.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { sealingKey } from "../../src/state/seals.ts";
+import { fileJournal } from "../../src/ops/directory/journal.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { governd } from "../cli/governd.ts";
 import { GOVERND } from "../cli/governd-process.ts";

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { streamTail } from "../../src/features/audit/live.ts";
+import { findSuspension } from "../../src/core/rows/suspension.ts";
 import { parseReceipt } from "../../src/log/receipt.ts";
-import { findSuspension } from "../../src/state/suspension.ts";
+import { streamTail } from "../../src/ops/audit/live.ts";
 import { governd } from "../cli/governd.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { TestDaemon, type TestWorkspace } from "../support/daemon.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey } from "../../src/core/datadir/seal-key.ts";
 import { parseVerifierKey } from "../../src/log/note.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
 import { governd } from "../cli/governd.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync } from "node:crypto";
 import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { newestSeal, sealsAfter } from "../../src/core/rows/seals.ts";
+import { treeRoot } from "../../src/core/rows/tree.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
+import { appendSeals, lastFiledSeal, parseSealFile } from "../../src/core/seals/seal-file.ts";
+import { SealRefused } from "../../src/core/seals/sealer.ts";
 import { checkSeal, parseSeal } from "../../src/log/seal.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { appendSeals, lastFiledSeal, parseSealFile } from "../../src/seals/seal-file.ts";
-import { SealRefused } from "../../src/seals/sealer.ts";
-import { newestSeal, sealsAfter } from "../../src/state/seals.ts";
-import { treeRoot } from "../../src/state/tree.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { openSealed, sealedWorkspace, writeSome } from "./support.ts";
 

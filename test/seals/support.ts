@@ -1,15 +1,15 @@
 /** A workspace with a sealing key, as one process has it open. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
-import { writeData } from "../../src/features/data/write.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
+import type { StoredSeal } from "../../src/core/rows/seals.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
+import type { Principal, Reply } from "../../src/core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { verifierKey } from "../../src/log/note.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../../src/seals/sealer.ts";
-import type { StoredSeal } from "../../src/state/seals.ts";
+import { writeData } from "../../src/ops/data/write.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { Principal, Reply } from "../../src/workspace/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
 import type { TemporaryDirectory } from "../temporary.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";

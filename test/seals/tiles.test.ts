@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { storeTiles, TreeIncomplete, treeReader, treeRoot } from "../../src/core/rows/tree.ts";
+import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
 import { consistencyProof, inclusionProof, verifyInclusion } from "../../src/log/proof.ts";
-import { storeTiles, TreeIncomplete, treeReader, treeRoot } from "../../src/state/tree.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { verifyConsistency } from "../log/consistency.ts";
 import { mth } from "../log/tree.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";

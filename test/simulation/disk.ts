@@ -13,10 +13,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { KnownHeads } from "../../src/serve/threads/known-heads.ts";
 import { releaseClosed } from "../../src/store/closing.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import { KnownHeads } from "../../src/threads/known-heads.ts";
-import { openWorkspaceFile } from "../../src/workspace/file.ts";
 import type { Seeded } from "../seeded.ts";
 
 const SECTOR_BYTES = 512;

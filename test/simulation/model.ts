@@ -3,10 +3,10 @@
  * that the event records, and the model says what the result of that operation must be at this place in the log.
  */
 import type { VersionCondition } from "../../src/condition.ts";
+import type { OperationRequest, WorkspaceEvent } from "../../src/core/writer/contract.ts";
 import { sha256Hex } from "../../src/log/hash.ts";
 import { canonicalJson } from "../../src/log/jcs.ts";
 import type { OperationInputs, OperationName, PartOf, PartRequest } from "../../src/operations.ts";
-import type { OperationRequest, WorkspaceEvent } from "../../src/workspace/contract.ts";
 import { ModelAgent } from "../state/model.ts";
 import type { SeenEvent } from "../support/workspace-view.ts";
 import { isPii, isSecret, type Policies } from "./operations.ts";

@@ -1,9 +1,9 @@
 /** A workspace thread in this process. Both ends of its channel are the real code; the channel itself is simulated. */
 import { RandomPool } from "../../src/ids.ts";
-import type { ThreadOptions } from "../../src/threads/messages.ts";
-import { isOfReplies } from "../../src/threads/reply-text.ts";
-import type { Spawning } from "../../src/threads/supervised.ts";
-import { WorkspaceThread } from "../../src/threads/workspace-thread.ts";
+import type { ThreadOptions } from "../../src/serve/threads/messages.ts";
+import { isOfReplies } from "../../src/serve/threads/reply-text.ts";
+import type { Spawning } from "../../src/serve/threads/supervised.ts";
+import { WorkspaceThread } from "../../src/serve/threads/workspace-thread.ts";
 import type { Seeded } from "../seeded.ts";
 import type { SimulatedDisk } from "./disk.ts";
 import type { SimulatedTime } from "./time.ts";

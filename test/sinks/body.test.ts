@@ -1,9 +1,9 @@
 /** The bodies that receivers get: their form, and their length with everything in them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { linesOf, readBatch } from "../../src/follow/sinks/batch.ts";
+import { bodyForm, bodyOf } from "../../src/follow/sinks/body.ts";
+import type { SinkConfig } from "../../src/follow/sinks/config.ts";
 import { SINK_FORMATS, SINK_TYPES } from "../../src/sink.ts";
-import { linesOf, readBatch } from "../../src/sinks/batch.ts";
-import { bodyForm, bodyOf } from "../../src/sinks/body.ts";
-import type { SinkConfig } from "../../src/sinks/config.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 import { sinkWith } from "./config.ts";

@@ -1,5 +1,5 @@
 /** The configuration of a sink as tests begin with. */
-import type { SinkConfig } from "../../src/sinks/config.ts";
+import type { SinkConfig } from "../../src/follow/sinks/config.ts";
 
 /** Returns a webhook that gets everything from the beginning, without details, except for what `more` says. */
 export const sinkWith = (more: Partial<SinkConfig> & Pick<SinkConfig, "workspaceId">): SinkConfig => ({

@@ -1,11 +1,11 @@
 /** The loop of deliveries under a clock of the test's own: hours pass at once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Batch, Message } from "../../src/sinks/batch.ts";
-import { linesOf } from "../../src/sinks/batch.ts";
-import { type SinkConfig, SinkFailed } from "../../src/sinks/config.ts";
-import { Delivery, type SinkState } from "../../src/sinks/delivery.ts";
-import type { Receiver, ReceiverConnection } from "../../src/sinks/receiver.ts";
-import { headOf } from "../../src/state/events.ts";
+import { headOf } from "../../src/core/rows/events.ts";
+import type { Batch, Message } from "../../src/follow/sinks/batch.ts";
+import { linesOf } from "../../src/follow/sinks/batch.ts";
+import { type SinkConfig, SinkFailed } from "../../src/follow/sinks/config.ts";
+import { Delivery, type SinkState } from "../../src/follow/sinks/delivery.ts";
+import type { Receiver, ReceiverConnection } from "../../src/follow/sinks/receiver.ts";
 import { eventually } from "../eventually.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { SinkFailed } from "../../src/sinks/config.ts";
-import { appendTo } from "../../src/sinks/file.ts";
-import { isSinkPath } from "../../src/sinks/places.ts";
+import { SinkFailed } from "../../src/follow/sinks/config.ts";
+import { appendTo } from "../../src/follow/sinks/file.ts";
+import { isSinkPath } from "../../src/follow/sinks/places.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 
 let directory: TemporaryDirectory;

@@ -1,12 +1,12 @@
 /** What leaves by a sink, for every operation of the list and in every form: it follows the published schemas, and without details it holds nothing that a client chose. */
 import { describe, expect, test } from "bun:test";
+import { bodyOf } from "../../src/follow/sinks/body.ts";
+import { eventLine, recordLine } from "../../src/follow/sinks/lines.ts";
+import { logForm } from "../../src/follow/sinks/otlp.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { presentEvent } from "../../src/log/present.ts";
 import { EVENT_NAMES } from "../../src/operations.ts";
 import { SINK_FORMATS } from "../../src/sink.ts";
-import { bodyOf } from "../../src/sinks/body.ts";
-import { eventLine, recordLine } from "../../src/sinks/lines.ts";
-import { logForm } from "../../src/sinks/otlp.ts";
 import { ocsfProblems } from "../log/ocsf.ts";
 import { SampleLog } from "../log/sample.ts";
 import { otlpProblems } from "./otlp.ts";

@@ -1,9 +1,9 @@
 /** Connections to receivers: where they may go, whom they trust, what they show of themselves, what they are told. */
 import { describe, expect, test } from "bun:test";
-import { AllowedPlaces } from "../../src/sinks/allowed.ts";
-import { testMessage } from "../../src/sinks/batch.ts";
-import { type SinkConfig, SinkFailed } from "../../src/sinks/config.ts";
-import { receiverOf } from "../../src/sinks/receivers.ts";
+import { AllowedPlaces } from "../../src/follow/sinks/allowed.ts";
+import { testMessage } from "../../src/follow/sinks/batch.ts";
+import { type SinkConfig, SinkFailed } from "../../src/follow/sinks/config.ts";
+import { receiverOf } from "../../src/follow/sinks/receivers.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { sinkWith } from "./config.ts";

@@ -1,16 +1,16 @@
 /** The index by age: there where a retention is or was, nowhere else, and nothing depends on it but speed. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/state/age-index.ts";
-import { readAgent } from "../../src/state/agents.ts";
-import { insertConfig } from "../../src/state/configs.ts";
-import { rowsByKey } from "../../src/state/listing/keys.ts";
+import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../src/core/rows/age-index.ts";
+import { readAgent } from "../../src/core/rows/agents.ts";
+import { insertConfig } from "../../src/core/rows/configs.ts";
+import { rowsByKey } from "../../src/core/rows/listing/keys.ts";
+import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copiesBeforeMigration, schemaVersion } from "../../src/store/migrate.ts";
 import { copyDatabase } from "../../src/store/snapshot.ts";
 import { schemaChanges } from "../../src/verify/rows/schema.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

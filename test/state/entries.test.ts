@@ -1,13 +1,13 @@
 /** Versioned entries against the model: random histories of two agents in one workspace. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { streamCheckpoint } from "../../src/features/checkpoints/checkpoint.ts";
-import { freshAt } from "../../src/policy/retention.ts";
-import { AGE_INDEX } from "../../src/state/age-index.ts";
-import { type AgentState, readAgent } from "../../src/state/agents.ts";
-import { rowsByKey } from "../../src/state/listing/keys.ts";
+import { AGE_INDEX } from "../../src/core/rows/age-index.ts";
+import { type AgentState, readAgent } from "../../src/core/rows/agents.ts";
+import { rowsByKey } from "../../src/core/rows/listing/keys.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
+import { streamCheckpoint } from "../../src/ops/checkpoints/checkpoint.ts";
+import { freshAt } from "../../src/screen/retention.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";

@@ -2,12 +2,12 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
+import { readAgent } from "../../src/core/rows/agents.ts";
+import { ensureEmbeddingTables, nextBatch, storeVectors } from "../../src/core/rows/embeddings.ts";
+import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/core/rows/full-text.ts";
+import { searchAgent } from "../../src/core/rows/search.ts";
+import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
 import type { OperationInputs } from "../../src/operations.ts";
-import { readAgent } from "../../src/state/agents.ts";
-import { ensureEmbeddingTables, nextBatch, storeVectors } from "../../src/state/embeddings.ts";
-import { hasFullText, readFullText, startFullText, stepFullText } from "../../src/state/full-text.ts";
-import { searchAgent } from "../../src/state/search.ts";
-import { SearchIndexes } from "../../src/state/search-indexes.ts";
 import { OutOfOrder } from "../../src/store/walk.ts";
 import { verifyDatabase } from "../../src/verify/sources.ts";
 import { effort } from "../effort.ts";

@@ -1,8 +1,8 @@
 /** Plans of restores that take several pages. */
 import { expect, test } from "bun:test";
-import { NO_FLOOR } from "../../src/policy/floor.ts";
-import { freshState } from "../../src/state/agents.ts";
-import { planRestore } from "../../src/state/restore.ts";
+import { freshState } from "../../src/core/rows/agents.ts";
+import { planRestore } from "../../src/core/rows/restore.ts";
+import { NO_FLOOR } from "../../src/screen/floor.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { Seeded } from "../seeded.ts";
 

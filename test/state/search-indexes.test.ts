@@ -1,11 +1,11 @@
 /** Search indexes that follow the trail: the same answers as new ones, within memory, each agent's own. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { readAgent } from "../../src/core/rows/agents.ts";
+import { WITH_IDS_OF_AGENT } from "../../src/core/rows/entries.ts";
+import { SearchIndexes } from "../../src/core/rows/search-indexes.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { SearchHit } from "../../src/search/index/ranking.ts";
-import { readAgent } from "../../src/state/agents.ts";
-import { WITH_IDS_OF_AGENT } from "../../src/state/entries.ts";
-import { SearchIndexes } from "../../src/state/search-indexes.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";

@@ -1,7 +1,7 @@
 /** Pages of the trail. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listTrail } from "../../src/core/rows/trail.ts";
 import type { OperationInputs } from "../../src/operations.ts";
-import { listTrail } from "../../src/state/trail.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

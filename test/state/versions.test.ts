@@ -1,6 +1,6 @@
 /** The ids of events by position: those of the file, however many positions share a place in memory. */
 import { expect, test } from "bun:test";
-import { Versions } from "../../src/state/events.ts";
+import { Versions } from "../../src/core/rows/events.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

@@ -2,9 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { CONTROL_MIGRATIONS, ControlDatabase } from "../../src/control/database.ts";
-import { dataDirectory, workspaceFile } from "../../src/datadir/layout.ts";
+import { dataDirectory, workspaceFile } from "../../src/core/datadir/layout.ts";
+import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
 import { Failure } from "../../src/failure.ts";
+import { CONTROL_MIGRATIONS, ControlDatabase } from "../../src/ops/directory/database.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import {
   copiesBeforeMigration,
@@ -15,7 +16,6 @@ import {
   schemaVersion,
 } from "../../src/store/migrate.ts";
 import { copyDatabase, fileState } from "../../src/store/snapshot.ts";
-import { openWorkspaceFile, WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { FilledDirectory } from "../backup/data-directory.ts";
 import { governd } from "../cli/governd.ts";
 import { temporaryDirectory } from "../temporary.ts";

@@ -1,13 +1,13 @@
 /** Making workspaces and keys as the command line does, in this process. */
 
-import { createLink } from "../../src/control/accounts/links.ts";
-import { Administration, type NewKey } from "../../src/control/administration.ts";
-import { ControlDatabase } from "../../src/control/database.ts";
-import { fileJournal } from "../../src/control/journal.ts";
-import type { KeyScope } from "../../src/control/keys.ts";
-import { dataDirectory } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
+import { dataDirectory } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
 import { IdSource, RandomPool, systemClock } from "../../src/ids.ts";
+import { createLink } from "../../src/ops/accounts/links.ts";
+import { Administration, type NewKey } from "../../src/ops/directory/administration.ts";
+import { ControlDatabase } from "../../src/ops/directory/database.ts";
+import { fileJournal } from "../../src/ops/directory/journal.ts";
+import type { KeyScope } from "../../src/ops/directory/keys.ts";
 import { serverOfDirectory } from "./engine.ts";
 
 /** Calls `work` with the administration of a data directory, whether or not a daemon runs on it. */

@@ -2,9 +2,9 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Daemon, startDaemon } from "../../src/daemon/daemon.ts";
-import { Logger } from "../../src/daemon/logger.ts";
 import { systemClock } from "../../src/ids.ts";
+import { type Daemon, startDaemon } from "../../src/serve/daemon/daemon.ts";
+import { Logger } from "../../src/serve/daemon/logger.ts";
 import type { SettingName, Settings } from "../../src/settings/definitions.ts";
 import { resolveSettings } from "../../src/settings/resolve.ts";
 import { serverOptions } from "../../src/settings/server-options.ts";

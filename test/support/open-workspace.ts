@@ -1,19 +1,19 @@
 /** A workspace in this process, without threads and HTTP: its writer, with a clock that the test may choose. */
 
 import { join } from "node:path";
-import { type OpenedCopy, ServerEngine } from "../../src/engine/server-engine.ts";
+import { wholeText } from "../../src/core/long-text.ts";
+import { applyEffect } from "../../src/core/rows/apply.ts";
+import type { Principal, Reply } from "../../src/core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import type { Job } from "../../src/core/writer/job.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { TimeSlice } from "../../src/core/writer/time-slice.ts";
+import { type OpenedCopy, ServerEngine } from "../../src/engine-libsql/server-engine.ts";
 import { IdSource, systemClock } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
-import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { applyEffect } from "../../src/state/apply.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import type { Principal, Reply } from "../../src/workspace/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import type { Job } from "../../src/workspace/job.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { TimeSlice } from "../../src/workspace/time-slice.ts";
 import { serverOfDirectory } from "./engine.ts";
 
 /** Stands for a key that nobody has: what it would seal stays unsealed. */

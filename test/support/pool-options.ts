@@ -1,6 +1,6 @@
 /** The options of a pool of workspace threads in tests, except those that each test states. */
-import { AMPLE } from "../../src/threads/descriptors.ts";
-import type { PoolOptions } from "../../src/threads/pool.ts";
+import { AMPLE } from "../../src/serve/threads/descriptors.ts";
+import type { PoolOptions } from "../../src/serve/threads/pool.ts";
 
 const SEARCH_MEMORY_BYTES = 16 * 1024 * 1024;
 /** As in the daemon: far more than a test stores. */

@@ -1,5 +1,5 @@
 /** A complete request for any route of `/v1`. */
-import type { Route } from "../../src/http/route.ts";
+import type { Route } from "../../src/api/route.ts";
 import type { Client, Sent } from "./client.ts";
 
 /** What a request is about: an agent that has begun, one of its checkpoints and events. The workspace has policies. */

@@ -1,6 +1,6 @@
 /** A view of a workspace's file beside the daemon: its trail, and everything that it stores. */
 
-import { readEvent } from "../../src/state/events.ts";
+import { readEvent } from "../../src/core/rows/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import type { VerificationReport } from "../../src/verify/events/contract.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";

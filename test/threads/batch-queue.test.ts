@@ -1,7 +1,7 @@
 /** What shares a transaction: the order, the sizes and the fairness of groups. */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { BatchQueue } from "../../src/threads/turns/batch-queue.ts";
+import { BatchQueue } from "../../src/serve/threads/turns/batch-queue.ts";
 
 interface Asked {
   workspaceId: string;

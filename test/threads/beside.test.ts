@@ -1,7 +1,7 @@
 /** Batches of several workspaces beside one another. */
 import { expect, test } from "bun:test";
-import { BesideOneAnother } from "../../src/threads/server/copies.ts";
-import { BatchQueue } from "../../src/threads/turns/batch-queue.ts";
+import { BesideOneAnother } from "../../src/engine-libsql/threads/copies.ts";
+import { BatchQueue } from "../../src/serve/threads/turns/batch-queue.ts";
 
 interface Waiting {
   workspaceId: string;

@@ -1,6 +1,6 @@
 /** What the daemon keeps open, by the limit of file descriptors. */
 import { describe, expect, test } from "bun:test";
-import { AMPLE, allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../src/threads/descriptors.ts";
+import { AMPLE, allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../src/serve/threads/descriptors.ts";
 
 const THREADS = [1, 2, 7, 63];
 const LIMITS = [64, 256, 1_024, 4_096, 20_000, 524_288, Number.POSITIVE_INFINITY];

@@ -1,9 +1,9 @@
 /** Reads a database of twenty megabytes, and prints the anonymous memory of the process before and after it lets go, bytes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { forgetPages, returnFreeMemory } from "../../src/serve/threads/idle-collection.ts";
 import { openConnection } from "../../src/store/connection.ts";
 import { transact } from "../../src/store/transaction.ts";
-import { forgetPages, returnFreeMemory } from "../../src/threads/idle-collection.ts";
 
 const ROWS = 40_000;
 

@@ -2,11 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { newSealKey } from "../../src/datadir/seal-key.ts";
-import { wholeText } from "../../src/long-text.ts";
+import { newSealKey } from "../../src/core/datadir/seal-key.ts";
+import { wholeText } from "../../src/core/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import type { FailureReport } from "../../src/threads/messages.ts";
-import { WorkspacePool } from "../../src/threads/pool.ts";
+import type { FailureReport } from "../../src/serve/threads/messages.ts";
+import { WorkspacePool } from "../../src/serve/threads/pool.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";

@@ -1,6 +1,6 @@
 /** When an idle thread collects its garbage. */
 import { expect, test } from "bun:test";
-import { IdleWatch } from "../../src/threads/idle-collection.ts";
+import { IdleWatch } from "../../src/serve/threads/idle-collection.ts";
 
 /** Looks at these times, ms, when the process has used so much of the processor. Returns when it would collect. */
 function collections(looks: readonly (readonly [nowMs: number, usedMs: number])[]): number[] {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { KnownHeads } from "../../src/threads/known-heads.ts";
+import { KnownHeads } from "../../src/serve/threads/known-heads.ts";
 import { headOf } from "./known-heads.ts";
 
 const ID = "ws_01m8h6xrcaeanvgbnk9r1yzv0v";

@@ -1,7 +1,7 @@
 /** Which workspaces a thread keeps open. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { OpenWorkspaces } from "../../src/threads/open-workspaces.ts";
+import { OpenWorkspaces } from "../../src/serve/threads/open-workspaces.ts";
 
 /** What is open here has no file. */
 const NO_FILE = (id: string): string => join("/nonexistent", id);

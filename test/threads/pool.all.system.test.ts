@@ -3,13 +3,13 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
+import { wholeText } from "../../src/core/long-text.ts";
+import type { Bytes, Reply } from "../../src/core/writer/contract.ts";
 import { systemClock } from "../../src/ids.ts";
-import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import type { FailureReport } from "../../src/threads/messages.ts";
-import { WorkspacePool } from "../../src/threads/pool.ts";
-import type { Bytes, Reply } from "../../src/workspace/contract.ts";
+import type { FailureReport } from "../../src/serve/threads/messages.ts";
+import { WorkspacePool } from "../../src/serve/threads/pool.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { anybody, makeWorkspace, OpenWorkspace } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";

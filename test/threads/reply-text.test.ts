@@ -1,9 +1,9 @@
 /** Replies between threads: what is read is what was written, whatever they hold. */
 import { expect, test } from "bun:test";
-import { inPieces } from "../../src/http/pipeline/large-body.ts";
-import { type LongText, textOfItems, wholeText } from "../../src/long-text.ts";
-import { isOfReplies, ReplyReader, writeReplies } from "../../src/threads/reply-text.ts";
-import { problem, type Reply, unrecorded } from "../../src/workspace/contract.ts";
+import { type LongText, textOfItems, wholeText } from "../../src/core/long-text.ts";
+import { problem, type Reply, unrecorded } from "../../src/core/writer/contract.ts";
+import { inPieces } from "../../src/serve/http/pipeline/large-body.ts";
+import { isOfReplies, ReplyReader, writeReplies } from "../../src/serve/threads/reply-text.ts";
 
 const AUDIT_ID = "aud_01h455vb4pex5vsknk084sn02q";
 const json = (body: LongText, etag?: string): Reply["answer"] => ({

@@ -1,7 +1,7 @@
 /** The thread that screens, without the thread: how much it takes at once. */
 import { expect, test } from "bun:test";
-import type { QueryResult, ReaderThread } from "../../src/threads/reader-thread.ts";
-import { ScreeningThread } from "../../src/threads/screening-thread.ts";
+import type { QueryResult, ReaderThread } from "../../src/serve/threads/reader-thread.ts";
+import { ScreeningThread } from "../../src/serve/threads/screening-thread.ts";
 import { anybody } from "../support/open-workspace.ts";
 
 /** Returns a way to ask for batches of so many characters in so many lists, what was asked of the thread, and its answers. */

@@ -1,7 +1,7 @@
 /** A clock that is set back puts nothing off. */
 import { expect, test } from "bun:test";
-import { SealSchedule } from "../../src/seals/schedule.ts";
-import { Troubles, WorkspacePaused } from "../../src/threads/circuit-breaker.ts";
+import { SealSchedule } from "../../src/core/seals/schedule.ts";
+import { Troubles, WorkspacePaused } from "../../src/serve/threads/circuit-breaker.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 2);
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 /** Who asks for a lot and does not read it: the connection is cut, and its place on the reader thread is free. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { newSealKey, readSealKey } from "../../src/datadir/seal-key.ts";
+import { newSealKey, readSealKey } from "../../src/core/datadir/seal-key.ts";
 import { systemClock } from "../../src/ids.ts";
-import { WorkspacePool } from "../../src/threads/pool.ts";
+import { WorkspacePool } from "../../src/serve/threads/pool.ts";
 import { eventually } from "../eventually.ts";
 import { serveTls } from "../http/support/serve.ts";
 import { HEAD, slowClient } from "../http/support/slow-client.ts";

@@ -1,7 +1,7 @@
 /** Whose group is served in the middle of whose. */
 import { beforeEach, expect, test } from "bun:test";
-import { BatchQueue } from "../../src/threads/turns/batch-queue.ts";
-import { Turns } from "../../src/threads/turns/turns.ts";
+import { BatchQueue } from "../../src/serve/threads/turns/batch-queue.ts";
+import { Turns } from "../../src/serve/threads/turns/turns.ts";
 import { nextTurn } from "../../src/timer.ts";
 
 interface Asked {

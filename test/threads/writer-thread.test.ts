@@ -1,13 +1,13 @@
 /** The main thread's end of a workspace thread: what it sends, and when. */
 import { expect, test } from "bun:test";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import { AMPLE } from "../../src/serve/threads/descriptors.ts";
+import { ThreadGauges } from "../../src/serve/threads/gauges.ts";
+import { KnownHeads } from "../../src/serve/threads/known-heads.ts";
+import { recordedOf, type ToWriter } from "../../src/serve/threads/messages.ts";
+import { type Rejection, WriterThread } from "../../src/serve/threads/writer-thread.ts";
 import { DiskSpace } from "../../src/store/disk-space.ts";
-import { AMPLE } from "../../src/threads/descriptors.ts";
-import { ThreadGauges } from "../../src/threads/gauges.ts";
-import { KnownHeads } from "../../src/threads/known-heads.ts";
-import { recordedOf, type ToWriter } from "../../src/threads/messages.ts";
-import { type Rejection, WriterThread } from "../../src/threads/writer-thread.ts";
 import { nextTurn } from "../../src/timer.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
 import { anybody } from "../support/open-workspace.ts";
 import { poolOptions } from "../support/pool-options.ts";
 

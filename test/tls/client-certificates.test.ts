@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:tls";
-import { readClientAuthorities } from "../../src/tls/certificate.ts";
+import { readClientAuthorities } from "../../src/serve/tls/certificate.ts";
 import { makeCertificate } from "../http/support/certificate.ts";
 import { TestServer } from "../http/support/serve.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";

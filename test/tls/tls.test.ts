@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import type { DataDirectory } from "../../src/datadir/layout.ts";
-import { ensureDataDirectory } from "../../src/datadir/open.ts";
-import { certificateStatus, readServerCertificate } from "../../src/tls/certificate.ts";
-import { ownCertificate } from "../../src/tls/own-authority.ts";
-import { certificateSource, storedCertificate } from "../../src/tls/source.ts";
+import type { DataDirectory } from "../../src/core/datadir/layout.ts";
+import { ensureDataDirectory } from "../../src/core/datadir/open.ts";
+import { certificateStatus, readServerCertificate } from "../../src/serve/tls/certificate.ts";
+import { ownCertificate } from "../../src/serve/tls/own-authority.ts";
+import { certificateSource, storedCertificate } from "../../src/serve/tls/source.ts";
 import { temporaryDirectory } from "../temporary.ts";
 
 const DAY_MS = 86_400_000;

@@ -4,16 +4,16 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { cliPrincipal } from "../../src/control/journal.ts";
-import { streamExport } from "../../src/features/audit/export.ts";
+import { SealKeyring } from "../../src/core/seals/keyring.ts";
+import { WorkspaceSealer } from "../../src/core/seals/sealer.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { RandomPool } from "../../src/ids.ts";
 import { verifierKey } from "../../src/log/note.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
-import { SealKeyring } from "../../src/seals/keyring.ts";
-import { WorkspaceSealer } from "../../src/seals/sealer.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { streamExport } from "../../src/ops/audit/export.ts";
+import { cliPrincipal } from "../../src/ops/directory/journal.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { WORKSPACE } from "../log/sample.ts";
 import { originOf, type SealingKey } from "../log/sealed.ts";
 import { inMemory } from "../temporary.ts";

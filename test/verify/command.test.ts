@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../src/cli/program.ts";
-import { scanEvents } from "../../src/state/events.ts";
+import { scanEvents } from "../../src/core/rows/events.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { copyDatabase } from "../database-files.ts";
 import { exportOf, logOf, written } from "../log/exported.ts";

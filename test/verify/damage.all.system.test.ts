@@ -1,8 +1,8 @@
 /** A file whose pages are damaged: the daemon and both programs say the same of it, and accuse nobody. */
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
+import { inquiryOf } from "../../src/serve/threads/registry.ts";
 import { openConnection } from "../../src/store/connection.ts";
-import { inquiryOf } from "../../src/threads/registry.ts";
 import { governd } from "../cli/governd.ts";
 import { Judge } from "../corpus/judge.ts";
 import { effort } from "../effort.ts";

@@ -1,10 +1,10 @@
 /** Prunes a test's workspace, without the export that the command requires. */
 import { expect } from "bun:test";
+import { countPrunable, keptBy, PRUNE } from "../../src/core/rows/pruning.ts";
+import { storeTilesUpTo } from "../../src/core/rows/tree.ts";
+import { answered } from "../../src/core/writer/operation.ts";
 import { TILE_WIDTH } from "../../src/log/tiles.ts";
-import { countPrunable, keptBy, PRUNE } from "../../src/state/pruning.ts";
-import { storeTilesUpTo } from "../../src/state/tree.ts";
 import type { Reader } from "../../src/store/transaction.ts";
-import { answered } from "../../src/workspace/operation.ts";
 import type { Driver } from "./sample-workspace.ts";
 
 /** Prunes the first tiles. @param states whether the event states what is kept, as older versions did not */

@@ -1,23 +1,23 @@
 /** A small workspace made through the real operations, with everything in it that verification looks at. */
 
 import { dirname } from "node:path";
-import { agentOperations } from "../../src/features/agents/operations.ts";
-import { createCheckpoint, removeCheckpoint } from "../../src/features/checkpoints/operations.ts";
-import { restoreCheckpoint } from "../../src/features/checkpoints/restore.ts";
-import { rollbackConfig, updateConfig } from "../../src/features/config/operations.ts";
-import { deleteData, deletePrefix, eraseData, readData } from "../../src/features/data/operations.ts";
-import { writeData } from "../../src/features/data/write.ts";
-import { updateFloor } from "../../src/features/policies/floor.ts";
+import { wholeText } from "../../src/core/long-text.ts";
+import type { Principal, Reply } from "../../src/core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../src/core/writer/file.ts";
+import type { Operation, PreparedOperation } from "../../src/core/writer/operation.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { verifierKey } from "../../src/log/note.ts";
-import { wholeText } from "../../src/long-text.ts";
 import type { OperationInputs, OperationName } from "../../src/operations.ts";
+import { agentOperations } from "../../src/ops/agents/operations.ts";
+import { createCheckpoint, removeCheckpoint } from "../../src/ops/checkpoints/operations.ts";
+import { restoreCheckpoint } from "../../src/ops/checkpoints/restore.ts";
+import { rollbackConfig, updateConfig } from "../../src/ops/config/operations.ts";
+import { deleteData, deletePrefix, eraseData, readData } from "../../src/ops/data/operations.ts";
+import { writeData } from "../../src/ops/data/write.ts";
+import { updateFloor } from "../../src/ops/policies/floor.ts";
 import type { Connection } from "../../src/store/connection.ts";
-import type { Principal, Reply } from "../../src/workspace/contract.ts";
-import { createWorkspaceFile, openWorkspaceFile } from "../../src/workspace/file.ts";
-import type { Operation, PreparedOperation } from "../../src/workspace/operation.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { filesReleased } from "../released.ts";
 
 export const WORKSPACE_ID = "ws_01h455vb4pex5vsknk084sn02q";

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
-import { AGE_INDEX_SCHEMA } from "../../src/state/age-index.ts";
-import { EMBEDDINGS_SCHEMA } from "../../src/state/embeddings.ts";
-import { FULL_TEXT_SCHEMA } from "../../src/state/full-text.ts";
+import { AGE_INDEX_SCHEMA } from "../../src/core/rows/age-index.ts";
+import { EMBEDDINGS_SCHEMA } from "../../src/core/rows/embeddings.ts";
+import { FULL_TEXT_SCHEMA } from "../../src/core/rows/full-text.ts";
+import { WORKSPACE_MIGRATIONS } from "../../src/core/writer/file.ts";
 import { type Connection, openConnection } from "../../src/store/connection.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import type { Verdict } from "../../src/verify/problems.ts";
 import { verifyDatabaseFile } from "../../src/verify/sources.ts";
-import { WORKSPACE_MIGRATIONS } from "../../src/workspace/file.ts";
 import { makeBase, tamper } from "../corpus/base.ts";
 import { effort } from "../effort.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";

@@ -1,7 +1,7 @@
 /** Checkpoints that the daemon makes by itself: when one is due, for whom, and how many stay. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { keepSchedule } from "../../src/features/checkpoints/schedule.ts";
-import { findOverview } from "../../src/state/overview.ts";
+import { findOverview } from "../../src/core/rows/overview.ts";
+import { keepSchedule } from "../../src/ops/checkpoints/schedule.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

@@ -1,8 +1,8 @@
 /** What was stored while the clock was ahead does not last until that date. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { insertAnswer } from "../../src/state/answers.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
-import { Views } from "../../src/workspace/views.ts";
+import { insertAnswer } from "../../src/core/rows/answers.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
+import { Views } from "../../src/core/writer/views.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";
 

@@ -1,6 +1,6 @@
 /** Which commits are left to another thread. */
 import { expect, test } from "bun:test";
-import { CommitTime } from "../../src/workspace/commit-time.ts";
+import { CommitTime } from "../../src/core/writer/commit-time.ts";
 
 /** Commits transactions of `workMs` whose commits take `commitMs`. Returns how many were left to another thread. */
 function commits(time: CommitTime, count: number, workMs: number, commitMs: number): number {

@@ -1,14 +1,14 @@
 /** Operations with several parts: against a simple model, and what goes wrong inside them. */
 import { expect, test } from "bun:test";
 import type { VersionCondition } from "../../src/condition.ts";
+import type { CompositeJob } from "../../src/core/writer/composite.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import type { Job } from "../../src/core/writer/job.ts";
 import type { OperationInputs, PartOf, PartRequest } from "../../src/operations.ts";
 import { Problem } from "../../src/problem.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { DiskSpace } from "../../src/store/disk-space.ts";
-import { jobOf } from "../../src/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { CompositeJob } from "../../src/workspace/composite.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
-import type { Job } from "../../src/workspace/job.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";

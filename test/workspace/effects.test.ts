@@ -1,18 +1,18 @@
 /** The effect that an operation states is the one that its event records, and nothing else changes rows. */
 
 import { expect, test } from "bun:test";
+import { AgentDirectory } from "../../src/core/rows/agents.ts";
+import { type Effect, NO_EFFECT } from "../../src/core/rows/apply.ts";
+import { countPrunable, PRUNE } from "../../src/core/rows/pruning.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import type { Job } from "../../src/core/writer/job.ts";
+import { answered } from "../../src/core/writer/operation.ts";
+import { expiryBefore } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
 import { recordedEffect } from "../../src/log/effects.ts";
 import { parseEvent } from "../../src/log/event.ts";
 import { EVENT_NAMES, eventFacts, type OperationInputs, type OperationName } from "../../src/operations.ts";
-import { AgentDirectory } from "../../src/state/agents.ts";
-import { type Effect, NO_EFFECT } from "../../src/state/apply.ts";
-import { countPrunable, PRUNE } from "../../src/state/pruning.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
-import type { Job } from "../../src/workspace/job.ts";
-import { answered } from "../../src/workspace/operation.ts";
-import { expiryBefore } from "../../src/workspace/sweep.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

@@ -1,11 +1,11 @@
 /** What goes wrong inside: one operation after it wrote, or the transaction of all of them. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import { checkTail } from "../../src/core/writer/head.ts";
+import type { Job } from "../../src/core/writer/job.ts";
 import { Problem } from "../../src/problem.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
-import { checkTail } from "../../src/workspace/head.ts";
-import type { Job } from "../../src/workspace/job.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

@@ -1,15 +1,15 @@
 /** Limits on writes: in the order of the log, exact in each transaction, over restarts, and free where there are none. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { freshState } from "../../src/core/rows/agents.ts";
+import { admit } from "../../src/core/writer/admission.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
 import type { JsonObject } from "../../src/json.ts";
 import type { PartOf, PartRequest } from "../../src/operations.ts";
-import { NO_FLOOR } from "../../src/policy/floor.ts";
-import { RecentWrites } from "../../src/policy/recent-writes.ts";
-import { freshState } from "../../src/state/agents.ts";
+import { NO_FLOOR } from "../../src/screen/floor.ts";
+import { RecentWrites } from "../../src/screen/recent-writes.ts";
 import type { Reader } from "../../src/store/transaction.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import { admit } from "../../src/workspace/admission.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
 import { effort } from "../effort.ts";
 import { Seeded } from "../seeded.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";

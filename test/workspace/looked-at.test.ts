@@ -1,11 +1,11 @@
 /** An answer that was looked up before the file was brought up to date is looked up again, whoever brought it up to date. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { type Engine, embeddedEngine } from "../../src/core/writer/engine.ts";
+import { openWorkspaceFile } from "../../src/core/writer/file.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
 import { systemClock } from "../../src/ids.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import { type Engine, embeddedEngine } from "../../src/workspace/engine.ts";
-import { openWorkspaceFile } from "../../src/workspace/file.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { anybody, makeWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

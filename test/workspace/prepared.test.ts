@@ -1,15 +1,15 @@
 /** Jobs are prepared together, before their turn: the result is the same as without, also when a group runs again. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { Versions } from "../../src/core/rows/events.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
+import type { Job } from "../../src/core/writer/job.ts";
+import type { PreparedJob } from "../../src/core/writer/perform.ts";
 import type { JsonObject, JsonValue } from "../../src/json.ts";
 import type { OperationInputs } from "../../src/operations.ts";
-import { NO_POLICIES, type PolicySettings, policiesOf } from "../../src/policy/policies.ts";
-import { Versions } from "../../src/state/events.ts";
-import { jobOf, preparationOf } from "../../src/threads/registry.ts";
+import { NO_POLICIES, type PolicySettings, policiesOf } from "../../src/screen/policies.ts";
+import { jobOf, preparationOf } from "../../src/serve/threads/registry.ts";
 import { verifyWorkspace } from "../../src/verify/workspace.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
-import type { Job } from "../../src/workspace/job.ts";
-import type { PreparedJob } from "../../src/workspace/perform.ts";
 import { effort } from "../effort.ts";
 import { SEED } from "../seed.ts";
 import { Seeded } from "../seeded.ts";

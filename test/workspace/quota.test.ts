@@ -1,9 +1,9 @@
 /** A workspace over its quota of bytes does not grow, whatever is requested. */
 import { expect, test } from "bun:test";
-import type { Quota } from "../../src/features/data/quota.ts";
+import type { Reply } from "../../src/core/writer/contract.ts";
 import { OPERATIONS, type OperationInputs, type RecordedName, whenOverQuota } from "../../src/operations.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import type { Reply } from "../../src/workspace/contract.ts";
+import type { Quota } from "../../src/ops/data/quota.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

@@ -1,12 +1,12 @@
 /** Stored answers in the workspace's file: when they end, what they count, and what goes with them. */
 import { afterAll, expect, test } from "bun:test";
-import { answerBytes } from "../../src/state/answers.ts";
-import { jobOf } from "../../src/threads/registry.ts";
-import type { OperationRequest, Reply, Retry } from "../../src/workspace/contract.ts";
-import type { AnyJob } from "../../src/workspace/perform.ts";
-import { WorkspaceWriter } from "../../src/workspace/perform.ts";
-import { MAX_STORED_BODY } from "../../src/workspace/retries.ts";
-import { expiryBefore, sweepWorkspace } from "../../src/workspace/sweep.ts";
+import { answerBytes } from "../../src/core/rows/answers.ts";
+import type { OperationRequest, Reply, Retry } from "../../src/core/writer/contract.ts";
+import type { AnyJob } from "../../src/core/writer/perform.ts";
+import { WorkspaceWriter } from "../../src/core/writer/perform.ts";
+import { MAX_STORED_BODY } from "../../src/core/writer/retries.ts";
+import { expiryBefore, sweepWorkspace } from "../../src/core/writer/sweep.ts";
+import { jobOf } from "../../src/serve/threads/registry.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { temporaryDirectory } from "../temporary.ts";
 

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";
+import { sweepWorkspace } from "../../src/core/writer/sweep.ts";
+import { TimeSlice } from "../../src/core/writer/time-slice.ts";
 import { CHANGED_AT_ONCE, inSteps } from "../../src/store/walk.ts";
-import { sweepWorkspace } from "../../src/workspace/sweep.ts";
-import { TimeSlice } from "../../src/workspace/time-slice.ts";
 import { PROCESS_TEST_MS } from "../patience.ts";
 import { bodyOf, OpenWorkspace } from "../support/open-workspace.ts";
 import { type TemporaryDirectory, temporaryDirectory } from "../temporary.ts";

@@ -1,14 +1,16 @@
 /** `governd check`: checks every database file without changing a byte of it. */
 import { existsSync } from "node:fs";
-import { FactorKey } from "../../control/accounts/factor-key.ts";
-import { CONTROL_MIGRATIONS } from "../../control/database.ts";
-import { listSinks, type SinkRecord } from "../../control/sinks/sinks.ts";
-import { listLogs } from "../../control/workspaces.ts";
-import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
+import { sealingKey } from "../../core/rows/seals.ts";
+import { WORKSPACE_MIGRATIONS } from "../../core/writer/file.ts";
+import { readHead } from "../../core/writer/head.ts";
 import { Failure, systemCode } from "../../failure.ts";
 import { isFromFuture } from "../../ids.ts";
 import { parseVerifierKey } from "../../log/note.ts";
-import { sealingKey } from "../../state/seals.ts";
+import { FactorKey } from "../../ops/accounts/factor-key.ts";
+import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
+import { listSinks, type SinkRecord } from "../../ops/sinks/rows/sinks.ts";
 import { type Space, spaceOf } from "../../store/compaction.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDamage } from "../../store/damage.ts";
@@ -16,8 +18,6 @@ import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.t
 import { schemaVersion } from "../../store/migrate.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
-import { WORKSPACE_MIGRATIONS } from "../../workspace/file.ts";
-import { readHead } from "../../workspace/head.ts";
 import { count, mebibytes } from "../terminal.ts";
 import { type EvidenceFile, openEvidenceFile } from "../verify/evidence-file.ts";
 import { type Finding, finding, worst } from "./finding.ts";

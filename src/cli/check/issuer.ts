@@ -1,6 +1,7 @@
 /** `governd check`: asks the issuer of the settings whether people can sign in by it. */
-import { troubleWithIssuer } from "../../daemon/issuer.ts";
+
 import { Failure } from "../../failure.ts";
+import { troubleWithIssuer } from "../../serve/daemon/issuer.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { type Finding, finding } from "./finding.ts";
 

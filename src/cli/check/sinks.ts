@@ -1,11 +1,11 @@
 /** `governd check`: checks that sinks can deliver. */
 import { accessSync, constants } from "node:fs";
-import { KeyUnusable } from "../../control/secret-key.ts";
-import { isAllowed } from "../../control/sinks/acts.ts";
-import { SinkKey, type SinkRecord } from "../../control/sinks/sinks.ts";
-import type { DataDirectory } from "../../datadir/layout.ts";
+import type { DataDirectory } from "../../core/datadir/layout.ts";
 import { systemReason } from "../../failure.ts";
 import { showTime } from "../../ids.ts";
+import { KeyUnusable } from "../../ops/directory/secret-key.ts";
+import { isAllowed } from "../../ops/sinks/rows/acts.ts";
+import { SinkKey, type SinkRecord } from "../../ops/sinks/rows/sinks.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { sinkPlaces } from "../../sink.ts";
 import { count } from "../terminal.ts";

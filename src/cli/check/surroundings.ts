@@ -2,21 +2,21 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { listBackups, newestStart } from "../../backup/destination.ts";
-import type { DataDirectory } from "../../datadir/layout.ts";
-import { daemonPid, isLocked } from "../../datadir/lock.ts";
-import { readSealKey, sealKeySource } from "../../datadir/seal-key.ts";
+import type { DataDirectory } from "../../core/datadir/layout.ts";
+import { daemonPid, isLocked } from "../../core/datadir/lock.ts";
+import { readSealKey, sealKeySource } from "../../core/datadir/seal-key.ts";
 import { Failure, messageOf } from "../../failure.ts";
 import { sameHash } from "../../log/merkle.ts";
-import type { Settings } from "../../settings/definitions.ts";
-import { formatDuration } from "../../settings/values.ts";
-import { allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../threads/descriptors.ts";
+import { allowedDescriptors, planDescriptors, tooFewDescriptors } from "../../serve/threads/descriptors.ts";
 import {
   type CertificateStatus,
   certificateStatus,
   readServerCertificate,
   WARN_BEFORE_DAYS,
-} from "../../tls/certificate.ts";
-import { storedCertificate } from "../../tls/source.ts";
+} from "../../serve/tls/certificate.ts";
+import { storedCertificate } from "../../serve/tls/source.ts";
+import type { Settings } from "../../settings/definitions.ts";
+import { formatDuration } from "../../settings/values.ts";
 import { count, mebibytes } from "../terminal.ts";
 import { type Finding, finding } from "./finding.ts";
 

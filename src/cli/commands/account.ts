@@ -1,18 +1,13 @@
 /** `governd account link`, `governd account list`, `governd account operator` and `governd account oidc`. */
 import { type Command, Option } from "commander";
-import {
-  type AccountRecord,
-  findAccountByEmail,
-  listAccounts,
-  normaliseEmail,
-} from "../../control/accounts/accounts.ts";
-import { chooseIssuerOnly } from "../../control/accounts/issuer-only.ts";
-import type { LinkWish } from "../../control/accounts/links.ts";
-import { ROLES, type Role } from "../../control/accounts/members.ts";
-import { linkFor, setOperator } from "../../control/accounts/operators.ts";
-import { requireWorkspace } from "../../control/workspaces.ts";
-import { linkUrl, publicBase } from "../../daemon/link-url.ts";
 import { Failure } from "../../failure.ts";
+import { type AccountRecord, findAccountByEmail, listAccounts, normaliseEmail } from "../../ops/accounts/accounts.ts";
+import { chooseIssuerOnly } from "../../ops/accounts/issuer-only.ts";
+import type { LinkWish } from "../../ops/accounts/links.ts";
+import { ROLES, type Role } from "../../ops/accounts/members.ts";
+import { linkFor, setOperator } from "../../ops/accounts/operators.ts";
+import { requireWorkspace } from "../../ops/directory/workspaces.ts";
+import { linkUrl, publicBase } from "../../serve/daemon/link-url.ts";
 import type { Connection } from "../../store/connection.ts";
 import { ACTOR, administer, consult } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED, settingsOf } from "../session.ts";

@@ -2,16 +2,16 @@
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { requireRecorded } from "../../control/journal.ts";
-import { findInstallation } from "../../control/workspaces.ts";
+import { wholeText } from "../../core/long-text.ts";
+import type { Answer, Reply } from "../../core/writer/contract.ts";
+import type { WorkspaceWriter } from "../../core/writer/perform.ts";
 import { Failure, systemReason } from "../../failure.ts";
-import { streamExport } from "../../features/audit/export.ts";
 import type { PresentedEvent } from "../../log/present.ts";
-import { wholeText } from "../../long-text.ts";
 import { eventFacts, type OperationInputs } from "../../operations.ts";
-import { inquiryOf } from "../../threads/registry.ts";
-import type { Answer, Reply } from "../../workspace/contract.ts";
-import type { WorkspaceWriter } from "../../workspace/perform.ts";
+import { streamExport } from "../../ops/audit/export.ts";
+import { requireRecorded } from "../../ops/directory/journal.ts";
+import { findInstallation } from "../../ops/directory/workspaces.ts";
+import { inquiryOf } from "../../serve/threads/registry.ts";
 import { consult, performSealed, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, wholeNumber } from "../session.ts";
 import { DASH, STANDARD_OUTPUT } from "../standard-streams.ts";

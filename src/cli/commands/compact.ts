@@ -4,14 +4,15 @@
  */
 import { existsSync, statSync } from "node:fs";
 import type { Command } from "commander";
-import { ControlDatabase } from "../../control/database.ts";
-import { requireWorkspaceFile } from "../../control/journal.ts";
-import { listLogs } from "../../control/workspaces.ts";
-import { type CompactRequest, dropRequest, leaveRequest, takeAnswer } from "../../datadir/compact-request.ts";
-import { type DataDirectory, workspaceFile } from "../../datadir/layout.ts";
-import { isLocked, ownDataDirectory } from "../../datadir/lock.ts";
+import { type CompactRequest, dropRequest, leaveRequest, takeAnswer } from "../../core/datadir/compact-request.ts";
+import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts";
+import { isLocked, ownDataDirectory } from "../../core/datadir/lock.ts";
+import { checkTail } from "../../core/writer/head.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { RandomPool } from "../../ids.ts";
+import { ControlDatabase } from "../../ops/directory/database.ts";
+import { requireWorkspaceFile } from "../../ops/directory/journal.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
 import {
   afterStep,
   type Compacted,
@@ -24,7 +25,6 @@ import { type Connection, openConnection } from "../../store/connection.ts";
 import { isDriverError } from "../../store/damage.ts";
 import { integrityProblem } from "../../store/snapshot.ts";
 import { transact } from "../../store/transaction.ts";
-import { checkTail } from "../../workspace/head.ts";
 import { dataDirectoryOf } from "../data-directory.ts";
 import { addCommonOptions, type Session, wholeNumber } from "../session.ts";
 import { count, mebibytes } from "../terminal.ts";

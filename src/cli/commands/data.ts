@@ -1,7 +1,7 @@
 /** `governd data export` and `governd data import`: an agent's entries as lines of JSON, over the API. */
 import type { Command } from "commander";
-import type { Probe } from "../../daemon/health-probe.ts";
 import { EXIT, Failure, readText } from "../../failure.ts";
+import type { Probe } from "../../serve/daemon/health-probe.ts";
 import { API_KEY_VARIABLE, type Settings } from "../../settings/definitions.ts";
 import { apiKeyOfEnvironment } from "../../settings/load.ts";
 import {

@@ -1,9 +1,9 @@
 /** `governd erase`: erases data from a workspace for good, with or without a running daemon. */
 
 import type { Command } from "commander";
+import { wholeText } from "../../core/long-text.ts";
 import { Failure } from "../../failure.ts";
-import { eraseData } from "../../features/data/operations.ts";
-import { wholeText } from "../../long-text.ts";
+import { eraseData } from "../../ops/data/operations.ts";
 import { dataDirectoryOf, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED } from "../session.ts";
 

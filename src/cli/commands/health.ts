@@ -1,7 +1,7 @@
 /** `governd health`: asks the running daemon whether it is alive and ready. For container engines and scripts. */
 import type { Command } from "commander";
-import { askHealth } from "../../daemon/health-probe.ts";
 import { EXIT } from "../../failure.ts";
+import { askHealth } from "../../serve/daemon/health-probe.ts";
 import {
   type AddressOptions,
   addAddressOptions,

@@ -1,9 +1,9 @@
 /** `governd key`: creates, lists, limits, rotates and revokes API keys. */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type KeyRecord, type KeyScope, keyState, listKeys, SCOPES } from "../../control/keys.ts";
-import { requireWorkspace } from "../../control/workspaces.ts";
 import { Failure } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
+import { type KeyRecord, type KeyScope, keyState, listKeys, SCOPES } from "../../ops/directory/keys.ts";
+import { requireWorkspace } from "../../ops/directory/workspaces.ts";
 import { parseDuration } from "../../settings/values.ts";
 import { administer, consult } from "../data-directory.ts";
 import { addCommonOptions, collect, type Session, STORED } from "../session.ts";

@@ -1,13 +1,13 @@
 /** `governd migrate`: moves the workspaces of a data directory to a libSQL server, or back. */
 import type { Command } from "commander";
-import { ControlDatabase } from "../../control/database.ts";
-import { listLogs } from "../../control/workspaces.ts";
-import type { DataDirectory } from "../../datadir/layout.ts";
-import { isLocked } from "../../datadir/lock.ts";
-import { ServerEngine } from "../../engine/server-engine.ts";
+import type { DataDirectory } from "../../core/datadir/layout.ts";
+import { isLocked } from "../../core/datadir/lock.ts";
+import { bringControlHome } from "../../engine-libsql/migrate/control.ts";
+import { type Direction, type MovedWorkspace, migrateAll } from "../../engine-libsql/migrate/migrate.ts";
+import { ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { EXIT, Failure } from "../../failure.ts";
-import { bringControlHome } from "../../migrate/control.ts";
-import { type Direction, type MovedWorkspace, migrateAll } from "../../migrate/migrate.ts";
+import { ControlDatabase } from "../../ops/directory/database.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
 import { SERVER_SETTINGS } from "../../settings/server-options.ts";
 import { openConnection } from "../../store/connection.ts";
 import { AT_HOME, placeOf } from "../../store/place.ts";

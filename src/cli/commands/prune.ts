@@ -5,21 +5,21 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Command } from "commander";
-import { requireRecorded } from "../../control/journal.ts";
-import { listSinks } from "../../control/sinks/sinks.ts";
+import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../core/rows/pruning.ts";
+import { newestSeal, sealingKeys } from "../../core/rows/seals.ts";
+import { treeRoot } from "../../core/rows/tree.ts";
+import { answered } from "../../core/writer/operation.ts";
 import { Failure, systemReason } from "../../failure.ts";
+import { type Hold, holdOf, holdWords } from "../../follow/sinks/hold.ts";
 import { systemClock } from "../../ids.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { NoteError, parseVerifierKey } from "../../log/note.ts";
 import { parseSeal } from "../../log/seal.ts";
-import { type Hold, holdOf, holdWords } from "../../sinks/hold.ts";
-import { countPrunable, keptBy, PRUNE, pruneBoundary, prunedBefore } from "../../state/pruning.ts";
-import { newestSeal, sealingKeys } from "../../state/seals.ts";
-import { treeRoot } from "../../state/tree.ts";
+import { requireRecorded } from "../../ops/directory/journal.ts";
+import { listSinks } from "../../ops/sinks/rows/sinks.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { ExportVerifier } from "../../verify/events/export-read.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
-import { answered } from "../../workspace/operation.ts";
 import { consult, performSealed, scrubLog, writeWorkspace } from "../data-directory.ts";
 import { addCommonOptions, dateOrTime, type Session, STORED, settingsOf } from "../session.ts";
 

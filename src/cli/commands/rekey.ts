@@ -5,10 +5,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { readEncryptionKey } from "../../datadir/encryption-key.ts";
-import type { DataDirectory } from "../../datadir/layout.ts";
-import { ownDataDirectory } from "../../datadir/lock.ts";
-import { existingDataDirectory } from "../../datadir/open.ts";
+import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
+import type { DataDirectory } from "../../core/datadir/layout.ts";
+import { ownDataDirectory } from "../../core/datadir/lock.ts";
+import { existingDataDirectory } from "../../core/datadir/open.ts";
 import { EXIT, Failure } from "../../failure.ts";
 import { type EncryptionKey, EncryptionMismatch } from "../../store/encryption.ts";
 import { FileInUse, rekeyFile } from "../../store/rekey.ts";

@@ -1,15 +1,15 @@
 /** `governd scan`: shows what policies would decide about the texts in a file, before they are switched on. */
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
+import { decideAlone } from "../../core/writer/admission.ts";
 import { cannotRead, EXIT, Failure, messageOf, readText } from "../../failure.ts";
-import { checkedPolicies } from "../../features/config/schema.ts";
 import { systemClock } from "../../ids.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import { type Finding, findingsOf, type Outcome, outcomeOf } from "../../policy/decide.ts";
-import { detectorWords } from "../../policy/detectors.ts";
-import { LIMITS, type LimitName } from "../../policy/limits.ts";
-import { examplePolicies, type PolicySettings, policiesOf, screeningPolicies } from "../../policy/policies.ts";
-import { decideAlone } from "../../workspace/admission.ts";
+import { checkedPolicies } from "../../ops/config/schema.ts";
+import { type Finding, findingsOf, type Outcome, outcomeOf } from "../../screen/decide.ts";
+import { detectorWords } from "../../screen/detectors.ts";
+import { LIMITS, type LimitName } from "../../screen/limits.ts";
+import { examplePolicies, type PolicySettings, policiesOf, screeningPolicies } from "../../screen/policies.ts";
 import type { Session } from "../session.ts";
 import { DASH, STANDARD_INPUT } from "../standard-streams.ts";
 import { table } from "../terminal.ts";

@@ -14,11 +14,9 @@
  */
 import { existsSync, rmSync } from "node:fs";
 import type { Command } from "commander";
-import { cliPrincipal, serverOf, withWriter } from "../../control/journal.ts";
-import { listLogs } from "../../control/workspaces.ts";
-import { haveLogsEmptied } from "../../datadir/empty-logs.ts";
-import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
-import { createPrivateFile, destroyFile, replaceFile } from "../../datadir/private-files.ts";
+import { haveLogsEmptied } from "../../core/datadir/empty-logs.ts";
+import { type DataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
+import { createPrivateFile, destroyFile, replaceFile } from "../../core/datadir/private-files.ts";
 import {
   newSealKey,
   nextKeyFile,
@@ -29,13 +27,15 @@ import {
   type SealKeySource,
   sealKeyPem,
   sealKeySource,
-} from "../../datadir/seal-key.ts";
+} from "../../core/datadir/seal-key.ts";
+import { sealingKey } from "../../core/rows/seals.ts";
 import { Failure } from "../../failure.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { sameHash } from "../../log/merkle.ts";
 import { parseVerifierKey, verifierKey } from "../../log/note.ts";
 import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
-import { sealingKey } from "../../state/seals.ts";
+import { cliPrincipal, serverOf, withWriter } from "../../ops/directory/journal.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
 import { releaseClosed } from "../../store/closing.ts";
 import { openConnection } from "../../store/connection.ts";
 import { consult, dataDirectoryOf } from "../data-directory.ts";

@@ -2,10 +2,10 @@
 
 import type { Command } from "commander";
 import { IS_COMPILED } from "../../compiled.ts";
-import { type Daemon, startDaemon } from "../../daemon/daemon.ts";
-import { Logger, logStyle } from "../../daemon/logger.ts";
 import { EXIT, messageOf } from "../../failure.ts";
 import { systemClock } from "../../ids.ts";
+import { type Daemon, startDaemon } from "../../serve/daemon/daemon.ts";
+import { Logger, logStyle } from "../../serve/daemon/logger.ts";
 import type { Settings } from "../../settings/definitions.ts";
 import { settingsAsToml, showSettings } from "../../settings/resolve.ts";
 import { atMost } from "../../timer.ts";

@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import type { Command } from "commander";
 import { digestOfFile } from "../../backup/files.ts";
-import { readEncryptionKey } from "../../datadir/encryption-key.ts";
+import { readEncryptionKey } from "../../core/datadir/encryption-key.ts";
 import { Failure } from "../../failure.ts";
 import { sealedWorkspace } from "../../log/seal.ts";
 import type { Settings } from "../../settings/definitions.ts";

@@ -1,6 +1,6 @@
 /** `governd workspace create` and `governd workspace list`. */
 import type { Command } from "commander";
-import { listWorkspaces } from "../../control/workspaces.ts";
+import { listWorkspaces } from "../../ops/directory/workspaces.ts";
 import { administer, consult } from "../data-directory.ts";
 import { addCommonOptions, type Session, STORED } from "../session.ts";
 import { moment, table } from "../terminal.ts";

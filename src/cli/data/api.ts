@@ -1,8 +1,9 @@
 /** A client of a daemon's API for commands. It repeats a request that fails for a moment until there is an answer. */
-import { connectionReason, type Probe } from "../../daemon/health-probe.ts";
+
 import { Failure } from "../../failure.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { sendRequest } from "../../outbound.ts";
+import { connectionReason, type Probe } from "../../serve/daemon/health-probe.ts";
 import { systemTimer } from "../../timer.ts";
 
 /** How long one request may take, ms. */

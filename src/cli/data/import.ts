@@ -6,7 +6,7 @@ import { createReadStream, statSync } from "node:fs";
 import { Failure } from "../../failure.ts";
 import { RandomPool } from "../../ids.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { detectorWords } from "../../policy/detectors.ts";
+import { detectorWords } from "../../screen/detectors.ts";
 import { complaintOf, type DaemonApi, requireGood } from "./api.ts";
 import { StateFile } from "./state-file.ts";
 

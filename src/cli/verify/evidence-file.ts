@@ -10,7 +10,7 @@
 import { constants, copyFileSync, mkdtempSync, readSync, realpathSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { removedOnSignal } from "../../datadir/private-files.ts";
+import { removedOnSignal } from "../../core/datadir/private-files.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { withFile } from "../../store/sync.ts";
 

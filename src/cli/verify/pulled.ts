@@ -1,11 +1,11 @@
 /** Verifying the databases on a libSQL server: they are pulled into files, which are verified like any others. */
 import { mkdirSync, rmSync } from "node:fs";
-import { CONTROL_MIGRATIONS } from "../../control/database.ts";
-import { listLogs } from "../../control/workspaces.ts";
-import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../../datadir/layout.ts";
-import { pullAsIs } from "../../engine/pull.ts";
-import { CONTROL_NAMESPACE, ServerEngine } from "../../engine/server-engine.ts";
+import { type DataDirectory, dataDirectory, presentWorkspaces, workspaceFile } from "../../core/datadir/layout.ts";
+import { pullAsIs } from "../../engine-libsql/pull.ts";
+import { CONTROL_NAMESPACE, ServerEngine } from "../../engine-libsql/server-engine.ts";
 import { Failure, messageOf, systemReason } from "../../failure.ts";
+import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
 import type { ServerOptions } from "../../settings/server-options.ts";
 import { openConnection } from "../../store/connection.ts";
 import { openMigrated } from "../../store/migrate.ts";

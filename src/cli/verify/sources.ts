@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { MANIFEST_FILE, readBackupTime, workspacesLeftOut } from "../../backup/manifest.ts";
-import { dataDirectory, sealFile, workspaceFile } from "../../datadir/layout.ts";
+import { dataDirectory, sealFile, workspaceFile } from "../../core/datadir/layout.ts";
 import { Failure, systemCode, systemReason } from "../../failure.ts";
 import { RECEIPT_HEAD } from "../../log/receipt.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";

@@ -2,9 +2,10 @@
  * Verifies a control database: compares its rows with those that the events of all workspaces lead to. Only what events
  * record can be verified; {@link NOT_COVERED} lists the rest.
  */
-import { CONTROL_MIGRATIONS } from "../../control/database.ts";
-import { INSTALLATION_CREATOR } from "../../control/workspaces.ts";
+
 import type { ControlTable } from "../../log/control-effects.ts";
+import { CONTROL_MIGRATIONS } from "../../ops/directory/database.ts";
+import { INSTALLATION_CREATOR } from "../../ops/directory/workspaces.ts";
 import type { Connection } from "../../store/connection.ts";
 import { schemaVersion } from "../../store/migrate.ts";
 import type { Reader } from "../../store/transaction.ts";

@@ -1,10 +1,11 @@
 /** Reads the events of a workspace about the control database. The log itself is verified elsewhere. */
+
+import { prunings } from "../../core/rows/pruning.ts";
 import type { JsonObject } from "../../json.ts";
 import { type ControlTable, controlChanges, type RowChange } from "../../log/control-effects.ts";
 import { type DeclaredRestore, declaredRestore } from "../../log/restores.ts";
 import { LOG_RESTORE } from "../../log/seal.ts";
 import { CONTROL_EVENT_NAMES } from "../../operations.ts";
-import { prunings } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { type EventColumns, eventColumns, readNamedEvent } from "../rows/events-named.ts";
 import { readHead } from "../rows/head.ts";

@@ -1,18 +1,19 @@
 /**
  * Reads the stored rows of the control database that events cover, and applies pending acts to them.
  */
-import { LINKS } from "../../control/accounts/links.ts";
-import { MEMBERS } from "../../control/accounts/members.ts";
-import { PASSKEYS } from "../../control/accounts/passkey-records.ts";
-import type { Change } from "../../control/changes.ts";
-import { KEYS } from "../../control/keys.ts";
-import { changedColumns, SINKS } from "../../control/sinks/sinks.ts";
-import { INSTALLATION_CREATOR, WORKSPACES } from "../../control/workspaces.ts";
+
 import { orNull } from "../../failure.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
 import { type ControlTable, columnsDigest, PASSKEY_DIGESTED, SINK_DIGESTED } from "../../log/control-effects.ts";
 import { CanonicalJsonError, canonicalJson } from "../../log/jcs.ts";
 import { JsonTextError, parseStrictJson } from "../../log/json-scan.ts";
+import { LINKS } from "../../ops/accounts/links.ts";
+import { MEMBERS } from "../../ops/accounts/members.ts";
+import { PASSKEYS } from "../../ops/accounts/passkey-records.ts";
+import type { Change } from "../../ops/directory/changes.ts";
+import { KEYS } from "../../ops/directory/keys.ts";
+import { INSTALLATION_CREATOR, WORKSPACES } from "../../ops/directory/workspaces.ts";
+import { changedColumns, SINKS } from "../../ops/sinks/rows/sinks.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { SqlValue } from "../../store/values.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";
@@ -223,7 +224,7 @@ export function isActOf({ event }: PendingAct, recorded: ControlEvent): boolean 
 }
 
 /**
- * Applies the changes of a pending act, as `src/control/changes.ts` does. Returns the previous state of the rows that
+ * Applies the changes of a pending act, as `src/ops/directory/changes.ts` does. Returns the previous state of the rows that
  * it changed or removed; null when it adds a row that exists, which the daemon refuses.
  */
 export function finish(

@@ -4,12 +4,12 @@
  */
 
 import { createHash } from "node:crypto";
+import { prunedEvents } from "../../core/rows/pruning.ts";
 import { type AuditEventBody, EventFormatError, parseEvent } from "../../log/event.ts";
 import { eventHash } from "../../log/hash.ts";
 import { CompactRange, HASH_BYTES } from "../../log/merkle.ts";
 import { declaredRestore } from "../../log/restores.ts";
 import { TILE_BYTES, TILE_WIDTH } from "../../log/tiles.ts";
-import { prunedEvents } from "../../state/pruning.ts";
 import type { Reader } from "../../store/transaction.ts";
 import type { KeptState } from "../rows/expected/kept-rows.ts";
 import type { SealFeed } from "../rows/stored-seals.ts";

@@ -4,11 +4,11 @@
  * of a table, or an index that lacks rows, hides them from reads that use it.
  */
 
+import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../core/rows/age-index.ts";
+import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../../core/rows/embeddings.ts";
+import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../core/rows/full-text.ts";
+import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../core/rows/pruning.ts";
 import { messageOf } from "../../failure.ts";
-import { AGE_INDEX, AGE_INDEX_SCHEMA } from "../../state/age-index.ts";
-import { EMBEDDINGS_SCHEMA, EMBEDDINGS_TABLE } from "../../state/embeddings.ts";
-import { FULL_TEXT_SCHEMA, FULL_TEXT_TABLE } from "../../state/full-text.ts";
-import { KEPT_ROWS_SCHEMA, KEPT_ROWS_TABLE } from "../../state/pruning.ts";
 import { type Connection, openConnection } from "../../store/connection.ts";
 import { sqliteCode } from "../../store/damage.ts";
 import { type Migration, migrate, schemaVersion } from "../../store/migrate.ts";

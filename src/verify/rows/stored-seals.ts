@@ -3,13 +3,13 @@
  * memory does not grow with their number.
  */
 
+import type { FiledSeal } from "../../core/seals/seal-file.ts";
 import { orNull } from "../../failure.ts";
 import type { JsonObject } from "../../json.ts";
 import type { AuditEventBody } from "../../log/event.ts";
 import { sha256Hex } from "../../log/hash.ts";
 import { NoteError, parseVerifierKey, type VerifierKey } from "../../log/note.ts";
 import { mayNameSealKey, parseSeal, type Seal } from "../../log/seal.ts";
-import type { FiledSeal } from "../../seals/seal-file.ts";
 import type { Reader } from "../../store/transaction.ts";
 import { pages } from "../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../columns.ts";

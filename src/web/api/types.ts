@@ -3,16 +3,16 @@
  * dashboard does not, this does not compile. The imports are types only, so none of it is bundled.
  */
 import type { Static } from "@sinclair/typebox";
-import type * as agents from "../../features/agents/schema.ts";
-import type * as audit from "../../features/audit/schema.ts";
-import type * as checkpoints from "../../features/checkpoints/schema.ts";
-import type * as config from "../../features/config/schema.ts";
-import type * as findings from "../../features/data/finding-schema.ts";
-import type * as data from "../../features/data/schema.ts";
-import type * as policies from "../../features/policies/schema.ts";
-import type * as sinks from "../../features/sinks/schema.ts";
-import type * as passkeys from "../../http/account/passkey-schema.ts";
-import type * as account from "../../http/account/schema.ts";
+import type * as passkeys from "../../ops/accounts/routes/passkey-schema.ts";
+import type * as account from "../../ops/accounts/routes/schema.ts";
+import type * as agents from "../../ops/agents/schema.ts";
+import type * as audit from "../../ops/audit/schema.ts";
+import type * as checkpoints from "../../ops/checkpoints/schema.ts";
+import type * as config from "../../ops/config/schema.ts";
+import type * as findings from "../../ops/data/finding-schema.ts";
+import type * as data from "../../ops/data/schema.ts";
+import type * as policies from "../../ops/policies/schema.ts";
+import type * as sinks from "../../ops/sinks/schema.ts";
 
 export type { JsonObject } from "../../json.ts";
 

@@ -1,8 +1,8 @@
 /** Parts of a line: badges, the actors of events, times. */
 import { signal } from "@preact/signals";
 import type { JsonValue } from "../../json.ts";
-import type { Mode } from "../../policy/modes.ts";
-import { allPolicies } from "../../policy/policies.ts";
+import type { Mode } from "../../screen/modes.ts";
+import { allPolicies } from "../../screen/policies.ts";
 import { ask } from "../api/client.ts";
 import type { ApiKey, AuditOutcome, Member, Policies } from "../api/types.ts";
 import { exactTime, relativeTime, utcTime } from "./text/times.ts";

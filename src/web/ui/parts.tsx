@@ -1,7 +1,7 @@
 /** Parts that pages share. */
 import { type ComponentChildren, Fragment, type RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { contentPolicies } from "../../policy/policies.ts";
+import { contentPolicies } from "../../screen/policies.ts";
 import type { ApiProblem } from "../api/problem.ts";
 import type { Finding } from "../api/types.ts";
 import type { Loaded, LoadedList } from "../state/load.ts";

@@ -6,7 +6,7 @@ import type {
   Principal,
   Reply,
   WorkspaceClient,
-} from "../../../src/workspace/contract.ts";
+} from "../../../src/core/writer/contract.ts";
 
 /** Stands where an audit id is wanted. */
 export const AUDIT_ID = "aud_01h455vb4pex5vsknk084sn02q";

@@ -3,10 +3,10 @@ import { expect } from "bun:test";
 import type { TSchema } from "@sinclair/typebox";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { actions, apiRoutes } from "../../../src/http/app.ts";
-import { accountJson } from "../../../src/http/documents/api/account.ts";
-import { openApiJson } from "../../../src/http/documents/api/openapi.ts";
-import { exampleOf } from "../../../src/http/example.ts";
+import { exampleOf } from "../../../src/api/example.ts";
+import { actions, apiRoutes } from "../../../src/serve/http/app.ts";
+import { accountJson } from "../../../src/serve/http/documents/api/account.ts";
+import { openApiJson } from "../../../src/serve/http/documents/api/openapi.ts";
 
 export interface Document {
   info: { description: string };

@@ -1,5 +1,5 @@
 /** Short ways to write requests in tables. */
-import { encodeCursor, listFilters } from "../../../src/lists.ts";
+import { encodeCursor, listFilters } from "../../../src/core/lists.ts";
 import type { Sent } from "./serve.ts";
 
 export const put = (path: string, body: unknown, headers?: Record<string, string>): Sent => ({

@@ -1,7 +1,7 @@
 /** Starts the real server over TLS on a free port, with a workspace in memory behind it. */
-import type { RequestLogEntry } from "../../../src/http/pipeline/exchange.ts";
-import type { AppDeps } from "../../../src/http/pipeline/pipeline.ts";
-import { type ListenOptions, type RunningServer, startServer } from "../../../src/http/server.ts";
+import type { RequestLogEntry } from "../../../src/serve/http/pipeline/exchange.ts";
+import type { AppDeps } from "../../../src/serve/http/pipeline/pipeline.ts";
+import { type ListenOptions, type RunningServer, startServer } from "../../../src/serve/http/server.ts";
 import { makeCertificate } from "./certificate.ts";
 import { KEYS, MemoryWorkspace } from "./memory-workspace.ts";
 

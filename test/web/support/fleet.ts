@@ -1,14 +1,15 @@
 /** A data directory of a workspace with many agents, as after weeks of work: what the dashboard is tried on. */
-import { Administration } from "../../../src/control/administration.ts";
-import { ControlDatabase } from "../../../src/control/database.ts";
-import { fileJournal, withWriter } from "../../../src/control/journal.ts";
-import { ensureDataDirectory } from "../../../src/datadir/open.ts";
-import { sealKeySource } from "../../../src/datadir/seal-key.ts";
+
+import { ensureDataDirectory } from "../../../src/core/datadir/open.ts";
+import { sealKeySource } from "../../../src/core/datadir/seal-key.ts";
+import type { Job } from "../../../src/core/writer/job.ts";
+import type { WorkspaceWriter } from "../../../src/core/writer/perform.ts";
 import { type Clock, IdSource, RandomPool } from "../../../src/ids.ts";
 import type { OperationInputs, OperationName } from "../../../src/operations.ts";
-import { jobOf } from "../../../src/threads/registry.ts";
-import type { Job } from "../../../src/workspace/job.ts";
-import type { WorkspaceWriter } from "../../../src/workspace/perform.ts";
+import { Administration } from "../../../src/ops/directory/administration.ts";
+import { ControlDatabase } from "../../../src/ops/directory/database.ts";
+import { fileJournal, withWriter } from "../../../src/ops/directory/journal.ts";
+import { jobOf } from "../../../src/serve/threads/registry.ts";
 import { Seeded } from "../../seeded.ts";
 
 export interface FleetSize {

@@ -1,6 +1,6 @@
 /** Loads the facts about every agent that are needed before the log is read; see {@link StoredFacts}. */
 import { namesWithEffect } from "../../../operations.ts";
-import { RETENTION, type WithRetention } from "../../../policy/retention.ts";
+import { RETENTION, type WithRetention } from "../../../screen/retention.ts";
 import type { Reader, Row } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { decodeText, integer, textBytes } from "../../columns.ts";

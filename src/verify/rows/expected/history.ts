@@ -4,7 +4,7 @@
  */
 import type { RecordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import type { Freshness } from "../../../policy/retention.ts";
+import type { Freshness } from "../../../screen/retention.ts";
 import { firstAtOrAfter } from "./positions.ts";
 import { NO_RETENTION, type Retention } from "./retention.ts";
 

@@ -2,9 +2,10 @@
  * The rows that the newest pruning kept, as its event states them. The log is replayed from there. Prunings by older
  * versions do not state them; after such a pruning, each row is only compared by itself.
  */
+
+import { sqlNames } from "../../../core/rows/entry-changes.ts";
+import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../core/rows/pruning.ts";
 import { isJsonObject } from "../../../json.ts";
-import { sqlNames } from "../../../state/entry-changes.ts";
-import { KEPT_ROWS_TABLE, type Kept, keptRowsDigest, PRUNE } from "../../../state/pruning.ts";
 import { hasTable, type Reader } from "../../../store/transaction.ts";
 import { pages } from "../../../store/walk.ts";
 import { integer } from "../../columns.ts";

@@ -10,11 +10,11 @@
  * and the log is read once for each part.
  */
 
+import { staysPresent } from "../../../core/rows/restore.ts";
 import { Bytes } from "../../../log/bytes.ts";
 import { type EffectFacts, type RecordedEffect, recordedEffect } from "../../../log/effects.ts";
 import type { AuditEventBody } from "../../../log/event.ts";
-import { type Freshness, isFresh } from "../../../policy/retention.ts";
-import { staysPresent } from "../../../state/restore.ts";
+import { type Freshness, isFresh } from "../../../screen/retention.ts";
 import type { Accepted } from "../../events/fast/known-chains.ts";
 import { HASH_CHARS } from "../../events/fast/shape.ts";
 import type { AgentHistory, BulkChange, Histories } from "./history.ts";

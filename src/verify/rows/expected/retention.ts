@@ -1,7 +1,7 @@
 /** Computes which entries of an agent had expired, by the agent's configs and the workspace's policies. */
 import type { JsonObject } from "../../../json.ts";
-import { policiesOf } from "../../../policy/policies.ts";
-import { RETENTION, retentionCutoff, type WithRetention } from "../../../policy/retention.ts";
+import { policiesOf } from "../../../screen/policies.ts";
+import { RETENTION, retentionCutoff, type WithRetention } from "../../../screen/retention.ts";
 import { firstAtOrAfter } from "./positions.ts";
 
 /** A version of the workspace's policies. It is in force for the events after the one that made it. */

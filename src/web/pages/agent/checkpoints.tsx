@@ -1,6 +1,6 @@
 /** The checkpoints of an agent, and making one. */
-import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT } from "../../../policy/checkpoint-schedule.ts";
-import { allPolicies } from "../../../policy/policies.ts";
+import { CHECKPOINT_EVERY, CHECKPOINTS_KEPT } from "../../../screen/checkpoint-schedule.ts";
+import { allPolicies } from "../../../screen/policies.ts";
 import { segment } from "../../api/client.ts";
 import type { Checkpoint, EffectivePolicies } from "../../api/types.ts";
 import { useAsk, useEvents, useList } from "../../state/load.ts";

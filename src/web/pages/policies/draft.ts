@@ -1,10 +1,10 @@
 /** Policies as the form edits them. Converting them back and forth loses nothing. */
 import type { JsonObject, JsonValue } from "../../../json.ts";
-import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../policy/limits.ts";
-import type { Kind, Mode } from "../../../policy/modes.ts";
-import { allPolicies } from "../../../policy/policies.ts";
-import type { SettingForm } from "../../../policy/policy.ts";
-import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
+import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../screen/limits.ts";
+import type { Kind, Mode } from "../../../screen/modes.ts";
+import { allPolicies } from "../../../screen/policies.ts";
+import type { SettingForm } from "../../../screen/policy.ts";
+import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../screen/screening.ts";
 import { instant, localTime } from "../../ui/local-time.ts";
 
 export interface PolicyDraft {

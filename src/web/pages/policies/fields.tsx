@@ -1,9 +1,9 @@
 /** The form's controls for policies: the same for the workspace and for an agent. */
 import type { ComponentChildren } from "preact";
-import { DETECTORS, type DetectorName } from "../../../policy/detectors.ts";
-import { LIMIT_FORMS, LIMITS } from "../../../policy/limits.ts";
-import { type Kind, MODES, type Mode } from "../../../policy/modes.ts";
-import { contentPolicies } from "../../../policy/policies.ts";
+import { DETECTORS, type DetectorName } from "../../../screen/detectors.ts";
+import { LIMIT_FORMS, LIMITS } from "../../../screen/limits.ts";
+import { type Kind, MODES, type Mode } from "../../../screen/modes.ts";
+import { contentPolicies } from "../../../screen/policies.ts";
 import { Check, Select, TextField } from "../../ui/field.tsx";
 import { Badge } from "../../ui/inline.tsx";
 import { type KindDraft, LIMIT_NAMES, type PolicyDraft, singlePolicies } from "./draft.ts";

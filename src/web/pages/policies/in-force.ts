@@ -1,8 +1,8 @@
 /** Parts of policies, by the paths that the API gives them, in words. */
-import { LIMIT_FORMS, LIMITS, type LimitName } from "../../../policy/limits.ts";
-import { isMode, type Mode } from "../../../policy/modes.ts";
-import { allPolicies, contentPolicies } from "../../../policy/policies.ts";
-import type { ExceptionSetting, PatternSetting } from "../../../policy/screening.ts";
+import { LIMIT_FORMS, LIMITS, type LimitName } from "../../../screen/limits.ts";
+import { isMode, type Mode } from "../../../screen/modes.ts";
+import { allPolicies, contentPolicies } from "../../../screen/policies.ts";
+import type { ExceptionSetting, PatternSetting } from "../../../screen/screening.ts";
 import type { JsonObject } from "../../api/types.ts";
 import { detectorName, exceptionWords } from "./words.ts";
 

@@ -1,8 +1,8 @@
 /** The parts of policies, each of which can be put into the policies of a configuration without the others. */
 import type { JsonObject, JsonValue } from "../../../json.ts";
-import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../policy/limits.ts";
-import { contentPolicies } from "../../../policy/policies.ts";
-import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../policy/screening.ts";
+import { LIMIT_FORMS, LIMITS, type LimitName, type LimitsSetting } from "../../../screen/limits.ts";
+import { contentPolicies } from "../../../screen/policies.ts";
+import type { ExceptionSetting, KindModes, PatternSetting, ScreeningSetting } from "../../../screen/screening.ts";
 import { singlePolicies } from "./draft.ts";
 import { detectorName, exceptionWords } from "./words.ts";
 

@@ -1,9 +1,9 @@
 /** The lists in the policies' form: own patterns, and exceptions. */
 import type { ComponentChildren } from "preact";
 import { useContext } from "preact/hooks";
-import { DETECTORS } from "../../../policy/detectors.ts";
-import { MODES, type Mode } from "../../../policy/modes.ts";
-import { type ExceptionSetting, MAX_EXCEPTIONS, MAX_PATTERNS, type PatternSetting } from "../../../policy/screening.ts";
+import { DETECTORS } from "../../../screen/detectors.ts";
+import { MODES, type Mode } from "../../../screen/modes.ts";
+import { type ExceptionSetting, MAX_EXCEPTIONS, MAX_PATTERNS, type PatternSetting } from "../../../screen/screening.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, FormProblem, Moment, Select, TextArea, TextField } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";

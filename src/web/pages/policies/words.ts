@@ -1,7 +1,7 @@
 /** Modes and detectors in words. */
-import { detectorWords } from "../../../policy/detectors.ts";
-import type { Mode } from "../../../policy/modes.ts";
-import type { ExceptionSetting } from "../../../policy/screening.ts";
+import { detectorWords } from "../../../screen/detectors.ts";
+import type { Mode } from "../../../screen/modes.ts";
+import type { ExceptionSetting } from "../../../screen/screening.ts";
 
 export const MODE_OPTIONS: Record<Mode, string> = {
   off: "Off",

@@ -1,0 +1,196 @@
+/**
+ * Defines routes: method, path, schemas and descriptions, and for an operation the conversion of a request to its
+ * input.
+ */
+import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import type { VersionCondition } from "../condition.ts";
+import type { Principal } from "../core/writer/contract.ts";
+import {
+  changesSomething,
+  isSuspendable,
+  type OperationInputs,
+  type OperationName,
+  partsOf,
+  whenOverQuota,
+} from "../operations.ts";
+import type { ProblemCode } from "../problem.ts";
+import type { HeaderName } from "./headers.ts";
+import { CONDITION_HEADERS, NONE_MATCH } from "./precondition.ts";
+import { type Explain, Validator } from "./validate.ts";
+
+type Method = "GET" | "PUT" | "POST" | "PATCH" | "DELETE";
+
+/** The names of the `:parameters` of a path. */
+export type ParamsOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsOf<`/${Rest}`>
+  : P extends `${infer Before}/*`
+    ? "*" | ParamsOf<Before>
+    : P extends `${string}:${infer Name}`
+      ? Name
+      : never;
+
+/** A validated request, as a route's `input` gets it. */
+export interface RouteRequest<P extends string, Q, B> {
+  /** Path parameters, decoded but otherwise as sent: a malformed one is simply not found. */
+  params: Record<P, string>;
+  query: Q;
+  body: B;
+  headers: Headers;
+  principal: Principal;
+  /** The condition in its precondition header, if the route is `conditional`. */
+  condition: VersionCondition | undefined;
+}
+
+/** How the API's documentation describes an answer. */
+interface ResponseDoc {
+  description: string;
+  schema: TSchema;
+  /** The media type, if it is not application/json. */
+  mediaType?: string;
+  /** Media types besides the first. */
+  otherTypes?: readonly string[];
+  etag?: boolean;
+  /**
+   * The answer may be compressed, since it has no secrets: see `pipeline/compression.ts`. Never together with `etag`.
+   */
+  compressed?: true;
+  /** Headers that only some answers have, besides `ETag`. */
+  sends?: readonly HeaderName[];
+}
+
+/** How the API's documentation describes a header of a request. */
+interface RequestHeader {
+  description: string;
+  example: string;
+}
+
+/** The common part of the definitions of routes for operations and for `/account`. */
+export interface Endpoint<At extends string, Q extends TObject, B extends TObject> {
+  /** The method and path: `GET /v1/agents/:agent_id`. */
+  at: At & `${Method} /${string}`;
+  query?: Q;
+  body?: B;
+  /** Whether the body may be left out, in which case it is `{}`. */
+  bodyOptional?: boolean;
+  /** Explains why the compiled check refuses a body, if the general message would not help. */
+  explain?: Explain;
+  /** The problem for a path parameter that cannot be an identifier. */
+  unfindable?: ProblemCode;
+  summary: string;
+  description: string;
+  /** The status of a response that is not a problem; 200 by default. */
+  status?: number;
+  /** Error codes besides those that follow from the rest. */
+  problems?: readonly ProblemCode[];
+}
+
+/** A route with compiled validators. All have the same members. */
+export interface CompiledEndpoint
+  extends Required<Omit<Endpoint<string, TObject, TObject>, "at" | "query" | "body" | "explain">> {
+  method: Method;
+  path: string;
+  query: Validator<TObject> | null;
+  body: Validator<TObject> | null;
+  explain: Explain | undefined;
+}
+
+/** The schema of an absent query or body. */
+export type NoMembers = TObject<Record<never, never>>;
+
+/** Compiles the schemas of a route. */
+export function compileEndpoint(endpoint: Endpoint<string, TObject, TObject>): CompiledEndpoint {
+  const { at, query, body, bodyOptional = false, explain, unfindable = "not_found" } = endpoint;
+  const { summary, description, status = 200, problems = [] } = endpoint;
+  const [method, path] = at.split(" ") as [Method, string];
+  return {
+    method,
+    path,
+    query: query === undefined ? null : new Validator(query, "query parameter"),
+    body: body === undefined ? null : new Validator(body, "member"),
+    bodyOptional,
+    explain,
+    unfindable,
+    summary,
+    description,
+    status,
+    problems,
+  };
+}
+
+/** Whether a route takes conditions from headers: exactly if the operation's input has a condition. */
+type Conditional<N extends OperationName> = "condition" extends keyof OperationInputs[N]
+  ? { conditional: true }
+  : { conditional?: never };
+
+/** The definition of a route. */
+type RouteDefinition<N extends OperationName, At extends string, Q extends TObject, B extends TObject> = RouteParts<
+  N,
+  At,
+  Q,
+  B
+> &
+  Conditional<N>;
+
+interface RouteParts<N extends OperationName, At extends string, Q extends TObject, B extends TObject>
+  extends Endpoint<At, Q, B> {
+  operation: N;
+  response: ResponseDoc;
+  /** Request headers that this operation honours. */
+  headers?: Readonly<Record<string, RequestHeader>>;
+  input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[N];
+  /** False when the route refuses an `Idempotency-Key`, since its answers cannot be stored. */
+  retryable?: false;
+  /** Another operation that some requests are for. */
+  variant?: {
+    operation: OperationName;
+    /** Returns its input; null when the request is for the route's own operation. */
+    input(request: RouteRequest<ParamsOf<At>, Static<Q>, Static<B>>): OperationInputs[OperationName] | null;
+  };
+}
+
+/** A valid request for any route. */
+export type AskedOfRoute = RouteRequest<string, unknown, unknown>;
+
+/** The route of an operation. */
+export interface Route extends CompiledEndpoint {
+  operation: OperationName;
+  response: ResponseDoc;
+  headers: Readonly<Record<string, RequestHeader>>;
+  /** Whether the answer to a request with an `Idempotency-Key` is stored. */
+  retryable: boolean;
+  /** The handling of preconditions in headers. In a request that changes nothing, they concern only the answer. */
+  preconditions: "taken" | "refused" | "ignored";
+  input(request: AskedOfRoute): OperationInputs[OperationName];
+  variant:
+    | { operation: OperationName; input(request: AskedOfRoute): OperationInputs[OperationName] | null }
+    | undefined;
+}
+
+/** Defines the route of an operation. */
+export function route<
+  N extends OperationName,
+  At extends string,
+  Q extends TObject = NoMembers,
+  B extends TObject = NoMembers,
+>(definition: RouteDefinition<N, At, Q, B>): Route {
+  const { operation, unfindable, problems = [], response, conditional, input, variant } = definition;
+  const readsTag = response.etag === true && definition.at.startsWith("GET ");
+  const retryable = definition.retryable !== false && !definition.at.startsWith("GET ");
+  const ofOperation: ProblemCode[] = partsOf(operation).some(isSuspendable) ? ["agent_suspended"] : [];
+  if (unfindable !== undefined) ofOperation.push(unfindable);
+  ofOperation.push(...problems);
+  if (conditional === true) ofOperation.push("version_conflict");
+  if (partsOf(operation).some((part) => whenOverQuota(part) !== null)) ofOperation.push("quota_exceeded");
+  if (retryable) ofOperation.push("idempotency_in_progress", "idempotency_mismatch", "quota_exceeded");
+  return {
+    ...compileEndpoint({ ...definition, problems: [...new Set(ofOperation)] }),
+    operation,
+    response,
+    headers: { ...definition.headers, ...(conditional === true ? CONDITION_HEADERS : readsTag ? NONE_MATCH : {}) },
+    retryable,
+    preconditions: conditional === true ? "taken" : changesSomething(operation) ? "refused" : "ignored",
+    // The pipeline passes exactly what these validators returned.
+    input: input as Route["input"],
+    variant: variant as Route["variant"],
+  };
+}

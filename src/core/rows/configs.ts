@@ -1,0 +1,107 @@
+/** Reads and stores the versions of an agent's configuration. */
+import type { JsonObject } from "../../json.ts";
+import type { EffectFacts } from "../../log/effects.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import type { OldestFirst, Page } from "../../operation-facts.ts";
+import { type Floor, floorOf, NO_FLOOR } from "../../screen/floor.ts";
+import { type PolicySettings, policiesOf } from "../../screen/policies.ts";
+import { RETENTION } from "../../screen/retention.ts";
+import { directionOf } from "../../store/direction.ts";
+import type { Reader, Transaction } from "../../store/transaction.ts";
+import { pageOf } from "../lists.ts";
+import { ensureAgeIndex } from "./age-index.ts";
+
+/** Formats a version as `v1`, `v2` …. {@link parseVersion} is the inverse, and returns null for any other text. */
+export const showVersion = (version: number | null): string | null => (version === null ? null : `v${version}`);
+
+export function parseVersion(text: string): number | null {
+  return /^v[1-9][0-9]{0,14}$/.test(text) ? Number(text.slice(1)) : null;
+}
+
+/** A config version that is about to take effect. */
+export interface NewConfig {
+  version: number;
+  /** Canonical JSON. */
+  config: string;
+  rolledBackFrom: number | null;
+}
+
+export interface ConfigVersion extends NewConfig {
+  createdAt: string;
+  createdBy: string;
+}
+
+/** A version in force, and its policies. */
+interface InForce {
+  configVersion: number;
+  own: PolicySettings;
+}
+
+/** Returns the policies in a stored configuration. */
+export const policiesIn = (config: string): PolicySettings => policiesOf(JSON.parse(config) as JsonObject);
+
+type ConfigRow = [version: number, config: string, createdAt: string, createdBy: string, rolledBackFrom: number | null];
+
+const SELECT = `SELECT c.version, c.config, e.timestamp, e.body ->> '$.actor', c.rolled_back_from
+  FROM configs c JOIN events e ON e.seq = c.created_seq`;
+
+function toConfigVersion([version, config, createdAt, createdBy, rolledBackFrom]: ConfigRow): ConfigVersion {
+  return { version, config, createdAt, createdBy, rolledBackFrom };
+}
+
+/** Returns a version of an agent's configuration, which must exist. */
+export async function readConfigVersion(reader: Reader, agent: number, version: number): Promise<ConfigVersion> {
+  const row = await reader.get<ConfigRow>(`${SELECT} WHERE c.agent = ? AND c.version = ?`, [agent, version]);
+  if (row === undefined) throw new Error("a configuration version is not stored");
+  return toConfigVersion(row);
+}
+
+/** Returns a page of an agent's versions, after the version of the page's position if there is one. */
+export async function listConfigs(reader: Reader, agent: number, { order, page }: OldestFirst & { page: Page }) {
+  const { after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER, limit, offset } = page;
+  const { order: end, behind } = directionOf(order);
+  const sql = `${SELECT} WHERE c.agent = ? AND c.version ${behind} ? ORDER BY c.version ${end} LIMIT ? OFFSET ?`;
+  const rows = await reader.all<ConfigRow>(sql, [agent, Number(after), limit + 1, offset]);
+  return pageOf(rows.map(toConfigVersion), limit);
+}
+
+/** Returns the agents whose configuration in force sets a policy. */
+export async function agentsThatSet(reader: Reader, policy: keyof PolicySettings): Promise<string[]> {
+  const rows = await reader.all<[string]>(
+    `SELECT a.agent_id FROM agents a JOIN configs c ON c.agent = a.first_seq
+     WHERE a.agent_id IS NOT NULL AND c.version = (SELECT max(version) FROM configs WHERE agent = a.first_seq)
+       AND c.config ->> '$.policies.${policy}' IS NOT NULL`,
+  );
+  return rows.map(([agentId]) => agentId);
+}
+
+/** Returns the floor of a workspace. Its versions are stored as configs of the workspace's own chain. */
+export async function loadFloor(reader: Reader): Promise<Floor> {
+  const row = await reader.get<[number, string]>(
+    `SELECT version, config FROM configs WHERE agent = (SELECT first_seq FROM agents WHERE agent_id IS NULL)
+     ORDER BY version DESC LIMIT 1`,
+  );
+  return row === undefined ? NO_FLOOR : floorOf(row[0], JSON.parse(row[1]) as JsonObject);
+}
+
+/** Returns the details of an event about a version, with the config's SHA-256 in hex. `letter`: `p` for the floor. */
+export function configFacts(
+  { version, config, rolledBackFrom }: NewConfig,
+  letter: "v" | "p" = "v",
+): EffectFacts["add_config"] {
+  return { version: `${letter}${version}`, digest: sha256Hex(config), rolledBackFrom: showVersion(rolledBackFrom) };
+}
+
+/** Stores a version, made by the event at `createdSeq`. Returns the version in force and its policies. */
+export async function insertConfig(
+  tx: Transaction,
+  agent: number,
+  { version, config, rolledBackFrom }: NewConfig,
+  createdSeq: number,
+): Promise<InForce> {
+  const sql = "INSERT INTO configs (agent, version, config, created_seq, rolled_back_from) VALUES (?, ?, ?, ?, ?)";
+  await tx.run(sql, [agent, version, config, createdSeq, rolledBackFrom]);
+  const now = { configVersion: version, own: policiesIn(config) };
+  if (now.own[RETENTION] !== null) await ensureAgeIndex(tx);
+  return now;
+}

@@ -1,0 +1,303 @@
+/**
+ * An agent's data, in versions. A version is visible at position S of the log when `live_from <= S` and (`live_to` is
+ * null or `live_to > S`). What an operation ends is kept only if a checkpoint sees it; otherwise it is overwritten or
+ * deleted on the spot.
+ */
+import type { JsonObject } from "../../json.ts";
+import { freshAt, isFresh } from "../../screen/retention.ts";
+import { after, type MaybePromise, type Reader, type Transaction } from "../../store/transaction.ts";
+import { CHANGED_AT_ONCE, goOn, inSteps } from "../../store/walk.ts";
+import type { AgentState } from "./agents.ts";
+import type { Versions } from "./events.ts";
+import { BYTES, bytesOf, FRESH, freshBounds, type Sized } from "./expiry.ts";
+
+/** Longest key, in code points; see `endOfPrefix`. */
+const MAX_KEY_LENGTH = 512;
+/** Sorts after every key, in UTF-8 order. */
+export const BEHIND_ALL_KEYS = "\u{10FFFF}".repeat(MAX_KEY_LENGTH + 1);
+const SURROGATES_START = 0xd800;
+const SURROGATES_END = 0xdfff;
+const LAST_CODE_POINT = 0x10ffff;
+
+/** Returns the least string after all those that begin with `prefix`, in UTF-8 byte order. */
+export function endOfPrefix(prefix: string): string {
+  const points = Array.from(prefix);
+  while (points.length > 0) {
+    const last = (points.pop() as string).codePointAt(0) as number;
+    if (last === LAST_CODE_POINT) continue;
+    const next = last + 1 === SURROGATES_START ? SURROGATES_END + 1 : last + 1;
+    return points.join("") + String.fromCodePoint(next);
+  }
+  return BEHIND_ALL_KEYS;
+}
+
+/** Metadata of an entry as lists and checkpoints show it. */
+export interface EntryRow {
+  id: number;
+  key: string;
+  /** A JSON string. */
+  value: string;
+  /** A JSON object. */
+  metadata: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A new content for a key. `expiresAtMs`: when the entry ends by itself; null for never. */
+type NewContent = Pick<EntryRow, "key" | "value" | "metadata"> & { expiresAtMs: number | null };
+
+/** The content of a version, whose value and metadata are JSON texts in the file. */
+export const contentOf = (key: string, value: string, metadata: string) => ({
+  key,
+  value: JSON.parse(value) as string,
+  metadata: JSON.parse(metadata) as JsonObject,
+});
+
+export type VersionContent = ReturnType<typeof contentOf>;
+
+/** Returns the content of a version, present or past; undefined when there is none with this id. */
+export async function findVersion(reader: Reader, id: number): Promise<VersionContent | undefined> {
+  const row = await reader.get<[string, string, string]>("SELECT key, value, metadata FROM entries WHERE id = ?", [id]);
+  return row && contentOf(...row);
+}
+
+/** Returns the content of a version, present or past, that this transaction has seen. */
+export async function readVersion(reader: Reader, id: number): Promise<VersionContent> {
+  const content = await findVersion(reader, id);
+  if (content === undefined) throw new Error("a version vanished inside its own transaction");
+  return content;
+}
+
+/** Returns the length of a version's value and metadata in the file, bytes, without reading them; 0 when there is none. */
+export const textBytes = async (reader: Reader, id: number): Promise<number> =>
+  (await reader.value<number>("SELECT octet_length(value) + octet_length(metadata) FROM entries WHERE id = ?", [id])) ??
+  0;
+
+/** When and by which event something happens. */
+export interface Moment {
+  seq: number;
+  nowMs: number;
+  /** Lets other workspaces have their turn, between the steps of work that may take long. */
+  pause(): Promise<void>;
+}
+
+/** A condition on entries: their ids (a JSON array) and agent. Without the plus SQLite reads all entries of the agent. */
+export const WITH_IDS_OF_AGENT = "id IN (SELECT value FROM json_each(?)) AND +agent = ?";
+
+export const ENTRY_COLUMNS = "id, key, value, metadata, created_at, updated_at";
+export type EntryTuple = [id: number, key: string, value: string, metadata: string, created: number, updated: number];
+
+export function toEntryRow([id, key, value, metadata, createdAt, updatedAt]: EntryTuple): EntryRow {
+  return { id, key, value, metadata, createdAt, updatedAt };
+}
+
+type FoundTuple = [...EntryTuple, expiresAt: number | null, writtenSeq: number];
+
+/** A present entry. */
+interface VersionedRow extends EntryRow {
+  /** When it ends by itself, ms; null for never. */
+  expiresAt: number | null;
+  /** The id of the event that wrote it. */
+  version: string;
+}
+
+function toVersionedRow(row: FoundTuple, version: string): VersionedRow {
+  const [id, key, value, metadata, createdAt, updatedAt, expiresAt] = row;
+  return { id, key, value, metadata, createdAt, updatedAt, expiresAt, version };
+}
+
+// Made once: every read has it, and looks up its statement by it.
+const PRESENT = `FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL AND ${FRESH}`;
+const FIND = `SELECT ${ENTRY_COLUMNS}, expires_at, written_seq ${PRESENT}`;
+
+/** The parameters that name a key's present content, unless it is gone. */
+const named = ({ firstSeq, policies }: AgentState, key: string, nowMs: number) =>
+  [firstSeq, key, ...freshBounds(freshAt(policies, nowMs))] as const;
+
+/** What finding an entry depends on. */
+interface Now {
+  nowMs: number;
+  versions: Versions;
+}
+
+/** The present content of a key, unless it is gone. */
+export function findEntry(
+  reader: Reader,
+  { nowMs, versions }: Now,
+  agent: AgentState,
+  key: string,
+): MaybePromise<VersionedRow | undefined> {
+  const found = reader.get<FoundTuple>(FIND, named(agent, key, nowMs));
+  return after(found, (row) =>
+    row === undefined ? undefined : after(versions.of(row[7]), (version) => toVersionedRow(row, version)),
+  );
+}
+
+const FIND_VALUE = `SELECT value, written_seq ${PRESENT}`;
+
+/** Returns the value and the version of a key's present content; undefined when there is none. */
+export function findValue(
+  reader: Reader,
+  { nowMs, versions }: Now,
+  agent: AgentState,
+  key: string,
+): MaybePromise<Pick<VersionedRow, "value" | "version"> | undefined> {
+  const found = reader.get<[value: string, writtenSeq: number]>(FIND_VALUE, named(agent, key, nowMs));
+  return after(found, (row) =>
+    row === undefined ? undefined : after(versions.of(row[1]), (version) => ({ value: row[0], version })),
+  );
+}
+
+const HAS = "SELECT 1 FROM entries WHERE agent = ? AND key = ? AND live_to IS NULL";
+
+/** Whether a key has a present content that is not gone. */
+export const hasEntry = async (reader: Reader, agent: AgentState, key: string, nowMs: number): Promise<boolean> =>
+  (await reader.value(`${HAS} AND ${FRESH}`, named(agent, key, nowMs))) !== undefined;
+
+/** Whether a key has a row of a present content, be it gone or not. */
+export const hasRow = async (reader: Reader, { firstSeq }: AgentState, key: string): Promise<boolean> =>
+  (await reader.value(HAS, [firstSeq, key])) !== undefined;
+
+const FIND_WRITTEN = `SELECT written_seq ${PRESENT}`;
+
+/** The version of a key's present content; null when there is none, or it is gone. */
+export async function entryVersion(reader: Reader, { nowMs, versions }: Now, agent: AgentState, key: string) {
+  const writtenSeq = await reader.value<number>(FIND_WRITTEN, named(agent, key, nowMs));
+  return writtenSeq === undefined ? null : versions.of(writtenSeq);
+}
+
+/** Who wrote an entry's content, and the config version in force then. */
+export async function findEntryOrigin(reader: Reader, id: number) {
+  const row = await reader.get<[string, string | null]>(
+    `SELECT v.body ->> '$.actor', v.body ->> '$.config_version'
+     FROM entries e JOIN events v ON v.seq = e.written_seq WHERE e.id = ?`,
+    [id],
+  );
+  if (row === undefined) throw new Error("an entry names an event that is not there");
+  return { writtenBy: row[0], configVersion: row[1] };
+}
+
+/** True when some checkpoint of the agent may see a version that has been live since `liveFrom`. */
+const isSeen = (agent: AgentState, liveFrom: number): boolean => liveFrom <= agent.newestCheckpoint;
+
+/** A new content in place of one that no checkpoint sees and that is not gone. */
+const overwrite = (change: string, condition: string) => `UPDATE entries
+  SET value = ?1, metadata = ?2, written_seq = ?3, live_from = ?3, updated_at = ?4${change}
+  WHERE agent = ?5 AND key = ?6 AND live_to IS NULL AND live_from > ?7 AND updated_at >= ?8 AND ${condition}`;
+
+/** Of contents without a time of their own, which most writes are: this leaves the index of such times alone. */
+const OVERWRITE_LASTING = overwrite("", "expires_at IS NULL");
+const OVERWRITE = overwrite(", expires_at = ?10", "(expires_at IS NULL OR expires_at > ?9)");
+
+/** Writes a content as the present one. Returns by how much the number of live entries grew: 1 or 0. */
+export function putEntry(
+  tx: Transaction,
+  agent: AgentState,
+  content: NewContent,
+  moment: Moment,
+): MaybePromise<number> {
+  const { seq, nowMs } = moment;
+  const { key, value, metadata, expiresAtMs } = content;
+  const { cutoffMs } = freshAt(agent.policies, nowMs);
+  const written = [value, metadata, seq, nowMs, agent.firstSeq, key, agent.newestCheckpoint, cutoffMs];
+  const changed =
+    expiresAtMs === null
+      ? tx.change(OVERWRITE_LASTING, written)
+      : tx.change(OVERWRITE, [...written, nowMs, expiresAtMs]);
+  return after(changed, (overwritten) => {
+    if (overwritten === 1) return 0;
+    const created = insertLive(tx, agent, content, { createdSeq: seq, createdAt: nowMs }, moment);
+    return after(created, (rows) => (rows === 1 ? 1 : replaceLive(tx, agent, content, moment)));
+  });
+}
+
+type LiveTuple = [
+  id: number,
+  liveFrom: number,
+  createdSeq: number,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number | null,
+];
+
+/** Writes a content in place of one that a checkpoint sees, that is gone, or that ends by itself. Returns 0. */
+async function replaceLive(tx: Transaction, agent: AgentState, content: NewContent, moment: Moment) {
+  const live = await tx.get<LiveTuple>(
+    `SELECT id, live_from, created_seq, created_at, updated_at, expires_at FROM entries
+     WHERE agent = ? AND key = ? AND live_to IS NULL`,
+    [agent.firstSeq, content.key],
+  );
+  if (live === undefined) throw new Error("an entry vanished inside its own transaction");
+  const [id, liveFrom, createdSeq, createdAt, updatedAt, expiresAt] = live;
+  // An entry that is gone no longer exists: the next write of its key creates a new one.
+  const goesOn = isFresh(updatedAt, expiresAt, freshAt(agent.policies, moment.nowMs));
+  const origin = goesOn ? { createdSeq, createdAt } : { createdSeq: moment.seq, createdAt: moment.nowMs };
+  if (isSeen(agent, liveFrom)) await tx.run("UPDATE entries SET live_to = ? WHERE id = ?", [moment.seq, id]);
+  else await tx.run("DELETE FROM entries WHERE id = ?", [id]);
+  await insertLive(tx, agent, content, origin, moment);
+  return 0;
+}
+
+const INSERT_LIVE = `INSERT INTO entries
+    (agent, key, value, metadata, written_seq, created_seq, live_from, created_at, updated_at, expires_at)
+  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?7, ?8, ?9)
+  ON CONFLICT (agent, key) WHERE live_to IS NULL DO NOTHING`;
+
+/** Inserts a content as the present one, unless the key has one. Returns how many rows it inserted. */
+function insertLive(
+  tx: Transaction,
+  { firstSeq }: AgentState,
+  { key, value, metadata, expiresAtMs }: NewContent,
+  { createdSeq, createdAt }: { createdSeq: number; createdAt: number },
+  { seq, nowMs }: Moment,
+): MaybePromise<number> {
+  const row = [firstSeq, key, value, metadata, seq, createdSeq, createdAt, nowMs, expiresAtMs];
+  return tx.change(INSERT_LIVE, row);
+}
+
+/**
+ * Ends the present entries that a condition names: what a checkpoint may see is kept as history, the rest is deleted.
+ * Returns how many ended.
+ */
+async function endWhere(
+  tx: Transaction,
+  agent: AgentState,
+  seq: number,
+  condition: string,
+  parameters: readonly (string | number)[],
+): Promise<number> {
+  const named = `agent = ? AND live_to IS NULL AND ${condition}`;
+  const bound = [agent.firstSeq, ...parameters];
+  const { newestCheckpoint: seen } = agent;
+  const keep = `UPDATE entries SET live_to = ? WHERE ${named} AND live_from <= ?`;
+  const kept = seen < 0 ? 0 : await tx.change(keep, [seq, ...bound, seen]);
+  const deleted = await tx.change(`DELETE FROM entries WHERE ${named}`, bound);
+  return kept + deleted;
+}
+
+/** Ends one key's present entry unless it is gone. Returns 1 or 0. */
+export function endEntry(tx: Transaction, agent: AgentState, key: string, moment: Moment): Promise<number> {
+  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  return endWhere(tx, agent, moment.seq, `key = ? AND ${FRESH}`, [key, ...bounds]);
+}
+
+const BETWEEN = `key BETWEEN ? AND ? AND ${FRESH}`;
+
+/** Ends every present entry whose key begins with `prefix`. Returns how many. */
+export async function endPrefix(tx: Transaction, agent: AgentState, prefix: string, moment: Moment): Promise<number> {
+  const end = endOfPrefix(prefix);
+  const bounds = freshBounds(freshAt(agent.policies, moment.nowMs));
+  const sql = `SELECT key, ${BYTES} FROM entries
+    WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT ?`;
+  for (let [ended, from] = [0, prefix]; ; ) {
+    const rows = await tx.all<Sized<string>>(sql, [agent.firstSeq, from, end, CHANGED_AT_ONCE + 1]);
+    for (const step of inSteps(rows.slice(0, CHANGED_AT_ONCE), bytesOf)) {
+      await moment.pause();
+      const keys = [step[0][0], (step.at(-1) as Sized<string>)[0]];
+      ended += await endWhere(tx, agent, moment.seq, BETWEEN, [...keys, ...bounds]);
+    }
+    const next = rows[CHANGED_AT_ONCE]?.[0];
+    if (next === undefined) return ended;
+    from = goOn(from, next);
+  }
+}

@@ -1,0 +1,209 @@
+/** Reads single events of the audit log, and ranges of events in order. */
+import { type AgentLimit, isWithin } from "../../agent-id.ts";
+import { showTime } from "../../ids.ts";
+import { presentEventJson } from "../../log/present.ts";
+import type { StoredEvent } from "../../log/rows.ts";
+import type { TimeWindow } from "../../operation-facts.ts";
+import { after, type MaybePromise, type Reader, type Row } from "../../store/transaction.ts";
+import type { SqlValue } from "../../store/values.ts";
+
+export const SELECT_EVENT = "SELECT seq, body, hash, details, details_salt";
+export type EventRow = [seq: number, canonical: string, hash: string, details: string | null, salt: string | null];
+
+/** Returns the event of a row, and ignores further columns. */
+export const toStored = ([seq, canonical, hash, details, salt]: readonly [...EventRow, ...unknown[]]): StoredEvent => ({
+  seq,
+  canonical,
+  hash,
+  details,
+  salt,
+});
+
+/**
+ * Returns an event of the agents in a limit; one of another agent is not found. `json`: the event as the API shows it.
+ */
+export async function readEvent(reader: Reader, id: string, limit: AgentLimit) {
+  const row = await reader.get<[...EventRow, string | null]>(`${SELECT_EVENT}, agent_id FROM events WHERE id = ?`, [
+    id,
+  ]);
+  if (row === undefined || !isWithin(limit, row[5])) return undefined;
+  const stored = toStored(row);
+  return { stored, json: presentEventJson(stored), seq: row[0], agentId: row[5] };
+}
+
+/** Returns the position of the newest event. */
+export async function headOf(reader: Reader): Promise<number> {
+  return (await reader.value<number>("SELECT seq FROM head")) as number;
+}
+
+/** Returns the position of the event that recorded the creation of a sink; undefined when there is none. */
+export async function seqOfSinkCreation(reader: Reader, id: string): Promise<number | undefined> {
+  const sql =
+    "SELECT seq FROM events WHERE agent_id IS NULL AND operation = 'sink.create' AND details ->> '$.sink_id' = ? ORDER BY agent_seq DESC";
+  return await reader.value<number>(sql, [id]);
+}
+
+/** Returns the positions of an event of the agents in a limit: in the log and in its chain. */
+export async function findPosition(reader: Reader, id: string, limit: AgentLimit) {
+  const sql = "SELECT seq, agent_id, agent_seq FROM events WHERE id = ?";
+  const row = await reader.get<[number, string | null, number]>(sql, [id]);
+  return row && isWithin(limit, row[1]) ? { seq: row[0], agentSeq: row[2] } : undefined;
+}
+
+/** Returns a window as the limits of timestamps, which are compared as texts: the first inside, and the first behind it. */
+export const timestampsIn = ({ startMs, endMs }: TimeWindow): [from: string, to: string] => [
+  startMs === undefined ? "" : showTime(startMs),
+  endMs === undefined ? "~" : showTime(endMs),
+];
+
+/**
+ * Returns the numbers of the first and the last event in a window of time: `seq` for the whole log, or `agent_seq` for
+ * an agent's chain, with numbers greater than `after` and positions from `fromSeq` on. Nulls when there is none. The
+ * order is that of the log: if the clock was set back, events between these two may be outside the window.
+ *
+ * @param agentId null for the whole log
+ */
+export async function windowLimits(
+  reader: Reader,
+  agentId: string | null,
+  window: TimeWindow,
+  { after, fromSeq }: { after: number; fromSeq: number },
+): Promise<{ first: number | null; last: number | null }> {
+  const number = agentId === null ? "seq" : "agent_seq";
+  const bound: SqlValue[] = agentId === null ? [after, fromSeq] : [agentId, after, fromSeq];
+  bound.push(...timestampsIn(window));
+  const limits = await reader.get<[number | null, number | null]>(
+    `SELECT min(${number}), max(${number}) FROM events
+     WHERE ${agentId === null ? "" : "agent_id = ? AND "}${number} > ? AND seq >= ? AND timestamp >= ? AND timestamp < ?`,
+    bound,
+  );
+  const [first, last] = limits ?? [null, null];
+  return { first, last };
+}
+
+/** Returns the event with a number: `seq` in the log, or `agent_seq` in an agent's chain. */
+export async function eventAt(
+  reader: Reader,
+  agentId: string | null,
+  number: number,
+): Promise<StoredEvent | undefined> {
+  return (await scanEvents(reader, agentId, { from: number, to: number }))[0];
+}
+
+/**
+ * Returns the first `limit` events with a number from `from` to `to`, inclusive, in order: by `seq` for the log, or by
+ * `agent_seq` for an agent's chain.
+ */
+export async function scanEvents(
+  reader: Reader,
+  agentId: string | null,
+  { from, to = Number.MAX_SAFE_INTEGER, limit = ALL }: { from: number; to?: number; limit?: number },
+): Promise<StoredEvent[]> {
+  const [sql, named] =
+    agentId === null
+      ? [`${SELECT_EVENT} FROM events WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, []]
+      : [
+          `${SELECT_EVENT} FROM events WHERE agent_id = ? AND agent_seq BETWEEN ? AND ? ORDER BY agent_seq LIMIT ?`,
+          [agentId],
+        ];
+  return (await reader.all<EventRow>(sql, [...named, from, to, limit])).map(toStored);
+}
+
+/** A `LIMIT` that limits nothing. */
+const ALL = -1;
+
+/** Returns the erasures after position `last` that erased details of events at positions `first` to `last`. */
+export async function erasuresOf(
+  reader: Reader,
+  agentId: string | null,
+  { first, last }: { first: number; last: number },
+): Promise<StoredEvent[]> {
+  const rows = await reader.all<EventRow>(
+    `${SELECT_EVENT} FROM events
+     WHERE seq > ?1 AND operation = 'data.erase' AND result = 'ok' AND (?2 IS NULL OR agent_id = ?2)
+       AND EXISTS (SELECT 1 FROM json_each(details, '$.erased') AS erased
+         WHERE erased.value ->> 0 <= ?1 AND erased.value ->> 1 >= ?3)
+     ORDER BY seq`,
+    [last, agentId, first],
+  );
+  return rows.map(toStored);
+}
+
+/** The number of remembered ids. */
+const REMEMBERED = 2_048;
+
+const NONE = -1;
+
+/**
+ * A cache of the ids of recently used events, by position. Without it, SQLite would fetch each event and parse its
+ * body, which is a tenth of the cost of reading an entry. A workspace's writer clears the cache whenever the file may
+ * differ from memory. A reader sees only committed events, so its cache stays valid while the file is open.
+ */
+export class Versions {
+  /** The position of the event whose id is at the same index of `#ids`. Empty until the first use. */
+  #seqs: number[] = [];
+  #ids: string[] = [];
+
+  constructor(private readonly reader: Reader) {}
+
+  /** Returns the id of the event at a position. @throws when there is no such event, or it was pruned */
+  of(seq: number): MaybePromise<string> {
+    const known = this.#known(seq);
+    if (known !== undefined) return known;
+    const found = this.reader.value<string | null>("SELECT id FROM events WHERE seq = ?", [seq]);
+    return after(found, (id) => this.#remember(seq, stated(id)));
+  }
+
+  /** Returns the ids of the events at some positions; undefined for an event that was pruned meanwhile. */
+  #ofAll(seqs: readonly number[]): MaybePromise<(string | undefined)[]> {
+    const unknown = seqs.filter((seq) => this.#known(seq) === undefined);
+    if (unknown.length === 0) return seqs.map((seq) => this.#known(seq));
+    const sql = "SELECT seq, id FROM events WHERE seq IN (SELECT value FROM json_each(?))";
+    return after(this.reader.all<[seq: number, id: string]>(sql, [JSON.stringify(unknown)]), (rows) => {
+      const found = new Map(rows);
+      // Known ids are read before the new ones, which may overwrite their places.
+      const ids = seqs.map((seq) => found.get(seq) ?? this.#known(seq));
+      for (const [seq, id] of rows) this.#remember(seq, id);
+      return ids;
+    });
+  }
+
+  #known(seq: number): string | undefined {
+    const at = seq % REMEMBERED;
+    return this.#seqs[at] === seq ? this.#ids[at] : undefined;
+  }
+
+  #remember(seq: number, version: string): string {
+    if (this.#seqs.length === 0) {
+      this.#seqs = new Array<number>(REMEMBERED).fill(NONE);
+      this.#ids = new Array<string>(REMEMBERED).fill("");
+    }
+    this.#seqs[seq % REMEMBERED] = seq;
+    this.#ids[seq % REMEMBERED] = version;
+    return version;
+  }
+
+  /**
+   * Reads rows whose last column is `written_seq`, and returns each with the id of that event. On a reader thread, an
+   * entry may be rewritten and its event pruned between the two statements; the rows are then read once more.
+   * @throws when an event is missing
+   */
+  async withVersions<R extends Row>(read: () => MaybePromise<R[]>): Promise<(readonly [row: R, version: string])[]> {
+    for (let isAgain = false; ; isAgain = true) {
+      const rows = await read();
+      const ids = await this.#ofAll(rows.map((row) => row.at(-1) as number));
+      if (isAgain || !ids.includes(undefined)) return rows.map((row, at) => [row, stated(ids[at])]);
+    }
+  }
+
+  forget(): void {
+    this.#seqs = [];
+    this.#ids = [];
+  }
+}
+
+/** Returns the version of an entry. @throws when its event is missing */
+function stated(version: string | null | undefined): string {
+  if (version == null) throw new Error("an entry names an event that is not there");
+  return version;
+}

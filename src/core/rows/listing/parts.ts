@@ -1,0 +1,74 @@
+/** Divides all present entries of an agent into parts, for work that examines each entry. */
+import { freshAt } from "../../../screen/retention.ts";
+import type { Reader } from "../../../store/transaction.ts";
+import type { SqlValue } from "../../../store/values.ts";
+import { goOn } from "../../../store/walk.ts";
+import type { AgentState } from "../agents.ts";
+import { endOfPrefix } from "../entries.ts";
+import { FRESH, freshBounds, hasEnded } from "../expiry.ts";
+
+/** A condition on `entries`, with its parameters. */
+export interface Where {
+  sql: string;
+  bound: readonly SqlValue[];
+}
+
+/** The time of a list, and a function that gives other work of the thread a turn. */
+export interface ListMoment {
+  nowMs: number;
+  pause(): Promise<void>;
+}
+
+/** The number of entries in one part. */
+const PART = 500;
+/**
+ * An agent with at least this share of the table is read in the order of the table. That is ten times as fast as the
+ * order of keys, in which each row is on another page.
+ */
+const SHARE = 1 / 8;
+
+/** Returns the condition that an entry is visible. It is empty if nothing has expired, so that the index is enough. */
+export async function visible(reader: Reader, agent: AgentState, nowMs: number): Promise<Where> {
+  const fresh = freshAt(agent.policies, nowMs);
+  if (fresh.cutoffMs < 0 && !(await hasEnded(reader, agent, nowMs))) return { sql: "", bound: [] };
+  return { sql: `AND +${FRESH}`, bound: freshBounds(fresh) };
+}
+
+/**
+ * Yields conditions, each for about 500 of the visible entries whose keys begin with `prefix`.
+ * @param onlyKeys whether only keys will be read, so that the index is enough if nothing has expired
+ */
+export async function* partsOf(
+  reader: Reader,
+  agent: AgentState,
+  prefix: string,
+  moment: ListMoment,
+  onlyKeys = false,
+): AsyncGenerator<Where> {
+  const { sql, bound } = await visible(reader, agent, moment.nowMs);
+  const lastId = (await reader.value<number | null>("SELECT max(id) FROM entries")) ?? 0;
+  const isDense = !(onlyKeys && sql === "") && prefix === "" && agent.liveEntries >= lastId * SHARE;
+  const ranges = isDense ? idRanges(lastId) : keyRanges(reader, agent, prefix);
+  // Without the plus, SQLite would read the agent's whole index for each part.
+  const own = isDense ? "id > ? AND id <= ? AND +agent = ?" : "key >= ? AND key < ? AND agent = ?";
+  for await (const range of ranges) {
+    await moment.pause();
+    yield { sql: `${own} AND live_to IS NULL ${sql}`, bound: [...range, agent.firstSeq, ...bound] };
+  }
+}
+
+function* idRanges(lastId: number): Generator<[number, number]> {
+  for (let id = 0; id < lastId; id += PART) yield [id, id + PART];
+}
+
+async function* keyRanges(reader: Reader, agent: AgentState, prefix: string): AsyncGenerator<[string, string]> {
+  const end = endOfPrefix(prefix);
+  const sql = `SELECT key FROM entries
+    WHERE agent = ? AND live_to IS NULL AND key >= ? AND key < ? ORDER BY key LIMIT 1 OFFSET ?`;
+  for (let from = prefix; ; ) {
+    const next = await reader.value<string>(sql, [agent.firstSeq, from, end, PART]);
+    yield [from, next ?? end];
+    if (next === undefined) return;
+    from = goOn(from, next);
+  }
+}

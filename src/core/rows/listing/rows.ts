@@ -1,0 +1,183 @@
+/** Reads the rows of a list with the members that are shown. */
+import type { JsonObject } from "../../../json.ts";
+import type { Reader } from "../../../store/transaction.ts";
+import type { AgentState } from "../agents.ts";
+import { WITH_IDS_OF_AGENT } from "../entries.ts";
+import type { Versions } from "../events.ts";
+import { entryFilter } from "./filter.ts";
+import { rowsByKey } from "./keys.ts";
+import { orderBy, type Position } from "./order.ts";
+import { type ListMoment, visible } from "./parts.ts";
+import { findPlaces, type Place, type Wanted } from "./places.ts";
+
+/** An entry in a list. */
+export interface ListedEntry {
+  key: string;
+  /** A JSON string; null when values are not requested. */
+  value: string | null;
+  /** Bytes of the value as UTF-8. */
+  size: number;
+  /** A JSON object. */
+  metadata: string;
+  createdAt: number;
+  updatedAt: number;
+  /** When the entry expires, ms; null for never. */
+  expiresAt: number | null;
+  writtenSeq: number;
+  /** The id of the event that wrote the entry. */
+  version: string;
+}
+
+/** An entry and its position. The entry is null if it changed while the list was made. */
+interface Listed {
+  entry: ListedEntry | null;
+  position: Position;
+}
+
+/**
+ * The most rows that are read in a step: few with values, so that large values do not exceed the limit of a page by much.
+ */
+const WITH_VALUES_AT_ONCE = 16;
+const WITHOUT_VALUES_AT_ONCE = 128;
+/** The rows of the first step, and the length that the values of a step should not exceed, UTF-16 units. */
+const FIRST_AT_ONCE = 2;
+const CHARACTERS_AT_ONCE = 512 * 1024;
+
+/** The number of rows that the next step of a list reads. Long values make it smaller, so that each step is short. */
+class StepSize {
+  rows = FIRST_AT_ONCE;
+  readonly #most: number;
+
+  constructor(includeValues: boolean) {
+    this.#most = includeValues ? WITH_VALUES_AT_ONCE : WITHOUT_VALUES_AT_ONCE;
+  }
+
+  /** Adapts the number to the rows of a step. Only values that had to be read, which are texts, count. */
+  follow(read: readonly (readonly [row: EntryTuple, version: string])[]): void {
+    const characters = read.reduce((sum, [[, , value]]) => sum + (typeof value === "string" ? value.length : 0), 0);
+    if (characters > CHARACTERS_AT_ONCE)
+      this.rows = Math.max(1, Math.floor((this.rows * CHARACTERS_AT_ONCE) / characters));
+    else if (2 * characters <= CHARACTERS_AT_ONCE) this.rows = Math.min(2 * this.rows, this.#most);
+  }
+}
+
+/**
+ * SQL: the size of the value if its JSON text has no escapes, which takes no reading of the text; otherwise the text.
+ */
+const SIZE = `CASE instr(value, '\\') WHEN 0 THEN octet_length(value) - 2 ELSE value END`;
+
+const columns = (includeValues: boolean): string =>
+  `key, id, ${includeValues ? "value" : SIZE}, metadata, created_at, updated_at, expires_at, written_seq`;
+
+type EntryTuple = [
+  key: string,
+  id: number,
+  value: string | number,
+  metadata: string,
+  createdAt: number,
+  updatedAt: number,
+  expiresAt: number | null,
+  writtenSeq: number,
+];
+
+/** The moment of a list, with the ids of events for the entries' versions. */
+export interface ShownMoment extends ListMoment {
+  versions: Versions;
+}
+
+function toListed(row: EntryTuple, includeValues: boolean, version: string): ListedEntry {
+  const [key, , value, metadata, createdAt, updatedAt, expiresAt, writtenSeq] = row;
+  const isText = typeof value === "string";
+  const size = isText ? Buffer.byteLength(JSON.parse(value) as string) : value;
+  return {
+    key,
+    value: isText && includeValues ? value : null,
+    size,
+    metadata,
+    createdAt,
+    updatedAt,
+    expiresAt,
+    writtenSeq,
+    version,
+  };
+}
+
+/** A page of a list. */
+interface WantedPage extends Wanted {
+  after: Position | null;
+  offset: number;
+  limit: number;
+  includeValues: boolean;
+}
+
+/**
+ * Yields the entries of a page in their order, some at a time, and one more entry if the list continues.
+ * @throws {OutOfOrder}
+ */
+export async function* listed(
+  reader: Reader,
+  agent: AgentState,
+  wanted: WantedPage,
+  moment: ShownMoment,
+): AsyncGenerator<Listed[]> {
+  const isPlain = wanted.sort === undefined && wanted.filter === undefined && wanted.delimiter === undefined;
+  yield* isPlain ? listedByKey(reader, agent, wanted, moment) : listedElsewhere(reader, agent, wanted, moment);
+}
+
+async function* listedByKey(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
+  const { prefix, order, limit, includeValues } = wanted;
+  let after = wanted.after === null ? null : String(wanted.after[0]);
+  let { offset } = wanted;
+  const size = new StepSize(includeValues);
+  for (let left = limit + 1; left > 0; ) {
+    await moment.pause();
+    const want = Math.min(size.rows, left);
+    const range = { prefix, order, after, offset, limit: want };
+    const read = () => rowsByKey<EntryTuple>(reader, agent, columns(includeValues), range, moment.nowMs);
+    const rows = await moment.versions.withVersions(read);
+    size.follow(rows);
+    yield rows.map(([row, version]) => ({ entry: toListed(row, includeValues, version), position: [row[0]] as const }));
+    if (rows.length < want) return;
+    after = rows.at(-1)?.[0][0] as string;
+    left -= want;
+    offset = 0;
+  }
+}
+
+/** Yields the entries of a page that is filtered, sorted or grouped. */
+async function* listedElsewhere(reader: Reader, agent: AgentState, wanted: WantedPage, moment: ShownMoment) {
+  const { offset, limit, includeValues } = wanted;
+  const places = await findPlaces(reader, agent, { ...wanted, count: offset + limit + 1 }, moment);
+  const size = new StepSize(includeValues);
+  for (let at = offset; at < places.length; ) {
+    await moment.pause();
+    const step = places.slice(at, at + size.rows);
+    at += step.length;
+    yield await readPlaces(reader, agent, step, wanted, moment, size);
+  }
+}
+
+/** Returns the entries at some places. On a reader thread, an entry may change after its place was found. */
+async function readPlaces(
+  reader: Reader,
+  agent: AgentState,
+  places: readonly Place[],
+  { includeValues, filter, ...wanted }: WantedPage,
+  { nowMs, versions }: ShownMoment,
+  size: StepSize,
+): Promise<Listed[]> {
+  const shown = await visible(reader, agent, nowMs);
+  const sql = `SELECT ${columns(includeValues)} FROM entries WHERE ${WITH_IDS_OF_AGENT} AND live_to IS NULL ${shown.sql}`;
+  const named = [JSON.stringify(places.map(({ id }) => id)), agent.firstSeq, ...shown.bound];
+  const rows = await versions.withVersions(() => reader.all<EntryTuple>(sql, named));
+  size.follow(rows);
+  const byId = new Map(rows.map(([row, version]) => [row[1], toListed(row, includeValues, version)]));
+  const { order } = orderBy(wanted);
+  const matches = filter === undefined ? () => true : entryFilter(filter).matches;
+  return places.map(({ id, position }) => {
+    const entry = byId.get(id);
+    if (entry === undefined || !matches(JSON.parse(entry.metadata) as JsonObject)) return { entry: null, position };
+    const isThere = order.compare(order.positionOf(entry), position) === 0;
+    return { entry: isThere ? entry : null, position };
+  });
+}

@@ -1,0 +1,127 @@
+/** Creates a workspace's file with its genesis event, and opens it with its schema brought up to date. */
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
+import firstSchema from "../../../sql/workspace/001-foundation.sql" with { type: "text" };
+import agents from "../../../sql/workspace/002-agents.sql" with { type: "text" };
+import answers from "../../../sql/workspace/004-answers.sql" with { type: "text" };
+import entryExpiry from "../../../sql/workspace/005-entry-expiry.sql" with { type: "text" };
+import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
+import { AUDIT_FORMAT, GENESIS } from "../../log/event.ts";
+import { sha256Hex } from "../../log/hash.ts";
+import { formatVerifierKey, type VerifierKey } from "../../log/note.ts";
+import { NO_FLOOR } from "../../screen/floor.ts";
+import { type Connection, checked, openConnection } from "../../store/connection.ts";
+import type { EncryptionKey } from "../../store/encryption.ts";
+import { NEVER, type TakeLogRight } from "../../store/log-right.ts";
+import { type Migration, openMigrated, schemaVersion } from "../../store/migrate.ts";
+import { syncDirectory } from "../../store/sync.ts";
+import { keepAgeIndexIfNeeded } from "../rows/age-index.ts";
+import { freshState } from "../rows/agents.ts";
+import { insertSealingKey } from "../rows/seals.ts";
+import { appendEvent } from "./append.ts";
+import { checkTail, readHead } from "./head.ts";
+import { DamagedWorkspace, MISSING, MissingWorkspace } from "./storage-failure.ts";
+
+/** The migrations in their order. A released migration never changes. */
+export const WORKSPACE_MIGRATIONS: readonly Migration[] = [
+  firstSchema,
+  agents,
+  keepAgeIndexIfNeeded,
+  answers,
+  entryExpiry,
+];
+
+/** The facts that the genesis event records. */
+interface Genesis {
+  workspaceId: string;
+  name: string;
+  actor: string;
+  /** The sealing key of the workspace. Its name is the origin of the seals: `<host>/<workspace id>`. */
+  sealKey: VerifierKey;
+}
+
+/**
+ * Opens a workspace for writing, migrates its schema, and checks the end of its log.
+ * @throws {MissingWorkspace} when there is no such file (SQLite would create an empty one)
+ * @throws {DamagedWorkspace} when the file holds no workspace, or its log does not end with its head
+ * @throws {NewerDatabase} {MigrationFailed} the file is then unchanged
+ */
+export function openWorkspaceFile(
+  path: string,
+  encryptionKey: EncryptionKey | null = null,
+  takeLogRight?: TakeLogRight,
+): Connection {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) throw new MissingWorkspace(MISSING);
+  if (size === 0) throw new DamagedWorkspace("the workspace's file is empty");
+  const whenEmpty = () => new DamagedWorkspace("the file holds no workspace");
+  return checked(openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight, whenEmpty }), checkTail);
+}
+
+/**
+ * Opens a workspace for reading. A file with an older schema is migrated first.
+ * @throws {DamagedWorkspace} when the file holds another workspace, which clients of this one must not see
+ */
+export function openWorkspaceReader(
+  path: string,
+  workspaceId: string,
+  encryptionKey: EncryptionKey | null = null,
+): Connection {
+  const opened = openConnection(path, { readOnly: true, encryptionKey });
+  if (schemaVersion(opened) < WORKSPACE_MIGRATIONS.length) {
+    opened.close();
+    // NEVER: only the thread that writes the workspace copies the write-ahead log back.
+    openWorkspaceFile(path, encryptionKey, NEVER).close();
+    return openWorkspaceReader(path, workspaceId, encryptionKey);
+  }
+  return checked(opened, (connection) => {
+    if (readHead(connection).workspaceId !== workspaceId)
+      throw new DamagedWorkspace("the file holds another workspace");
+  });
+}
+
+/** Creates a workspace's file with its genesis event, durably. Fails when the file holds a workspace already. */
+export async function createWorkspaceFile(
+  path: string,
+  genesis: Genesis,
+  clock: Clock = systemClock,
+  random = new RandomPool(),
+  encryptionKey: EncryptionKey | null = null,
+  takeLogRight?: TakeLogRight,
+): Promise<void> {
+  const connection = openMigrated(path, WORKSPACE_MIGRATIONS, { encryptionKey, takeLogRight });
+  try {
+    connection.exec("BEGIN IMMEDIATE");
+    const { agentSeq, hash } = await appendEvent(connection, random, freshState(null, 0, NO_FLOOR), {
+      id: new IdSource(clock, random).next("aud"),
+      seq: 0,
+      workspace_id: genesis.workspaceId,
+      timestamp: new Date(clock()).toISOString(),
+      actor: genesis.actor,
+      operation: GENESIS,
+      result: "ok",
+      blocked_by: null,
+      details: {
+        format: AUDIT_FORMAT,
+        name: genesis.name,
+        origin: genesis.sealKey.name,
+        signing_key: sha256Hex(genesis.sealKey.publicKey),
+        workspace_id: genesis.workspaceId,
+      },
+    });
+    const head = "INSERT INTO head (one, workspace_id, format, seq, hash) VALUES (1, ?, ?, 0, ?)";
+    connection.run(head, [genesis.workspaceId, AUDIT_FORMAT, hash]);
+    const chain =
+      "INSERT INTO agents (first_seq, agent_id, head_seq, head_hash, live_entries) VALUES (0, NULL, ?, ?, 0)";
+    connection.run(chain, [agentSeq, hash]);
+    await insertSealingKey(connection, 0, formatVerifierKey(genesis.sealKey));
+    connection.exec("COMMIT");
+    // The driver keeps a closed connection, and its write-ahead log, until its statements are garbage-collected. The
+    // log is copied into the file now, while nobody else has the file open.
+    connection.truncateLog();
+  } finally {
+    connection.close();
+  }
+  // A new file is durable only once its directory is synced.
+  syncDirectory(dirname(path));
+}

@@ -1,0 +1,58 @@
+/** Reads the head of a workspace's log, and checks that the log ends with it. */
+import { eventHash } from "../../log/hash.ts";
+import type { Connection } from "../../store/connection.ts";
+import { DamagedWorkspace } from "./storage-failure.ts";
+
+/** The newest event of a log. */
+export interface Head {
+  seq: number;
+  hash: string;
+}
+
+/** @throws {DamagedWorkspace} when the file holds no workspace */
+export function readHead(connection: Connection): Head & { workspaceId: string } {
+  const row = connection.get<[string, number, string]>("SELECT workspace_id, seq, hash FROM head WHERE one = 1");
+  if (row === undefined) throw new DamagedWorkspace("the file holds no workspace");
+  return { workspaceId: row[0], seq: row[1], hash: row[2] };
+}
+
+/** The number of events at the end of the log whose hashes are verified. */
+const TAIL_EVENTS = 8;
+
+/**
+ * Checks that the log ends with the head, so that nothing is appended to another log: after a failure of the disk, file
+ * and memory may differ. Returns the id of the file's workspace.
+ * @throws {DamagedWorkspace} when the log does not end as the head says
+ */
+export function checkTail(connection: Connection): string {
+  // In one transaction, since another process may append between two queries.
+  connection.exec("BEGIN");
+  try {
+    return compareTail(connection);
+  } finally {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+  }
+}
+
+function compareTail(connection: Connection): string {
+  const head = readHead(connection);
+  // The last events always have a body: only older ones can be pruned.
+  const sql = "SELECT seq, body, hash FROM events ORDER BY seq DESC LIMIT ?";
+  const rows = connection.all<[number, string, string]>(sql, [TAIL_EVENTS]);
+  const [last] = rows;
+  if (last === undefined || last[0] !== head.seq || last[2] !== head.hash) {
+    throw new DamagedWorkspace("the log does not end with the event that the file says it ends with");
+  }
+  for (const [seq, body, hash] of rows) {
+    if (eventHash(body) !== hash) throw new DamagedWorkspace(`the hash of event ${seq} is not that of its body`);
+  }
+  return head.workspaceId;
+}
+
+/**
+ * Writes to the file without changing its contents. The write overwrites the remains of a failed transaction in the
+ * write-ahead log. Once it is on disk, that transaction can no longer be recovered as committed.
+ */
+export function rewriteHead(connection: Connection): void {
+  connection.run("UPDATE head SET seq = seq WHERE one = 1");
+}

@@ -1,0 +1,71 @@
+/** An operation that waits for the writer. */
+import type { JsonObject } from "../../json.ts";
+import type { EventName } from "../../operations.ts";
+import { Problem } from "../../problem.ts";
+import type { PolicySettings } from "../../screen/policies.ts";
+import type { MaybePromise, Reader } from "../../store/transaction.ts";
+import type { AgentDirectory } from "../rows/agents.ts";
+import type { Answer, Principal, Reply, Retry, WorkspaceEvent } from "./contract.ts";
+import { answered, type Context, type Outcome } from "./operation.ts";
+
+/**
+ * One operation that waits for its turn. When a group is rolled back because one of its jobs failed, each job is
+ * prepared and run again in its own transaction. So a job keeps no state between calls: `run` gets the result of
+ * `prepare` as an argument.
+ */
+export interface Job<Prepared = unknown> {
+  /** The operation of the event. */
+  operation: EventName;
+  principal: Principal;
+  /** Returns what the event records of the origin of the request (`Via`), under the policies in force for the agent. */
+  via?: (policies: PolicySettings) => JsonObject;
+  /** The id of the event; a new one by default. */
+  auditId?: string;
+  /**
+   * Set when its answer was looked up before the transaction, in a file that may have been out of date: see
+   * `OperationRequest`.
+   */
+  lookedAt?: number;
+  /** Set for a request whose answer is stored. The job does not run when a stored answer exists already. */
+  retry?: Retry;
+  /**
+   * Does the work that needs no transaction. `perform` prepares all jobs of a group before it runs the first one. An
+   * earlier job of the group may invalidate the preparation, so `run` must check it.
+   */
+  prepare?(agents: AgentDirectory): Prepared;
+  /** Returns the jobs to run right before this one, in the same transaction. */
+  before?: ((reader: Reader, context: Pick<Context, "agents" | "nowMs">) => Promise<Job[]>) | undefined;
+  /** Runs inside the transaction. Returns null when there is nothing to do. @param prepared the result of `prepare` */
+  run(reader: Reader, context: Context, prepared?: Prepared): MaybePromise<Outcome<Answer> | null>;
+}
+
+/** The result of a job's `prepare`, or the reply to the job when it threw. */
+export type Preparation = { prepared: unknown } | { failure: Reply };
+
+/** A job failed after it had written. Its transaction must not be committed. */
+export class JobFailed extends Error {
+  constructor(readonly reply: Reply) {
+    super("a job failed");
+  }
+}
+
+/**
+ * The decision about a large text is not valid any more. The caller has the text screened again on another thread: on
+ * the workspace's, that would keep other workspaces waiting.
+ */
+export class OutOfDate extends Problem {
+  constructor() {
+    super("unavailable", "The policies changed while the text was screened, several times. Send the request again.");
+  }
+}
+
+/** Returns the job that appends an event to the workspace's own chain, and changes nothing else. */
+export function recordingJob(workspaceId: string, { id, operation, actor, result, details }: WorkspaceEvent): Job {
+  const principal: Principal = { actor, workspaceId, scope: "full", agents: null };
+  return {
+    operation,
+    principal,
+    ...(id === undefined ? {} : { auditId: id }),
+    run: async () => answered(null, details, "{}", result === undefined ? {} : { result }),
+  };
+}

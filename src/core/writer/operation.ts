@@ -1,0 +1,282 @@
+/**
+ * An operation: a plain function of a reader, a context and an input, which returns an outcome. Only the recorder
+ * (recorder.ts) calls operations; it applies the effect and appends the event, so every change is audited.
+ */
+import type { VersionCondition } from "../../condition.ts";
+import type { IdSource } from "../../ids.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import type { AuditResult } from "../../log/event.ts";
+import type {
+  CompositeName,
+  InquiryName,
+  OperationInputs,
+  OperationName,
+  PartOf,
+  RecordedName,
+  StreamName,
+} from "../../operations.ts";
+import type { ProblemCode } from "../../problem.ts";
+import type { Refused } from "../../screen/decide.ts";
+import type { Connection } from "../../store/connection.ts";
+import type { MaybePromise, Reader } from "../../store/transaction.ts";
+import type { Items } from "../lists.ts";
+import type { Around, LongText } from "../long-text.ts";
+import type { AgentDirectory, AgentState } from "../rows/agents.ts";
+import { type Effect, NO_EFFECT } from "../rows/apply.ts";
+import { findCheckpoint } from "../rows/checkpoints.ts";
+import type { Versions } from "../rows/events.ts";
+import type { StoredSeal } from "../rows/seals.ts";
+import type { QueryEmbedder } from "../rows/search.ts";
+import type { SearchIndexes } from "../rows/search-indexes.ts";
+import type { Answer, Principal } from "./contract.ts";
+
+/** The context of one operation. */
+export interface Context {
+  readonly workspaceId: string;
+  readonly principal: Principal;
+  readonly nowMs: number;
+  /** The same moment, as the event states it. */
+  readonly timestamp: string;
+  /** The position of the operation's event in the log. */
+  readonly seq: number;
+  /** The id of the operation's event. */
+  readonly auditId: string;
+  readonly ids: IdSource;
+  readonly agents: AgentDirectory;
+  readonly versions: Versions;
+  /** Writes the heads of agents that earlier events of the transaction changed, for queries that read them. */
+  writeHeads(): Promise<void>;
+  /**
+   * Seals all events before the operation's own, in the transaction. Returns null when that is not possible at present;
+   * the daemon's log says why.
+   */
+  seal(): Promise<StoredSeal | null>;
+  /** Gives other workspaces a turn; to be called between the steps of a long operation. */
+  pause(): Promise<void>;
+  /** Returns the root of the tree over all events before the operation's own. */
+  treeRoot(): Promise<Uint8Array>;
+}
+
+/** The outcome of an operation: its event, its effect and its answer. */
+export interface Outcome<A extends Answer = WholeAnswer> {
+  /** The agent to whose chain the event is appended; null for the workspace's own chain. */
+  agent: AgentState | null;
+  result: AuditResult;
+  details: JsonObject;
+  blockedBy?: string;
+  /** Whether to seal the log up to the event, in the same transaction if possible. */
+  sealed?: boolean;
+  /** The change of stored rows. */
+  effect: Effect;
+  answer: A;
+}
+
+/** An answer that is not streamed. */
+type WholeAnswer = Exclude<Answer, { kind: "stream" }>;
+type JsonAnswer = Extract<Answer, { kind: "json" }>;
+export type ProblemAnswer = Extract<Answer, { kind: "problem" }>;
+
+/** The answers of an operation. Operations of kind `stream` return a stream or a problem, others never a stream. */
+type AnswerOf<N extends OperationName> = N extends StreamName
+  ? Exclude<Answer, JsonAnswer | { kind: "text" }>
+  : WholeAnswer;
+
+/** `prepared` is the result of the operation's preparation, if it has one; see `Job`. */
+export type Operation<N extends OperationName, Prepared = unknown> = (
+  reader: Reader,
+  context: Context,
+  input: OperationInputs[N],
+  prepared?: Prepared,
+) => MaybePromise<Outcome<AnswerOf<N>>>;
+
+/** The context of work before the transaction, on another thread than the workspace's. */
+type AheadContext = Pick<QueryContext, "nowMs" | "versions" | "principal">;
+
+/** An operation with work that needs no transaction. `Job` says when `prepare` is called. */
+export interface PreparedOperation<N extends OperationName, Prepared> {
+  /** @param found what `ahead` returned, as {@link Recorded}; undefined when it was not called */
+  prepare(agents: AgentDirectory, input: OperationInputs[N], found: JsonValue | undefined): Prepared | undefined;
+  /** Does the expensive work for some inputs, on another thread than the workspace's. */
+  ahead?(reader: Reader, input: OperationInputs[N], context: AheadContext): Promise<JsonValue>;
+  run: Operation<N, Prepared>;
+}
+
+/** A request for several operations. */
+export interface Composite<C extends CompositeName> {
+  /** The operation of each part. Its answer becomes a result of the composite operation, unless it is a problem. */
+  parts: { [N in PartOf<C>]: Operation<N, Own> | PreparedOperation<N, Own> };
+  /**
+   * Does expensive work for the parts while the operation waits, on another thread than the workspace's. Returns one
+   * result for each part, or one that {@link foundOf} divides.
+   */
+  ahead(reader: Reader, input: OperationInputs[C], context: AheadContext): Promise<JsonValue>;
+  /** Returns the `found` of each part's preparation. */
+  foundOf(result: JsonValue): (JsonValue | undefined)[];
+  /** See `CompositeJob`. */
+  nameOf(index: number): string;
+  answer(results: readonly (string | null)[], applied: boolean): LongText;
+}
+
+/** The context of a query on a reader thread. */
+export interface QueryContext {
+  readonly workspaceId: string;
+  readonly principal: Principal;
+  readonly nowMs: number;
+  /** The search indexes of this thread. */
+  readonly indexes: SearchIndexes;
+  /** The known ids of events, for this connection. */
+  readonly versions: Versions;
+  /** Opens the control database for reading; null in a program without one. */
+  readonly openControl: (() => Connection) | null;
+  /** Makes vectors of queries with the external model; null without one. */
+  readonly queryEmbedder: QueryEmbedder | null;
+}
+
+/** What was found, as the workspace's thread gets it: instead of a list of items, it may get only their number. */
+export type Recorded<Found> = Found extends { items: readonly string[] }
+  ? Omit<Found, "items"> & { items: Items }
+  : Found;
+
+/**
+ * An operation with a query that may take long. `query` runs on a reader thread; `record` gets what it found, records
+ * it and replies on the workspace's thread. Listed items are JSON texts in a member `items`. They stay on the main
+ * thread, which inserts them into the answer.
+ */
+export interface Inquiry<N extends OperationName, Found extends JsonValue> {
+  /** Whether the query reads one snapshot for a long time, and so needs its own connection. */
+  readonly long?: boolean;
+  query(reader: Reader, context: QueryContext, input: OperationInputs[N]): Promise<Found>;
+  record(
+    reader: Reader,
+    context: Context,
+    input: OperationInputs[N],
+    found: Recorded<Found>,
+  ): Promise<Outcome<AnswerOf<N>>>;
+}
+
+/** Returns the inquiry, with the type of what `query` returns checked against what `record` takes. */
+export const inquiry = <N extends InquiryName, Found extends JsonValue>(_name: N, parts: Inquiry<N, Found>) => parts;
+
+// biome-ignore lint/suspicious/noExplicitAny: each operation knows what it prepared or found
+type Own = any;
+
+/** The operations whose names begin with a word, by name. A missing operation does not compile. */
+export type OperationsOf<Word extends string> = {
+  [N in Extract<RecordedName, `${Word}.${string}`>]: N extends InquiryName
+    ? Inquiry<N, Own>
+    : Operation<N, Own> | PreparedOperation<N, Own>;
+};
+
+/** Returns the agent that an operation is about; null when the agent does not exist, or there is none. */
+export async function subjectOf(
+  reader: Reader,
+  { agents, principal }: Pick<Context, "agents" | "principal">,
+  input: OperationInputs[OperationName],
+) {
+  if ("agentId" in input) return agents.find(input.agentId);
+  if (!("checkpointId" in input)) return null;
+  const checkpoint = await findCheckpoint(reader, input.checkpointId, principal.agents);
+  return checkpoint === undefined ? null : agents.findByFirstSeq(checkpoint.agent);
+}
+
+/** Adds the agent's id to details if the agent does not exist, since the event is then in the workspace's own chain. */
+export function naming(agent: AgentState | null, agentId: string, details: JsonObject): JsonObject {
+  return agent === null ? { agent_id: agentId, ...details } : details;
+}
+
+/** Returns the outcome of an operation that changed nothing and answers with a problem. */
+export function refused(
+  agent: AgentState | null,
+  result: AuditResult,
+  details: JsonObject,
+  problem: Omit<ProblemAnswer, "kind">,
+): Outcome<ProblemAnswer> {
+  return { agent, result, details, effect: NO_EFFECT, answer: { kind: "problem", ...problem } };
+}
+
+/** The texts for a condition that does not hold. */
+interface ConflictWords {
+  /** When the thing does not exist. */
+  absent: string;
+  /** When the thing exists, and the condition requires that it does not. */
+  present: string;
+  /** When the thing has another version. */
+  other: string;
+}
+
+/** Returns the outcome of an operation whose condition does not hold. `current`: the present version, null for none. */
+export function conflict(
+  agent: AgentState | null,
+  details: JsonObject,
+  words: ConflictWords,
+  condition: VersionCondition,
+  current: string | null,
+): Outcome<ProblemAnswer> {
+  const detail = current === null ? words.absent : "exists" in condition ? words.present : words.other;
+  return refused(agent, "conflict", details, { code: "version_conflict", detail, extra: { current_version: current } });
+}
+
+/**
+ * Returns the outcome of an operation that a policy refused. Its event and answer say what was found where, never the
+ * text.
+ */
+export function refusedByPolicy(
+  agent: AgentState,
+  { blockedBy, message, findings, limit, excepted }: Refused,
+  code: "blocked" | "restore_blocked" = "blocked",
+  more: JsonObject = {},
+): Outcome<ProblemAnswer> {
+  const extra = { blocked_by: blockedBy, findings: findings as unknown as JsonObject[] };
+  const details = { ...more, findings: extra.findings, ...(limit && { limit }), ...(excepted && { excepted }) };
+  return { ...refused(agent, "blocked", details, { code, detail: message, extra }), blockedBy };
+}
+
+/**
+ * Returns the outcome of an operation that found nothing: in the agent's chain, or the workspace's if there is no
+ * agent.
+ */
+export function notFound(
+  agent: AgentState | null,
+  agentId: string | null,
+  code: ProblemCode,
+  detail: string,
+  details: JsonObject,
+): Outcome<ProblemAnswer> {
+  const named = agentId === null ? details : naming(agent, agentId, details);
+  return refused(agent, "not_found", named, { code, detail });
+}
+
+/** Returns the outcome of an operation on an agent that does not exist. */
+export function noAgent(agent: AgentState | null, agentId: string | null, details: JsonObject = {}) {
+  const detail = "The agent does not exist: nothing was written, configured or checkpointed for it.";
+  return notFound(agent, agentId, "agent_not_found", detail, details);
+}
+
+/** Returns the outcome of a successful operation without an effect, whose answer is a stream or a text. */
+export function finished<A extends Answer>(
+  agent: AgentState | null,
+  details: JsonObject,
+  answer: A,
+  sealed = false,
+): Outcome<A> {
+  return { agent, result: "ok", details, effect: NO_EFFECT, answer, sealed };
+}
+
+/** Returns the outcome of a successful operation with a JSON body. */
+export function answered(
+  agent: AgentState | null,
+  details: JsonObject,
+  body: LongText | Around,
+  extra: Partial<Omit<Outcome, "agent" | "details" | "answer">> & { status?: number; etag?: string } = {},
+): Outcome<JsonAnswer> {
+  const { status = 200, etag, result = "ok", blockedBy, effect = NO_EFFECT } = extra;
+  const answer: JsonAnswer =
+    typeof body === "object" && "start" in body
+      ? { kind: "json", status, body: body.start + body.end, itemsAt: body.start.length }
+      : { kind: "json", status, body };
+  if (etag !== undefined) answer.etag = etag;
+  // Member by member, since every operation passes here, and spreading an object is slow.
+  const outcome: Outcome<JsonAnswer> = { agent, result, details, effect, answer };
+  if (blockedBy !== undefined) outcome.blockedBy = blockedBy;
+  return outcome;
+}

@@ -1,0 +1,94 @@
+/**
+ * Sweeps a workspace: removes entries that are past their retention or expiry, with one event per agent and sweep, and
+ * answers that were stored for retries.
+ */
+import { OPERATIONS } from "../../operations.ts";
+import type { Floor } from "../../screen/floor.ts";
+import { freshAt, RETENTION, retentionCutoff } from "../../screen/retention.ts";
+import type { Reader } from "../../store/transaction.ts";
+import type { AgentDirectory } from "../rows/agents.ts";
+import { hasAnswers, removeEndedAnswers } from "../rows/answers.ts";
+import { agentsThatSet, loadFloor } from "../rows/configs.ts";
+import { agentsWithEnded, countExpiredVersions } from "../rows/expiry.ts";
+import { type OperationRequest, systemPrincipal } from "./contract.ts";
+import type { Job } from "./job.ts";
+import { answered, type Context, subjectOf } from "./operation.ts";
+import type { WorkspaceWriter } from "./perform.ts";
+
+/** The most versions removed in one transaction, so that a large sweep does not delay other operations. */
+const VERSIONS_AT_ONCE = 5_000;
+/** The most stored answers removed in one transaction. */
+const ANSWERS_AT_ONCE = 5_000;
+/** The limit before a configuration changes: all expired versions are removed at once. */
+const EVERYTHING = Number.MAX_SAFE_INTEGER;
+
+/** Returns the agents with entries that are past the retention of a floor. */
+async function agentsPastFloor(reader: Reader, { policies }: Floor, nowMs: number): Promise<string[]> {
+  if (policies[RETENTION] === null) return [];
+  const rows = await reader.all<[string]>(
+    `SELECT agent_id FROM agents WHERE agent_id IS NOT NULL
+       AND EXISTS (SELECT 1 FROM entries WHERE agent = first_seq AND updated_at < ?)`,
+    [retentionCutoff(policies, nowMs)],
+  );
+  return rows.map(([agentId]) => agentId);
+}
+
+type FindAgent = (reader: Reader, context: Context) => ReturnType<AgentDirectory["find"]>;
+
+/** Returns the job that removes at most `limit` expired versions of one agent. It records nothing if there are none. */
+function expiryJob(workspaceId: string, findAgent: FindAgent, limit: number): Job {
+  const principal = systemPrincipal(workspaceId);
+  return {
+    operation: "data.expire",
+    principal,
+    async run(reader, context) {
+      const agent = await findAgent(reader, context);
+      if (agent === null) return null;
+      const fresh = freshAt(agent.policies, context.nowMs);
+      const { versions: count, live } = await countExpiredVersions(reader, agent, fresh, limit);
+      if (count === 0) return null;
+      return answered(agent, { count }, "{}", { effect: { kind: "expire", count, fresh, live } });
+    },
+  };
+}
+
+/**
+ * Returns the jobs to run before an operation that may put other policies into force; undefined for other operations.
+ * The jobs remove expired versions, which a longer retention must not bring back.
+ */
+export function expiryBefore({ name, input, principal }: OperationRequest): Job["before"] {
+  const { effect } = OPERATIONS[name];
+  if (effect !== "add_config" && effect !== "restore") return undefined;
+  const jobFor = (findAgent: FindAgent) => expiryJob(principal.workspaceId, findAgent, EVERYTHING);
+  if ("floor" in input) {
+    return async (reader, { agents, nowMs }) => {
+      await agents.find(null);
+      const past = await agentsPastFloor(reader, agents.floor, nowMs);
+      return past.map((agentId) => jobFor((_, context) => context.agents.find(agentId)));
+    };
+  }
+  return async () => [jobFor((reader, context) => subjectOf(reader, context, input))];
+}
+
+/**
+ * Sweeps a workspace until nothing expired is left.
+ * @param giveWay gives other workspaces of the thread their turn, between two transactions
+ */
+export async function sweepWorkspace(
+  reader: Reader,
+  writer: WorkspaceWriter,
+  giveWay: () => Promise<void> = async () => {},
+): Promise<void> {
+  if (await hasAnswers(reader)) {
+    while ((await writer.derive((tx, nowMs) => removeEndedAnswers(tx, nowMs, ANSWERS_AT_ONCE))) > 0) await giveWay();
+  }
+  const nowMs = writer.nowMs();
+  const past = await agentsPastFloor(reader, await loadFloor(reader), nowMs);
+  const ended = await agentsWithEnded(reader, nowMs);
+  for (const agentId of new Set([...(await agentsThatSet(reader, RETENTION)), ...past, ...ended])) {
+    const job = expiryJob(writer.workspaceId, (_, { agents }) => agents.find(agentId), VERSIONS_AT_ONCE);
+    // A job without an event means that nothing is left, or that the workspace cannot be written.
+    while ((await writer.perform([job]))[0]?.auditId) await giveWay();
+    await giveWay();
+  }
+}

@@ -1,0 +1,41 @@
+/** Finds the events that a prune must keep because a sink has not delivered them yet. */
+
+import { windowLimits } from "../../core/rows/events.ts";
+import type { SinkProgress, SinkStart } from "../../sink.ts";
+import type { Reader } from "../../store/transaction.ts";
+import { firstPosition } from "./batch.ts";
+
+/** The members of a sink that are needed here. */
+interface Waiting extends Pick<SinkProgress, "position"> {
+  id: string;
+  start: SinkStart;
+}
+
+/** The events that are kept for sinks. */
+export interface Hold {
+  /** The first position that is kept. */
+  from: number;
+  /** The sinks that have not delivered the event at this position. */
+  sinks: readonly string[];
+}
+
+/**
+ * Returns the events that a prune must keep for sinks: from the first event that a sink has not delivered, but not
+ * events before `sinceMs`. Null when no event is kept.
+ */
+export async function holdOf(reader: Reader, sinks: readonly Waiting[], sinceMs: number): Promise<Hold | null> {
+  const { first: recent } = await windowLimits(reader, null, { startMs: sinceMs }, { after: -1, fromSeq: 0 });
+  if (recent === null) return null;
+  const nexts = await Promise.all(
+    sinks.map(async ({ id, start, position }) => ({
+      id,
+      next: Math.max(recent, position === null ? await firstPosition(reader, id, start) : position + 1),
+    })),
+  );
+  const from = Math.min(...nexts.map(({ next }) => next));
+  return nexts.length === 0 ? null : { from, sinks: nexts.filter(({ next }) => next === from).map(({ id }) => id) };
+}
+
+/** Returns the explanation why a prune ends where it does. */
+export const holdWords = ({ from, sinks }: Hold, days: number): string =>
+  `Events from ${from} on are kept for ${days} days (sink_hold_days) for sinks that have not delivered them: ${sinks.join(", ")}.`;

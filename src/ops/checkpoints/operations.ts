@@ -1,0 +1,105 @@
+/** Operations on checkpoints, except restoring one (restore.ts). They run on the workspace's thread. */
+import { EMPTY_PAGE, listBody } from "../../core/lists.ts";
+import { type Checkpoint, listCheckpoints, positionOf } from "../../core/rows/checkpoints.ts";
+import { type Decided, findingsIn, reportedOf, ScreensAsItIs } from "../../core/writer/decided.ts";
+import {
+  answered,
+  finished,
+  naming,
+  type Operation,
+  type OperationsOf,
+  type PreparedOperation,
+  refusedByPolicy,
+} from "../../core/writer/operation.ts";
+import { canonicalJson } from "../../log/jcs.ts";
+import type { OperationInputs } from "../../operations.ts";
+import { freshAt } from "../../screen/retention.ts";
+import { countPresent, findAllowed, noCheckpoint, showCheckpoint } from "./checkpoint.ts";
+import { compareCheckpoints } from "./compare.ts";
+import { restoreCheckpoint } from "./restore.ts";
+
+/** The label is the value: it and the metadata are stored as they are. */
+const labels = new ScreensAsItIs<OperationInputs["checkpoint.create"]>(({ label, metadata }) => ({
+  key: "",
+  value: label ?? "",
+  metadata,
+  valueName: "label",
+}));
+
+const create: Operation<"checkpoint.create", Decided> = async (reader, context, input, ahead) => {
+  const known = await context.agents.find(input.agentId);
+  const agent = known ?? context.agents.fresh(input.agentId, context.seq);
+  const decision = labels.decide(input, agent.policies, context.nowMs, ahead);
+  if (!decision.allowed) return refusedByPolicy(agent, decision);
+  const checkpoint: Checkpoint = {
+    id: context.ids.next("cp"),
+    agent: agent.firstSeq,
+    agentId: input.agentId,
+    asOfSeq: context.seq,
+    eventSeq: context.seq,
+    configVersion: agent.configVersion,
+    entryCount: await countPresent(reader, agent, context.nowMs),
+    label: input.label,
+    metadata: canonicalJson(input.metadata),
+    createdAt: context.timestamp,
+    createdBy: context.principal.actor,
+  };
+  const { id, asOfSeq, entryCount, label } = checkpoint;
+  const { metadata } = input;
+  const stated = { checkpoint_id: id, as_of_seq: asOfSeq, entry_count: entryCount, label, metadata };
+  const details = { ...stated, ...reportedOf(decision) };
+  return answered(agent, details, showCheckpoint(checkpoint, findingsIn(decision)), {
+    status: 201,
+    effect: { kind: "add_checkpoint", id, asOfSeq, entryCount, label, metadata },
+  });
+};
+
+export const createCheckpoint: PreparedOperation<"checkpoint.create", Decided> = {
+  prepare: labels.prepare,
+  ahead: labels.ahead,
+  run: create,
+};
+
+const listAgentCheckpoints: Operation<"checkpoint.list"> = async (reader, context, input) => {
+  const agent = await context.agents.find(input.agentId);
+  const { items, last } = agent === null ? EMPTY_PAGE : await listCheckpoints(reader, agent.firstSeq, input);
+  const shown = items.map((checkpoint) => showCheckpoint(checkpoint));
+  const details = naming(agent, input.agentId, { count: items.length });
+  return answered(agent, details, listBody("checkpoint.list", input, shown, last && positionOf(last, input)));
+};
+
+const readCheckpoint: Operation<"checkpoint.read"> = async (reader, context, { checkpointId, page }) => {
+  const found = await findAllowed(reader, context, checkpointId);
+  if (found === null) return noCheckpoint(context, checkpointId);
+  const { checkpoint, agent } = found;
+  const details = { checkpoint_id: checkpoint.id };
+  return finished(agent, details, {
+    kind: "stream",
+    contentType: "application/json",
+    body: {
+      kind: "checkpoint",
+      checkpointId: checkpoint.id,
+      head: showCheckpoint(checkpoint).slice(0, -1),
+      fresh: freshAt(agent.policies, context.nowMs),
+      ...(page && { page }),
+    },
+  });
+};
+
+export const removeCheckpoint: Operation<"checkpoint.delete"> = async (reader, context, { checkpointId }) => {
+  const found = await findAllowed(reader, context, checkpointId);
+  if (found === null) return noCheckpoint(context, checkpointId);
+  const { id } = found.checkpoint;
+  return answered(found.agent, { checkpoint_id: id }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
+    effect: { kind: "remove_checkpoint", id },
+  });
+};
+
+export const checkpointOperations: OperationsOf<"checkpoint"> = {
+  "checkpoint.create": createCheckpoint,
+  "checkpoint.list": listAgentCheckpoints,
+  "checkpoint.read": readCheckpoint,
+  "checkpoint.compare": compareCheckpoints,
+  "checkpoint.restore": restoreCheckpoint,
+  "checkpoint.delete": removeCheckpoint,
+};

@@ -1,0 +1,130 @@
+/** Operations that read, delete and erase an agent's data. They run on the workspace's thread. */
+
+import type { AgentState } from "../../core/rows/agents.ts";
+import { findEntry, findEntryOrigin, findValue, hasEntry } from "../../core/rows/entries.ts";
+import { countErasable, type ErasureTarget } from "../../core/rows/erasure.ts";
+import { countListed } from "../../core/rows/listing/groups.ts";
+import {
+  answered,
+  type Context,
+  naming,
+  notFound,
+  type Operation,
+  type OperationsOf,
+  type Outcome,
+  refused,
+} from "../../core/writer/operation.ts";
+import { showTime, showTimeOrNull } from "../../ids.ts";
+import { recorded } from "../../screen/decide.ts";
+import { endOf } from "../../screen/retention.ts";
+import { after } from "../../store/transaction.ts";
+import { conflictOver } from "./conflict.ts";
+import { listData, queryData } from "./list.ts";
+import { searchData } from "./search.ts";
+import { writeOperation } from "./write.ts";
+
+const NO_ENTRY = "This agent has no entry under this key, or the entry has expired.";
+
+export const readData: Operation<"data.read"> = (reader, context, { agentId, key }) =>
+  after(context.agents.find(agentId), (agent) => {
+    if (agent === null) return noEntry(context, agent, agentId, key);
+    return after(findValue(reader, context, agent, key), (entry) => {
+      if (entry === undefined) return noEntry(context, agent, agentId, key);
+      const body = `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value}}`;
+      return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+    });
+  });
+
+const readFullData: Operation<"data.read_full"> = async (reader, context, { agentId, key }) => {
+  const agent = await context.agents.find(agentId);
+  const entry = agent === null ? undefined : await findEntry(reader, context, agent, key);
+  if (agent === null || entry === undefined) return noEntry(context, agent, agentId, key);
+  const origin = await findEntryOrigin(reader, entry.id);
+  const rest = JSON.stringify({
+    created_at: showTime(entry.createdAt),
+    updated_at: showTime(entry.updatedAt),
+    audit_id: entry.version,
+    config_version: origin.configVersion,
+    written_by: origin.writtenBy,
+    expires_at: showTimeOrNull(endOf(agent.policies, entry)),
+  });
+  const body =
+    `{"agent_id":${JSON.stringify(agentId)},"key":${JSON.stringify(key)},"value":${entry.value},` +
+    `"metadata":${entry.metadata},${rest.slice(1)}`;
+  return answered(agent, recorded("key", key, agent.policies), body, { etag: entry.version });
+};
+
+/**
+ * Returns the outcome for a missing entry. Its key was never screened, and may be text that a policy keeps out of the
+ * log.
+ */
+export function noEntry({ agents }: Context, agent: AgentState | null, agentId: string, key: string): Outcome {
+  return notFound(agent, agentId, "entry_not_found", NO_ENTRY, recorded("key", key, agents.policiesOf(agent)));
+}
+
+export const deleteData: Operation<"data.delete"> = async (reader, context, input) => {
+  const { agentId, key, condition } = input;
+  const agent = await context.agents.find(agentId);
+  const refusal = condition === undefined ? null : await conflictOver(reader, context, agent, { ...input, condition });
+  if (refusal !== null) return refusal;
+  if (agent === null) return noEntry(context, agent, agentId, key);
+  if (!(await hasEntry(reader, agent, key, context.nowMs))) return noEntry(context, agent, agentId, key);
+  return answered(agent, { key, count: 1 }, `{"deleted":1,"audit_id":"${context.auditId}"}`, {
+    effect: { kind: "end", key },
+  });
+};
+
+export const deletePrefix: Operation<"data.delete_prefix"> = async (reader, context, input) => {
+  const { agentId, prefix, confirmedCount } = input;
+  const agent = await context.agents.find(agentId);
+  const count = agent === null ? 0 : await countListed(reader, agent, { prefix }, context);
+  if (confirmedCount !== undefined && count > 0 && count !== confirmedCount) {
+    const detail = `${count === 1 ? "1 entry has" : `${count} entries have`} this prefix. Send confirm_count ${count} to delete what there is.`;
+    const extra = { param: "confirm_count", count };
+    return refused(agent, "conflict", { prefix, entries: count }, { code: "count_mismatch", detail, extra });
+  }
+  const named = count === 0 ? recorded("prefix", prefix, context.agents.policiesOf(agent)) : { prefix };
+  const details = naming(agent, agentId, { ...named, count });
+  const body = `{"deleted":${count},"audit_id":"${context.auditId}"}`;
+  if ("redacted" in named) return answered(agent, details, body, { result: "not_found" });
+  return answered(agent, details, body, { effect: { kind: "end_prefix", prefix, count } });
+};
+
+/** The event of an erasure does not name the key. */
+const UNNAMED = { named: false };
+
+const NOTHING = "Nothing has this key, neither a stored entry nor the details of an audit event.";
+
+/**
+ * Erases data permanently, as the law may require: also from checkpoints, and from the details of events. The event
+ * states how much was erased, and which events have no details any more. It does not name the key.
+ */
+export const eraseData: Operation<"data.erase"> = async (reader, context, input) => {
+  const { agentId } = input;
+  const agent = await context.agents.find(agentId);
+  if ("key" in input && input.condition !== undefined) {
+    const refusal = await conflictOver(reader, context, agent, { ...input, condition: input.condition }, UNNAMED);
+    if (refusal !== null) return refusal;
+  }
+  const target: ErasureTarget = "key" in input ? { key: input.key } : { prefix: input.prefix };
+  const found = await countErasable(reader, agent, agentId, target, context.pause);
+  const { entries, versions, events, erased } = found;
+  if ("key" in input && versions === 0 && events === 0) {
+    return notFound(agent, agentId, "entry_not_found", NOTHING, {});
+  }
+  const body = { deleted: entries, erased_events: events, audit_id: context.auditId };
+  const details = naming(agent, agentId, { entries, versions, events, erased: erased.map(([from, to]) => [from, to]) });
+  return answered(agent, details, JSON.stringify(body), { effect: { kind: "erase", ...found, agentId, target } });
+};
+
+export const dataOperations: OperationsOf<"data"> = {
+  "data.write": writeOperation,
+  "data.read": readData,
+  "data.read_full": readFullData,
+  "data.list": listData,
+  "data.query": queryData,
+  "data.delete": deleteData,
+  "data.delete_prefix": deletePrefix,
+  "data.erase": eraseData,
+  "data.search": searchData,
+};

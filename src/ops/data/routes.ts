@@ -1,0 +1,288 @@
+/** The HTTP routes of governed data. */
+
+import { isDeepStrictEqual } from "node:util";
+import { Type as t } from "@sinclair/typebox";
+import {
+  AgentId,
+  Below,
+  Delimiter,
+  FilterField,
+  flag,
+  Key,
+  NonEmptyPrefix,
+  optionalInteger,
+  PAGE_PARAMETERS,
+  Prefix,
+  SORTING,
+} from "../../api/fields.ts";
+import { parseFilter } from "../../api/filter.ts";
+import { listInput } from "../../api/page.ts";
+import { route } from "../../api/route.ts";
+import { object } from "../../api/shapes.ts";
+import { ifVersion, type VersionCondition } from "../../condition.ts";
+import { invalid } from "../../problem.ts";
+import {
+  Batch,
+  BatchResult,
+  DeletedOrErased,
+  Entry,
+  EntryList,
+  explainBatch,
+  FullEntry,
+  IF_VERSION,
+  IfVersionText,
+  NO_VERSION,
+  partOfBatch,
+  SearchResult,
+  WRITE,
+  WriteResult,
+  writeInput,
+} from "./schema.ts";
+
+/** The largest and the default number of results of one search. */
+const MAX_SEARCH_LIMIT = 100;
+const DEFAULT_SEARCH_LIMIT = 10;
+/** The longest query of a search, UTF-16 code units. */
+const MAX_QUERY_LENGTH = 8192;
+
+const EntryQuery = object({ agent_id: AgentId, key: Key });
+const erase = flag("Whether to erase for good");
+
+const ERASE =
+  "With `erase=true` it is erased for good, also from every checkpoint, and the details of every audit event about it are destroyed; the events stay and still verify. This needs a key of scope `full`.";
+
+interface ListRequest {
+  agent_id: string;
+  prefix?: string;
+  include_values?: boolean;
+  sort?: "key" | "updated_at";
+  order?: "asc" | "desc";
+}
+
+/** Returns the common input of lists and queries. Defaults are left out, so that cursors do not depend on them. */
+const listedBy = ({ agent_id, prefix = "", include_values = false, sort, order }: ListRequest) => ({
+  agentId: agent_id,
+  prefix,
+  includeValues: include_values,
+  ...(sort === "updated_at" ? { sort } : {}),
+  ...(order === "desc" ? { order } : {}),
+});
+
+/** Returns the condition of a request as a member of the input. @throws {Problem} when header and member differ */
+function conditionIn(header: VersionCondition | undefined, version: string | null | undefined) {
+  const member = version === undefined ? undefined : ifVersion(version);
+  if (header !== undefined && member !== undefined && !isDeepStrictEqual(header, member)) {
+    throw invalid(
+      "if_version and the precondition header differ. Send one of them, or the same in both.",
+      "if_version",
+    );
+  }
+  const condition = member ?? header;
+  return condition === undefined ? {} : { condition };
+}
+
+interface DeleteRequest {
+  query: { agent_id: string; key: string; if_version?: string };
+  condition: VersionCondition | undefined;
+}
+
+function toDelete({ query, condition }: DeleteRequest) {
+  const version = query.if_version === NO_VERSION ? null : query.if_version;
+  return { agentId: query.agent_id, key: query.key, ...conditionIn(condition, version) };
+}
+
+export const dataRoutes = [
+  route({
+    operation: "data.write",
+    at: "POST /v1/data/write",
+    body: object({ agent_id: AgentId, ...WRITE, ...IF_VERSION }),
+    input: ({ body, condition }) => ({
+      ...writeInput(body.agent_id, body),
+      ...conditionIn(condition, body.if_version),
+    }),
+    conditional: true,
+    summary: "Write an entry",
+    description:
+      "Screens key, value and metadata by the agent's policies, then stores the entry or blocks the write. Both return 200; `allowed` says which. A blocked write only adds an audit event. `audit_id` is the version of the stored entry, which the ETag has, too.",
+    response: { etag: true, description: "Stored, or blocked by a policy.", schema: WriteResult },
+  }),
+
+  route({
+    operation: "data.batch",
+    at: "POST /v1/data/batch",
+    body: Batch,
+    explain: explainBatch,
+    input: ({ body }) => ({
+      agentId: body.agent_id,
+      atomic: body.atomic ?? true,
+      parts: body.operations.map((one, index) => partOfBatch(body.agent_id, one, index)),
+    }),
+    summary: "Write, delete and read entries in one transaction",
+    description:
+      "The operations run in order, and each sees the effects of those before it. When the batch is atomic and a write is blocked or a precondition fails, nothing is applied: each refused operation says why, the others are skipped and leave no event. Otherwise each operation is decided on its own. A suspended agent or a full workspace refuses the whole batch.",
+    response: { description: "The results, whether or not they were applied.", schema: BatchResult },
+  }),
+
+  route({
+    operation: "data.read",
+    at: "GET /v1/data/read",
+    query: EntryQuery,
+    input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+    summary: "Read an entry",
+    description:
+      "Returns the value; `/v1/data/read-full` also returns the metadata and where the entry comes from. The ETag is the version of the entry.",
+    response: { description: "The entry.", schema: Entry, etag: true },
+    problems: ["entry_not_found"],
+  }),
+
+  route({
+    operation: "data.read_full",
+    at: "GET /v1/data/read-full",
+    query: EntryQuery,
+    input: ({ query }) => ({ agentId: query.agent_id, key: query.key }),
+    summary: "Read an entry with its metadata",
+    description: "The entry, its metadata, its times, and the audit event that wrote it.",
+    response: { description: "The entry.", schema: FullEntry, etag: true },
+    problems: ["entry_not_found"],
+  }),
+
+  route({
+    operation: "data.list",
+    at: "GET /v1/data/list",
+    query: object({
+      agent_id: AgentId,
+      prefix: t.Optional(Prefix),
+      include_values: flag("Whether to return the values too"),
+      ...SORTING,
+      count: flag("Whether to return how many entries the list has on all its pages"),
+      delimiter: t.Optional(Delimiter),
+      ...PAGE_PARAMETERS,
+    }),
+    input: ({ query }) =>
+      listInput(
+        "data.list",
+        {
+          ...listedBy(query),
+          ...(query.count ? { count: true } : {}),
+          ...(query.delimiter === undefined ? {} : { delimiter: query.delimiter }),
+        },
+        query,
+      ),
+    summary: "List entries",
+    description:
+      "Sorted by key in UTF-8 byte order, or by the time of the last write. With a delimiter, keys that contain it behind the prefix are grouped like files in folders: every page has all groups in `prefixes`, and grouped keys are not in `data`. A key that ends with its first delimiter is in `data`.",
+    response: { description: "One page of entries.", schema: EntryList },
+  }),
+
+  route({
+    operation: "data.query",
+    at: "POST /v1/data/query",
+    body: object({
+      agent_id: AgentId,
+      prefix: t.Optional(Prefix),
+      filter: t.Optional(FilterField),
+      below: t.Optional(Below),
+      ...SORTING,
+      limit: PAGE_PARAMETERS.limit,
+      cursor: PAGE_PARAMETERS.cursor,
+      include_values: flag("Whether to return the values too"),
+    }),
+    input: ({ body }) =>
+      listInput(
+        "data.query",
+        {
+          ...listedBy(body),
+          filter: parseFilter(body.filter ?? {}),
+          ...(body.below === undefined ? {} : { below: body.below }),
+        },
+        body,
+      ),
+    summary: "Query entries by their metadata",
+    description:
+      "The entries whose metadata matches the filter, in the form of a list. A dot in a name descends into objects, and `\\.` is a dot. Values compare only with values of the same JSON type.",
+    response: { description: "One page of entries.", schema: EntryList },
+  }),
+
+  route({
+    operation: "data.search",
+    at: "POST /v1/data/search",
+    body: object({
+      agent_id: AgentId,
+      query: t.String({
+        minLength: 1,
+        maxLength: MAX_QUERY_LENGTH,
+        description: `What to look for, in words: 1 to ${MAX_QUERY_LENGTH} characters.`,
+        examples: ["when does the customer like to be called"],
+      }),
+      limit: optionalInteger(1, MAX_SEARCH_LIMIT, "How many results", DEFAULT_SEARCH_LIMIT),
+      prefix: t.Optional(Prefix),
+      min_similarity: t.Optional(
+        t.Number({
+          minimum: 0,
+          maximum: 1,
+          default: 0,
+          description: "Leave out results less similar than this: a number from 0 to 1.",
+        }),
+      ),
+      filter: t.Optional(FilterField),
+    }),
+    input: ({ body }) => ({
+      agentId: body.agent_id,
+      query: body.query,
+      limit: body.limit ?? DEFAULT_SEARCH_LIMIT,
+      prefix: body.prefix ?? "",
+      minSimilarity: body.min_similarity ?? 0,
+      ...(body.filter === undefined ? {} : { filter: parseFilter(body.filter) }),
+    }),
+    summary: "Search entries",
+    description: "The entries whose text is most like the query, best first.",
+    response: { description: "The results.", schema: SearchResult },
+  }),
+
+  route({
+    operation: "data.delete",
+    at: "DELETE /v1/data",
+    query: object({ agent_id: AgentId, key: Key, erase, if_version: t.Optional(IfVersionText) }),
+    input: toDelete,
+    variant: { operation: "data.erase", input: (request) => (request.query.erase ? toDelete(request) : null) },
+    conditional: true,
+    summary: "Delete an entry",
+    description: `Reads no longer find the entry. Checkpoints that hold it keep it. ${ERASE}`,
+    response: { description: "The deletion.", schema: DeletedOrErased },
+    problems: ["entry_not_found"],
+  }),
+
+  route({
+    operation: "data.delete_prefix",
+    at: "DELETE /v1/data/prefix",
+    query: object({
+      agent_id: AgentId,
+      prefix: NonEmptyPrefix,
+      confirm_count: t.Optional(
+        t.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: "Delete only if so many entries have the prefix, or none has it any more: an integer from 0.",
+        }),
+      ),
+      erase,
+    }),
+    input: ({ query: { agent_id: agentId, prefix, confirm_count: count } }) => ({
+      agentId,
+      prefix,
+      ...(count === undefined ? {} : { confirmedCount: count }),
+    }),
+    variant: {
+      operation: "data.erase",
+      input: ({ query: { agent_id: agentId, prefix, erase: wantsErasure, confirm_count: count } }) => {
+        if (!wantsErasure) return null;
+        if (count === undefined) return { agentId, prefix };
+        throw invalid('An erasure takes no "confirm_count". Leave it out.', "confirm_count");
+      },
+    },
+    summary: "Delete entries by prefix",
+    description: `Every entry whose key begins with the prefix, all in one transaction. \`erase\` means what it means for one entry.`,
+    response: { description: "The deletion; `deleted` may be 0.", schema: DeletedOrErased },
+    problems: ["count_mismatch"],
+  }),
+];

@@ -1,0 +1,211 @@
+/**
+ * Appends events about a workspace's keys and members to the workspace's own audit log: through the daemon's threads,
+ * or directly to the workspace's file, which works beside a running daemon and before its first start.
+ */
+import { existsSync, rmSync } from "node:fs";
+import { type DataDirectory, sealFile, workspaceFile } from "../../core/datadir/layout.ts";
+import { readSealKey, type SealKeySource, sealKeyPem, sealKeySource } from "../../core/datadir/seal-key.ts";
+import { SealKeyring } from "../../core/seals/keyring.ts";
+import { newOrigin } from "../../core/seals/options.ts";
+import { WorkspaceSealer } from "../../core/seals/sealer.ts";
+import type { Principal, Reply, WorkspaceEvent } from "../../core/writer/contract.ts";
+import { createWorkspaceFile, openWorkspaceFile } from "../../core/writer/file.ts";
+import { recordingJob } from "../../core/writer/job.ts";
+import { WorkspaceWriter, type WriterOptions } from "../../core/writer/perform.ts";
+import { ServerEngine } from "../../engine-libsql/server-engine.ts";
+import { Failure, messageOf } from "../../failure.ts";
+import { isId, systemClock } from "../../ids.ts";
+import { sameHash } from "../../log/merkle.ts";
+import { verifierKey } from "../../log/note.ts";
+import { ROTATE_SEAL_KEY } from "../../log/seal.ts";
+import type { ServerOptions } from "../../settings/server-options.ts";
+import { type Connection, openConnection } from "../../store/connection.ts";
+import { removeDatabase } from "../../store/remove.ts";
+import { migrationFailure } from "./database.ts";
+import { noSuchWorkspace } from "./workspaces.ts";
+
+export type { WorkspaceEvent } from "../../core/writer/contract.ts";
+
+/** Appends to the audit logs of workspaces. A call returns when its event is on disk. */
+export interface WorkspaceJournal {
+  /**
+   * Creates the workspace's file with its first event, `workspace.create`, and records `event` after it.
+   * @throws {Failure} `busy` when the event could not be recorded
+   */
+  create(workspace: NewWorkspace, event: WorkspaceEvent): Promise<void>;
+  /** Records an event. @throws {Failure} `busy` when it could not be recorded, `outcome_unknown` when it may be */
+  record(workspaceId: string, event: WorkspaceEvent): Promise<void>;
+  /** Reports whether the log has the event with this id. Returns null when the workspace has no log. */
+  holds(workspaceId: string, eventId: string): Promise<boolean | null>;
+  /**
+   * Makes the log refuse the event with this id for ever, even if another node still tries to append it. Does nothing
+   * without a server, where an act appends its event under a lock that ends with its process.
+   */
+  refuse(workspaceId: string, eventId: string): Promise<void>;
+  /** Removes the files of a workspace that was never used. */
+  discard(workspaceId: string): Promise<void>;
+}
+
+/** The facts in the first event of a workspace. */
+export interface NewWorkspace {
+  id: string;
+  name: string;
+  actor: string;
+}
+
+/** Returns the daemon's journal. The thread that owns a workspace appends the event and seals it later. */
+export function threadJournal(
+  files: WorkspaceJournal,
+  threads: { record(workspaceId: string, event: WorkspaceEvent): Promise<Reply | null> },
+): WorkspaceJournal {
+  return { ...files, record: async (workspaceId, event) => requireRecorded(await threads.record(workspaceId, event)) };
+}
+
+interface JournalOptions {
+  key: SealKeySource;
+  hostnames: readonly string[];
+  /** Called when a recorded event could not be sealed. The daemon seals it later. */
+  onUnsealed(reason: string): void;
+}
+
+/** Returns the journal of a process that owns no workspaces. It seals what it appends. */
+export function fileJournal(directory: DataDirectory, options: Partial<JournalOptions> = {}): WorkspaceJournal {
+  const { key = sealKeySource(directory, null), hostnames = [], onUnsealed = () => {} } = options;
+  const record = (workspaceId: string, event: WorkspaceEvent) =>
+    withWriter(directory, key, workspaceId, async (writer) => {
+      const [settled] = await writer.perform([recordingJob(writer.workspaceId, event)]);
+      requireRecorded(settled);
+      const reason = await sealNow(writer);
+      if (reason !== null) onUnsealed(reason);
+    });
+  return {
+    async create({ id, name, actor }, event) {
+      const pem = sealKeyPem(key);
+      const sealKey = verifierKey(newOrigin(hostnames, id), readSealKey({ kind: "pem", pem }).publicBytes);
+      await createWorkspaceFile(
+        workspaceFile(directory, id),
+        { workspaceId: id, name, actor, sealKey },
+        systemClock,
+        undefined,
+        directory.encryptionKey,
+        directory.takeLogRight,
+      );
+      await publish(directory, id);
+      // A rotation of the key that ended meanwhile did not include this file.
+      const { publicBytes } = readSealKey(key);
+      if (!sameHash(publicBytes, sealKey.publicKey)) {
+        const rotation = { operation: ROTATE_SEAL_KEY, principal: cliPrincipal(id) } as const;
+        await withWriter(directory, { kind: "pem", pem }, id, (writer) =>
+          writer.announceSealKey(rotation, verifierKey(sealKey.name, publicBytes), {}),
+        );
+      }
+      await record(id, event);
+    },
+    record,
+    async holds(workspaceId, eventId) {
+      if (directory.server !== null) return serverOf(directory.server).holds(workspaceId, eventId);
+      const path = workspaceFile(directory, workspaceId);
+      if (!existsSync(path)) return null;
+      using connection = openConnection(path, { readOnly: true, encryptionKey: directory.encryptionKey });
+      const hasLog = connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'events'") !== undefined;
+      return hasLog ? connection.get("SELECT 1 FROM events WHERE id = ?", [eventId]) !== undefined : null;
+    },
+    async refuse(workspaceId, eventId) {
+      if (directory.server !== null) await serverOf(directory.server).refuse(workspaceId, eventId);
+    },
+    async discard(workspaceId) {
+      if (directory.server !== null) await serverOf(directory.server).discard(workspaceId);
+      removeDatabase(workspaceFile(directory, workspaceId));
+      rmSync(sealFile(directory, workspaceId), { force: true });
+    },
+  };
+}
+
+/** Copies a new workspace to the libSQL server, if workspaces are on a server. */
+async function publish({ server, encryptionKey, ...directory }: DataDirectory, id: string): Promise<void> {
+  if (server === null) return;
+  const path = workspaceFile({ ...directory, server, encryptionKey }, id);
+  using connection = openWorkspaceFile(path, encryptionKey, directory.takeLogRight);
+  await serverOf(server).publish(id, connection);
+}
+
+/** Returns the engine of a server, without warnings: commands and acts report the server's errors in their messages. */
+export const serverOf = (server: ServerOptions): ServerEngine => new ServerEngine(server, () => {});
+
+/**
+ * Opens an existing workspace for writing and closes it after `work`.
+ * @throws {Failure} when the file is missing, or cannot be migrated to the present schema
+ */
+export async function withWriter<T>(
+  directory: DataDirectory,
+  key: SealKeySource,
+  workspaceId: string,
+  work: (writer: WorkspaceWriter, connection: Connection) => Promise<T>,
+  options: Omit<WriterOptions, "sealer"> = {},
+): Promise<T> {
+  const path = workspaceFile(directory, workspaceId);
+  // Opening a missing file would create an empty database.
+  if (directory.server === null && !existsSync(path)) {
+    throw new Failure("data_directory_unusable", `The workspace's file ${path} is missing: restore it from a backup.`);
+  }
+  const file = sealFile(directory, workspaceId);
+  const sealer = new WorkspaceSealer({ keyring: new SealKeyring(key), file });
+  const { connection, engine } =
+    directory.server === null
+      ? { connection: openExplained(path, directory) }
+      : await serverOf(directory.server).open(workspaceId, path, directory.encryptionKey);
+  const writer = new WorkspaceWriter(connection, { ...options, sealer, ...(engine && { engine }) });
+  try {
+    await sealer.load(connection);
+    return await work(writer, connection);
+  } finally {
+    writer.close();
+  }
+}
+
+function openExplained(path: string, { encryptionKey, takeLogRight }: DataDirectory): Connection {
+  try {
+    return openWorkspaceFile(path, encryptionKey, takeLogRight);
+  } catch (error) {
+    throw migrationFailure(path, error);
+  }
+}
+
+/** Returns the principal of the command line, which the audit log shows as the actor `cli`. */
+export function cliPrincipal(workspaceId: string): Principal {
+  return { actor: "cli", workspaceId, scope: "full", agents: null };
+}
+
+/** @throws {Failure} `not_found` when the data directory has no file of this workspace */
+export function requireWorkspaceFile(directory: DataDirectory, workspaceId: string): void {
+  if (isId("ws", workspaceId) && existsSync(workspaceFile(directory, workspaceId))) return;
+  if (directory.server === null) throw noSuchWorkspace();
+  throw new Failure(
+    "not_found",
+    "This node has no copy of such a workspace: it has copies of those that it has served.",
+  );
+}
+
+/** Seals the log. Returns why that failed, or null. Recorded events stay recorded in either case. */
+export async function sealNow(writer: WorkspaceWriter): Promise<string | null> {
+  try {
+    await writer.seal();
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/**
+ * Checks the reply to the recording of an event; null means that the event was not accepted.
+ * @throws {Failure} `busy` when the event was not recorded, `outcome_unknown` when that is unknown
+ */
+export function requireRecorded(reply: Reply | null | undefined): void {
+  if (reply?.auditId) return;
+  const { answer } = reply ?? {};
+  if (answer?.kind === "problem" && answer.code === "outcome_unknown") throw new Failure(answer.code, answer.detail);
+  throw new Failure(
+    "busy",
+    "The workspace could not be written, so nothing was changed. The disk may be full, or the daemon very busy. Try again.",
+  );
+}

@@ -1,0 +1,318 @@
+/** The part of the daemon that handles requests: the workspaces on their threads, and the HTTP application. */
+
+import { type DataDirectory, workspaceFile } from "../../core/datadir/layout.ts";
+import { DiskReserve } from "../../core/datadir/reserve.ts";
+import { sealKeySource } from "../../core/datadir/seal-key.ts";
+import { FULL_TEXT_FROM } from "../../core/rows/full-text.ts";
+import { sealingOptions } from "../../core/seals/options.ts";
+import type { NodeIdentity } from "../../engine-libsql/cluster/identity.ts";
+import { nothingOwned, type Ownership } from "../../engine-libsql/nodes/ownership.ts";
+import { identified, serveNodes } from "../../engine-libsql/nodes/requests.ts";
+import { messageOf, stackFrames, systemCode } from "../../failure.ts";
+import { Anchors, sinksOf } from "../../follow/anchors/anchors.ts";
+import { type Clock, IdSource, RandomPool, systemClock } from "../../ids.ts";
+import { isLoopback, Networks } from "../../networks.ts";
+import type { WaitingFlow } from "../../oidc/issuer.ts";
+import { Attempts } from "../../ops/accounts/attempts.ts";
+import { FactorKey } from "../../ops/accounts/factor-key.ts";
+import { FailedSignIns } from "../../ops/accounts/failed-sign-ins.ts";
+import { Passwords } from "../../ops/accounts/passwords.ts";
+import type { AccountDeps } from "../../ops/accounts/routes/action.ts";
+import type { SessionKeeper } from "../../ops/accounts/session-keeper.ts";
+import { Waiting } from "../../ops/accounts/waiting.ts";
+import { recordInInstallation, settleActs } from "../../ops/directory/acts.ts";
+import type { Authenticator } from "../../ops/directory/authenticator.ts";
+import type { ControlDatabase } from "../../ops/directory/database.ts";
+import { fileJournal, threadJournal } from "../../ops/directory/journal.ts";
+import type { Workloads } from "../../ops/directory/workloads.ts";
+import { listLogs } from "../../ops/directory/workspaces.ts";
+import type { SettingName, Settings } from "../../settings/definitions.ts";
+import type { Address } from "../../settings/values.ts";
+import { sinkPlaces } from "../../sink.ts";
+import { systemTimer } from "../../timer.ts";
+import { DescriptorReserve } from "../http/descriptor-reserve.ts";
+import type { AppDeps } from "../http/pipeline/pipeline.ts";
+import { RequestMeter } from "../http/pipeline/request-meter.ts";
+import { type Before, type RunningServer, startServer } from "../http/server.ts";
+import { databaseBytes } from "../metrics/storage.ts";
+import type { Tally } from "../metrics/workspaces.ts";
+import { collectWhenIdle } from "../threads/idle-collection.ts";
+import type { ChangeableOptions } from "../threads/messages.ts";
+import { WorkspacePool } from "../threads/pool.ts";
+import type { ServerCertificate } from "../tls/certificate.ts";
+import { anchorLog, proveConsistency, withAnchors } from "./anchoring.ts";
+import { connectionLimits, descriptorPlan } from "./connection-limits.ts";
+import { embeddingOptions } from "./embeddings.ts";
+import { findingsFrom } from "./findings.ts";
+import { signInIssuer, workloadsOf } from "./issuer.ts";
+import { type Logger, levelOfStatus, warnSparingly } from "./logger.ts";
+import type { Monitored } from "./monitoring.ts";
+import { ReadinessProbe } from "./readiness.ts";
+import type { Applies } from "./reload.ts";
+import { Sinks } from "./sinks.ts";
+import { Sweeper } from "./sweeper.ts";
+import { upkeepFrom, type Watched } from "./upkeep.ts";
+
+interface ServiceParts {
+  settings: Settings;
+  directory: DataDirectory;
+  control: ControlDatabase;
+  authenticator: Authenticator;
+  sessions: SessionKeeper;
+  clock: Clock;
+  logger: Logger;
+  watched: Watched;
+}
+
+/** Serves the API. Disposing of it finishes running requests and closes the workspaces. */
+interface Service extends Applies, AsyncDisposable {
+  /**
+   * Opens a port; a null certificate means plain HTTP. `shared`: another server still has the port, and will leave it.
+   * @throws the system's error when the port cannot be opened
+   */
+  serve(
+    address: Address,
+    certificate: ServerCertificate | null,
+    options?: { shared?: boolean; before?: Before | undefined },
+  ): RunningServer;
+  /** Opens a port for other nodes, which forward requests of clients and state the clients' addresses. */
+  serveNodes(address: Address, identity: NodeIdentity, options: { shared: boolean; before: Before }): RunningServer;
+  /** Returns the workspace of a request's credentials; null when they are not valid, or not for a single workspace. */
+  identify(request: Request): Promise<string | null>;
+  /**
+   * Applies changed settings. Those of requests and connections apply only to servers that {@link serve} opens later.
+   */
+  apply: Applies["apply"];
+  monitored: Monitored;
+  ownership: Ownership;
+  /** Resolves when the workspace threads have started. Requests that arrive earlier wait for them. */
+  ready(): Promise<void>;
+  /** Ends responses that do not end by themselves. */
+  endLive(): void;
+}
+
+export async function openService(parts: ServiceParts): Promise<Service> {
+  const { directory, control, clock, logger } = parts;
+  let { settings } = parts;
+  const embeddings = await embeddingOptions(settings);
+  let descriptors = descriptorPlan(settings, logger);
+  await using stack = new AsyncDisposableStack();
+  const descriptorReserve = stack.use(new DescriptorReserve());
+  const places = () =>
+    sinksOf(settings, {
+      proveConsistency: (workspaceId, from, to) => proveConsistency(pool, workspaceId, from, to),
+      keep: ({ workspaceId, size, note }) => pool.cosigned(workspaceId, size, note),
+    });
+  const anchors = stack.use(
+    new Anchors(places(), anchorLog(logger), {
+      notesDir: directory.anchors,
+      clock,
+      onError: (error) => logger.warn("cannot store an anchor receipt", { reason: systemCode(error) ?? "it failed" }),
+    }),
+  );
+  const tally: Tally = { unexpectedFailures: 0, seals: 0, lastSealMs: null };
+  const pool: WorkspacePool = stack.use(
+    new WorkspacePool({
+      workspacesDir: directory.workspaces,
+      controlFile: directory.control,
+      encryptionKey: directory.encryptionKey?.reveal() ?? null,
+      server: directory.server,
+      // A thread cannot receive a function, so it gets the offset of this clock from the system clock.
+      clockOffsetMs: clock() - systemClock(),
+      searchMemoryBytes: settings.search_memory,
+      fullTextFrom: FULL_TEXT_FROM,
+      embeddings,
+      ...workspaceOptions(directory, settings),
+      threads: settings.threads,
+      open: descriptors.open,
+      onStorage: (_, trouble) => {
+        if (trouble === "disk_full") reserve.release();
+      },
+      onNoSpace: () => reserve.release(),
+      onNoDescriptors: () => descriptorReserve.release(),
+      onSealed: (workspaceId, { size, note }) => {
+        tally.seals++;
+        tally.lastSealMs = clock();
+        anchors.offer({ workspaceId, size, note });
+      },
+      onFailure: ({ where, name, frames }) => {
+        tally.unexpectedFailures++;
+        logger.error("unexpected failure", { where, name, frames: frames.join(" | ") });
+      },
+      onDown: ({ workspaceId, reason }) => logger.error("a workspace is down", { workspace_id: workspaceId, reason }),
+      onUp: (workspaceId) => logger.info("a workspace recovered", { workspace_id: workspaceId }),
+      onWarning: warnSparingly(logger, () => performance.now()),
+      onRecovery: ({ where, failures }) => logger.info("recovered", { where, failures }),
+    }),
+  );
+  const reserve = stack.use(
+    new DiskReserve(directory.reserve, pool.space, () => {
+      if (pool.space.isFull) logger.error("the disk is full: only reads and deletions are accepted");
+      else logger.info("the disk has space again");
+    }),
+  );
+  collectWhenIdle();
+  const ownership: Ownership = { owned: directory.server === null ? null : nothingOwned };
+  stack.use(new Sweeper(() => listLogs(control.connection).map(({ id }) => id), pool, ownership));
+  const readiness = new ReadinessProbe({
+    root: directory.root,
+    threadsRunning: () => pool.running,
+    controlReplaced: () => control.isReplaced,
+    down: pool.down,
+    takesWrites: () => !pool.down.diskFails && !pool.space.isFull,
+    monotonicMs: () => performance.now(),
+  });
+  const requests = settings.metrics_listen === null ? null : new RequestMeter();
+  const { failures, ...accounts } = accountDeps(parts, pool);
+  stack.use(failures);
+  await settleActs(accounts.parts, (workspace_id, error) =>
+    logger.error("a change of members or keys stays unfinished", { workspace_id, reason: messageOf(error) }),
+  );
+  const { random } = accounts.parts;
+  const sinks = stack.use(
+    new Sinks({ acts: accounts.parts, random, directory, pool, logger, ownership, places: sinkPlaces(settings) }),
+  );
+  const workloads = workloadsOf(parts);
+  const depsNow = () => appDeps({ ...parts, settings, workloads }, monitored, accounts);
+  const monitored = { pool, anchors, sinks, requests, tally, readiness };
+  const held = stack.move();
+  return {
+    monitored,
+    ownership,
+    ready: () => pool.ready(),
+    endLive: () => pool.endLive(),
+    async apply(reread) {
+      settings = reread.settings;
+      if (reread.changed.has("max_connections")) descriptors = descriptorPlan(settings, logger);
+      pool.change(workspaceOptions(directory, settings));
+      if (SINK_SETTINGS.some((name) => reread.changed.has(name))) sinks.allow(sinkPlaces(settings));
+      workloads.apply(settings.workload);
+      if (ANCHOR_SETTINGS.some((name) => reread.changed.has(name))) await anchors.replaceSinks(places());
+    },
+    identify: (request) => identified({ ...parts, workloads }, request),
+    serveNodes: (...where) => serveNodes(depsNow(), ...where),
+    serve: (address, certificate, { shared = false, before } = {}) =>
+      startServer(depsNow(), {
+        ...(before && { before }),
+        hostname: address.host,
+        hostnames: settings.hostnames,
+        port: address.port,
+        shared,
+        tls: certificate,
+        idleTimeoutMs: settings.idle_timeout,
+        ...connectionLimits(
+          {
+            all: descriptors.connections,
+            ofAddress: isReachedDirectly(settings, address) ? settings.address_connections : 0,
+          },
+          descriptorReserve,
+          logger,
+        ),
+      }),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+const SINK_SETTINGS = ["sink_allow", "sink_directory"] as const satisfies readonly SettingName[];
+
+const ANCHOR_SETTINGS = ["anchor_command", "anchor_url", "witnesses"] as const satisfies readonly SettingName[];
+
+/** Returns the options of workspace threads that may change while they run. */
+function workspaceOptions(directory: DataDirectory, settings: Settings): ChangeableOptions {
+  const { quota_entries: entries, quota_bytes: bytes, quota_answers: answerBytes } = settings;
+  const quota = entries === 0 && bytes === 0 ? null : { entries, bytes };
+  return { quota, answerBytes, sealing: sealingOptions(directory, settings) };
+}
+
+/** The dependencies of the account routes, regardless of the settings. */
+type ServiceAccounts = AccountDeps & { flows: Waiting<WaitingFlow> };
+
+function appDeps(
+  parts: ServiceParts & { workloads: Workloads },
+  monitored: Monitored,
+  accounts: ServiceAccounts,
+): Omit<AppDeps, "peerOf"> {
+  const { settings, authenticator, workloads, logger } = parts;
+  const { pool, anchors, sinks, requests, tally, readiness } = monitored;
+  const random = new RandomPool();
+  return {
+    workspaces: sinks.around(withAnchors(pool, anchors)),
+    authenticate: (apiKey) => authenticator.authenticate(apiKey),
+    workloads,
+    allowsFrom: (principal, address) => authenticator.allowsFrom(principal, address),
+    accounts: {
+      ...accounts,
+      parts: { ...accounts.parts, signup: settings.signup, issuerOnly: settings.oidc_only },
+      oidc: signInIssuer(parts, accounts.flows),
+      quota: { bytes: settings.quota_bytes || null, entries: settings.quota_entries || null },
+    },
+    isReady: () => readiness.brief(),
+    caFile: accounts.parts.caFile,
+    ...(requests === null ? {} : { meter: requests }),
+    logs: (status) => logger.writes(levelOfStatus(status)),
+    log: (entry) => {
+      const known = Object.entries(entry).filter(([, value]) => value !== null);
+      logger[levelOfStatus(entry.status)]("request", Object.fromEntries(known));
+    },
+    onInternalError: (error, requestId) => {
+      tally.unexpectedFailures++;
+      logger.error("unexpected failure", {
+        request_id: requestId,
+        name: error instanceof Error ? error.name : typeof error,
+        frames: stackFrames(error).join(" | "),
+      });
+    },
+    monotonicMs: () => performance.now(),
+    randomBytes: (length) => random.take(length),
+    maxBodyBytes: settings.max_body,
+    bodyTimeoutMs: settings.request_timeout,
+    batchLimits: { maxBodyBytes: settings.max_batch_body, bodyTimeoutMs: settings.request_timeout },
+    requestsPerSecond: settings.rate_limit,
+    addressRequestsPerSecond:
+      settings.tls === "off" || isReachedDirectly(settings, settings.listen) ? settings.address_rate_limit : 0,
+    wrongKeysPerMinute: settings.auth_failure_limit,
+    publicLogs: new Set(settings.tlog_public),
+    ...(settings.tls === "off" ? { trustedProxies: new Networks(settings.trusted_proxies) } : {}),
+  };
+}
+
+/** Reports whether other machines connect to an address directly. Behind a proxy, all connections are the proxy's. */
+const isReachedDirectly = ({ tls }: Settings, { host }: Address): boolean => tls !== "off" && !isLoopback(host);
+
+function accountDeps(parts: ServiceParts, pool: WorkspacePool): ServiceAccounts & { failures: FailedSignIns } {
+  const { settings, directory, control, sessions, clock, logger } = parts;
+  const random = new RandomPool();
+  const files = fileJournal(directory, {
+    key: sealKeySource(directory, settings.seal_key),
+    hostnames: settings.hostnames,
+    onUnsealed: (reason) => logger.warn("a new workspace is not sealed yet", { reason }),
+  });
+  const acts = { control, journal: threadJournal(files, pool), clock, ids: new IdSource(clock, random) };
+  const failures = new FailedSignIns({
+    record: async (event) => void (await recordInInstallation(acts, event)),
+    clock,
+    timer: systemTimer,
+    onError: (error) => logger.warn("failed sign-ins could not be recorded", { reason: messageOf(error) }),
+  });
+  return {
+    failures,
+    sessions,
+    parts: {
+      ...acts,
+      failures,
+      random,
+      passwords: new Passwords(random),
+      attempts: new Attempts(() => performance.now()),
+      factorKey: new FactorKey(directory),
+      signup: settings.signup,
+      issuerOnly: settings.oidc_only,
+      caFile: settings.tls === "auto" ? directory.authority : null,
+    },
+    flows: new Waiting(random, () => performance.now()),
+    passkeys: new Waiting(random, () => performance.now()),
+    oidc: null,
+    findings: findingsFrom(pool, clock),
+    upkeep: upkeepFrom(directory.root, pool.space, parts.watched),
+    storageBytes: (workspaceId) => databaseBytes(workspaceFile(directory, workspaceId)),
+  };
+}

@@ -1,0 +1,123 @@
+/** The OpenAPI document of `/v1`, for programs with an API key. */
+import { type TProperties, Type as t } from "@sinclair/typebox";
+import type { Route } from "../../../../api/route.ts";
+import { object } from "../../../../api/shapes.ts";
+import type { JsonObject } from "../../../../json.ts";
+import { SCOPES } from "../../../../operation-facts.ts";
+import { leavesNoTrace, partsOf, scopesOf } from "../../../../operations.ts";
+import type { Components } from "./components.ts";
+import { camelCase, type Described, documentJson, INFO, requestBodyOf } from "./document.ts";
+import { MCP_OPERATIONS } from "./mcp.ts";
+import { ACCOUNT_API_PATH } from "./page.ts";
+import { parametersOf } from "./parameters.ts";
+import { probeResponses, responsesOf } from "./responses.ts";
+
+const TAGS = [
+  { name: "Agents", description: "All agents at a glance, and the switch that suspends one." },
+  { name: "Config", description: "Versioned configs. Their `policies` are enforced." },
+  { name: "Checkpoints", description: "Snapshots of an agent's state." },
+  { name: "Data", description: "Governed key-value data." },
+  { name: "Policies", description: "What policies decide, without a write." },
+  { name: "Audit", description: "The hash-chained trail of every operation." },
+  {
+    name: "Tlog-tiles",
+    description: "The audit trail as tiles (C2SP tlog-tiles), for stock clients of transparency logs.",
+  },
+  { name: "Sinks", description: "Receivers outside to which events are delivered." },
+  { name: "MCP", description: "The operations as tools of the Model Context Protocol." },
+  { name: "Service", description: "Probes. They need no key." },
+];
+
+const DESCRIPTION = `Versioned configs with enforced policies, governed key-value data, checkpoints, and a hash-chained audit trail. Operations are recorded unless their description says otherwise, \`dataReadFull\` as \`data.read_full\`; \`X-Audit-Id\` names the event. Errors are problem documents (RFC 9457). In request bodies, null for an optional member means the same as leaving it out.
+
+Every request needs an API key in \`X-API-Key\` or as \`Authorization: Bearer\`. The dashboard sends its session and \`X-Workspace-Id\` instead (\`${ACCOUNT_API_PATH}\`). What a person only looks at is recorded as \`dashboard.view\`.`;
+
+const API_KEY = {
+  type: "apiKey",
+  in: "header",
+  name: "X-API-Key",
+  description: "A key belongs to one workspace and selects it. It is secret: keep it out of client-side code.",
+};
+
+/** Returns the document of `/v1` as JSON text. It is slow, so call it once. */
+export function openApiJson(routes: readonly Route[]): string {
+  const about = {
+    info: { title: "governd", summary: "Governance for software agents.", description: DESCRIPTION, ...INFO },
+    tags: TAGS,
+    security: [{ ApiKey: [] }],
+  };
+  const described = routes.map((route) => ({
+    ...route,
+    describe: (components: Components) => describeRoute(route, components),
+  }));
+  return documentJson(about, { ApiKey: API_KEY }, [...described, ...MCP_OPERATIONS, ...PROBES]);
+}
+
+function describeRoute(route: Route, components: Components): JsonObject {
+  const { summary, description } = route;
+  const names = [...partsOf(route.operation), ...(route.variant === undefined ? [] : [route.variant.operation])];
+  const quoted = names.map((name) => `\`${name}\``).join(" or ");
+  // A single name follows from the operationId, as the document's description says.
+  const recorded = leavesNoTrace(route.operation)
+    ? "Not recorded. "
+    : names.length > 1
+      ? `Recorded as ${quoted}. `
+      : "";
+  const allowed = scopesOf(route.operation);
+  const scopes = allowed.length === SCOPES.length ? ["any"] : allowed;
+  // The one operation with two paths is public below a workspace's id.
+  const name = route.path.includes(":workspace_id") ? `public.${route.operation}` : route.operation;
+  return {
+    operationId: camelCase(name),
+    tags: [tagOfOperation(route.operation)],
+    summary,
+    description: `${description}\n\n${recorded}Scopes: ${scopes.join(", ")}.`,
+    parameters: parametersOf({ ...route, query: route.query?.schema }, components),
+    ...requestBodyOf(route, name, components),
+    responses: responsesOf(route, name, components),
+  };
+}
+
+/**
+ * Returns the tag whose name begins with the operation's word: `Agents` for `agent.list`, `Policies` for
+ * `policy.check`.
+ */
+function tagOfOperation(operation: string): string {
+  const [word = ""] = operation.replace(/y\./, ".").split(".");
+  return TAGS.find(({ name }) => name.toLowerCase().startsWith(word))?.name as string;
+}
+
+function probe(path: string, operationId: string, status: string, words: [string, string], more: TProperties = {}) {
+  const [summary, description] = words;
+  const schema = object({ status: t.Literal(status), ...more });
+  return {
+    method: "GET",
+    path,
+    describe: (components: Components) => ({
+      operationId,
+      tags: ["Service"],
+      summary,
+      description,
+      security: [],
+      responses: probeResponses(schema, operationId, components),
+    }),
+  };
+}
+
+const PROBES: readonly Described[] = [
+  probe("/healthz", "health", "ok", ["Is the daemon alive?", "Returns 200 as soon as the daemon serves requests."]),
+  probe(
+    "/readyz",
+    "ready",
+    "ready",
+    ["Can the daemon take requests?", "503 `unavailable` while the storage cannot be written."],
+    {
+      workspaces_down: t.Optional(
+        t.Integer({
+          minimum: 1,
+          description: "How many workspaces have unusable files; absent for none. The others work.",
+        }),
+      ),
+    },
+  ),
+];

@@ -1,0 +1,323 @@
+/** The steps of every request: id, authentication, response, log entry. */
+
+import { problemResponse } from "../../../api/problem-document.ts";
+import type { Route } from "../../../api/route.ts";
+import type { Principal } from "../../../core/writer/contract.ts";
+import { messageOf } from "../../../failure.ts";
+import { isLoopback, type Networks } from "../../../networks.ts";
+import type { AccountDeps } from "../../../ops/accounts/routes/action.ts";
+import { Problem } from "../../../problem.ts";
+import type { PublicState } from "../documents/pages.ts";
+import { metadataAddress } from "../mcp/resource-metadata.ts";
+import { isHost, type OwnHosts } from "../own-hosts.ts";
+import {
+  type Authenticate,
+  authenticateRequest,
+  publicReader,
+  sendsKey,
+  tokenProblem,
+  unverifiedToken,
+  type WorkloadTokens,
+  withMetadata,
+} from "./authenticate.ts";
+import { authenticateDownload, DOWNLOAD_PATH, downloadHeaders, requestOfForm } from "./download.ts";
+import { Exchange, RequestIds, type RequestLogEntry } from "./exchange.ts";
+import { failureProblem, serverProblem } from "./failures.ts";
+import { type HandleDeps, handle } from "./handle.ts";
+import { AddressRate, RateLimit, WrongKeys } from "./rate-limits.ts";
+import type { RequestMeter } from "./request-meter.ts";
+import { traceOf } from "./trace-context.ts";
+import { clientAddress, requireHttps } from "./trusted-proxy.ts";
+
+/** The parts of the daemon that HTTP uses. */
+export interface AppDeps extends HandleDeps, PublicState {
+  authenticate: Authenticate;
+  /** The tokens of workloads; absent when there are none. */
+  workloads?: WorkloadTokens;
+  /** Reports whether requests of a principal may come from an address; absent when all may. */
+  allowsFrom?(principal: Principal, address: () => string): boolean;
+  /** The names of this server, which the endpoints of MCP require; absent when requests may name any host. */
+  ownHosts?: OwnHosts;
+  /** Accounts and their sessions. Without them there are no account routes. */
+  accounts?: AccountDeps;
+  /** Called after every response, or only for the statuses that `logs` accepts. */
+  log(entry: RequestLogEntry): void;
+  logs?(status: number): boolean;
+  /** Counts every request; absent without metrics. */
+  meter?: RequestMeter;
+  /** Called with an internal error. The client sees only `internal`. */
+  onInternalError(error: unknown, requestId: string): void;
+  randomBytes(length: number): Uint8Array;
+  /** The most requests per second of each key; absent or 0 for no limit. */
+  requestsPerSecond?: number;
+  /** The most requests per minute with wrong keys from one address; absent or 0 for no limit. */
+  wrongKeysPerMinute?: number;
+  /** The most requests per second from one address other than this machine's; absent or 0 for no limit. */
+  addressRequestsPerSecond?: number;
+  /**
+   * Reports whether a peer has more connections than it may have. Calls `peer` only while some address has too many.
+   */
+  isCrowded?(peer: () => string): boolean;
+  /** The workspaces whose logs are public. */
+  publicLogs?: ReadonlySet<string>;
+  /** With TLS off, the proxies that may send requests. */
+  trustedProxies?: Networks;
+  /** Returns the address of a request's peer. Needed with `trustedProxies`. */
+  peerOf?(request: Request): string | null;
+}
+
+/** A routed request. */
+export interface Routed {
+  request: Request;
+  url: string;
+  /** Index of the `?` in `url`, or -1. */
+  qi: number;
+  /** Decoded by the router, null for invalid percent-encoding; absent for a path without any. */
+  params?: Record<string, string | null> | undefined;
+  exchange: Exchange;
+}
+
+const NO_PARAMS: Record<string, string | null> = {};
+
+const API_ROOT = "/v1";
+
+export class Pipeline {
+  readonly #requestIds: RequestIds;
+  readonly #rateLimit: RateLimit | null;
+  readonly #wrongKeys: WrongKeys | null;
+  readonly #addressRate: AddressRate | null;
+  /** Requests whose token has just been verified. They are admitted a second time. */
+  readonly #verified = new WeakMap<Request, Exchange>();
+
+  /** `publicPaths` need no key; everything else under /v1 does. */
+  constructor(
+    private readonly deps: AppDeps,
+    private readonly publicPaths: ReadonlySet<string>,
+  ) {
+    this.#requestIds = new RequestIds(deps.randomBytes);
+    this.#rateLimit = deps.requestsPerSecond ? new RateLimit(deps.requestsPerSecond) : null;
+    this.#addressRate = deps.addressRequestsPerSecond ? new AddressRate(deps.addressRequestsPerSecond) : null;
+    this.#wrongKeys = deps.wrongKeysPerMinute ? new WrongKeys(deps.wrongKeysPerMinute) : null;
+  }
+
+  /** Starts the record of a request, with its id. */
+  open(request: Request): Exchange {
+    const begun = this.deps.workloads === undefined ? undefined : this.#verified.get(request);
+    if (begun !== undefined) return begun;
+    const requestId = this.#requestIds.of(request.headers.get("x-request-id"));
+    return new Exchange(requestId, request.method, this.deps.monotonicMs());
+  }
+
+  /**
+   * Authenticates a request before routing. Returns a response when the request is refused, and a promise of the
+   * response when its token must be verified first: then `again` routes and handles the request once more.
+   */
+  admit(
+    exchange: Exchange,
+    request: Request,
+    path: string,
+    again: (request: Request) => Response | Promise<Response>,
+  ): Response | Promise<Response> | undefined {
+    const { headers } = request;
+    try {
+      const isSecond = this.deps.workloads !== undefined && this.#verified.has(request);
+      if (!isSecond) {
+        requireHost(headers);
+        this.#checkHttps(request, headers);
+        this.#countAddress(request, exchange.startedMs);
+      }
+      if (isUnderApi(path) && !this.publicPaths.has(path)) {
+        exchange.trace = traceOf(headers.get("traceparent"));
+        const token = isSecond ? null : unverifiedToken(headers, this.deps.workloads);
+        if (token !== null) return this.#verifyFirst(exchange, request, path, token, again);
+        const principal = this.#publicReader(path, headers) ?? this.#authenticate(request, true);
+        this.#enter(exchange, principal);
+        this.#requireNetwork(request, principal);
+      }
+      return undefined;
+    } catch (error) {
+      return this.#refuse(exchange, request, path, error);
+    }
+  }
+
+  async #verifyFirst(
+    exchange: Exchange,
+    request: Request,
+    path: string,
+    token: string,
+    again: (request: Request) => Response | Promise<Response>,
+  ): Promise<Response> {
+    try {
+      await this.deps.workloads?.verify(token);
+    } catch (error) {
+      return this.#refuse(exchange, request, path, tokenProblem(error));
+    }
+    this.#verified.set(request, exchange);
+    return again(request);
+  }
+
+  #refuse(exchange: Exchange, request: Request, path: string, error: unknown): Response {
+    const counted = this.#countWrongKey(request, error, exchange.startedMs);
+    const metadata = metadataAddress(path, request.headers, this.deps);
+    return this.fail(exchange, metadata === null ? counted : withMetadata(counted, metadata));
+  }
+
+  /** @throws {Problem} `rate_limited` when too many requests or connections come from the client's address */
+  #countAddress(request: Request, nowMs: number): void {
+    const { isCrowded, peerOf } = this.deps;
+    if (this.#addressRate !== null) {
+      const address = this.#addressOf(request);
+      if (!isLoopback(address)) this.#addressRate.count(address, nowMs);
+    }
+    if (isCrowded?.(() => peerOf?.(request) ?? "") !== true) return;
+    const headers = { connection: "close" };
+    const detail =
+      "Too many connections come from this address. This one is closed: use fewer, and send more requests on each.";
+    throw new Problem("rate_limited", detail, { headers, retryAfterSeconds: 1 });
+  }
+
+  #publicReader(path: string, headers: Headers): Principal | null {
+    const { publicLogs } = this.deps;
+    return publicLogs === undefined || sendsKey(headers) ? null : publicReader(path, publicLogs);
+  }
+
+  /** Sets the principal of a request, and counts it against the limit. @throws {Problem} above the limit */
+  #enter(exchange: Exchange, principal: Principal): void {
+    exchange.principal = principal;
+    if (this.#rateLimit !== null) {
+      exchange.rateLimit = this.#rateLimit.count(principal.actor, exchange.startedMs);
+    }
+  }
+
+  /** @throws {Problem} `forbidden` when the key is limited to networks without the client's address */
+  #requireNetwork(request: Request, principal: Principal): void {
+    if (this.deps.allowsFrom?.(principal, () => this.#addressOf(request)) !== false) return;
+    throw new Problem("forbidden", "This API key is limited to networks, and the request comes from another address.");
+  }
+
+  /** Counts a wrong key. Returns the error, or `rate_limited` when there were too many. */
+  #countWrongKey(request: Request, error: unknown, nowMs: number): unknown {
+    const isWrongKey = error instanceof Problem && error.code === "unauthenticated" && sendsKey(request.headers);
+    if (this.#wrongKeys === null || !isWrongKey) return error;
+    try {
+      this.#wrongKeys.count(this.#addressOf(request), nowMs);
+      return error;
+    } catch (refused) {
+      return refused;
+    }
+  }
+
+  #addressOf(request: Request): string {
+    const { trustedProxies, peerOf } = this.deps;
+    return clientAddress(trustedProxies, peerOf?.(request) ?? null, request.headers);
+  }
+
+  /** Returns the principal of a request. `use`: see `SessionKeeper.find`. @throws {Problem} */
+  #authenticate(request: Request, use: boolean): Principal {
+    const { authenticate, accounts, workloads } = this.deps;
+    return authenticateRequest(request, { authenticate, sessions: accounts?.sessions, workloads }, use);
+  }
+
+  #isStillAllowed(request: Request, principal: Principal): boolean {
+    try {
+      const now = this.#authenticate(request, false);
+      this.#requireNetwork(request, now);
+      return now.scope === principal.scope && now.actor === principal.actor;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
+  #checkHttps(request: Request, headers: Headers): void {
+    const { trustedProxies, peerOf } = this.deps;
+    if (trustedProxies !== undefined) requireHttps(trustedProxies, peerOf?.(request) ?? null, headers);
+  }
+
+  /** Responds to a request for an operation. */
+  async operate(route: Route, routed: Routed): Promise<Response> {
+    const { exchange, qi } = routed;
+    exchange.route = route.path;
+    try {
+      const response = await handle(
+        route,
+        {
+          request: routed.request,
+          params: routed.params ?? NO_PARAMS,
+          queryText: qi === -1 ? "" : routed.url.slice(qi + 1),
+          exchange,
+          principal: exchange.principal as Principal,
+          isStillAllowed: () => this.#isStillAllowed(routed.request, exchange.principal as Principal),
+        },
+        this.deps,
+      );
+      return this.#done(exchange, response);
+    } catch (error) {
+      return this.fail(exchange, error);
+    }
+  }
+
+  /** Responds to a form of the dashboard with the stream of the route; see `download.ts`. */
+  async download(route: Route, routed: Routed): Promise<Response> {
+    const { exchange } = routed;
+    exchange.route = DOWNLOAD_PATH;
+    let request: Request;
+    try {
+      const headers = downloadHeaders(routed.request, routed.params?.workspace_id);
+      this.#enter(exchange, authenticateDownload(headers, this.deps.accounts?.sessions));
+      request = await requestOfForm(routed.request, headers, route.body?.lists);
+    } catch (error) {
+      return this.fail(exchange, error);
+    }
+    return this.operate(route, { ...routed, request, params: undefined });
+  }
+
+  /** Responds to a request that is not for an operation: a page, a probe, a wrong method. */
+  async serve(path: string, exchange: Exchange, answer: () => Response | Promise<Response>): Promise<Response> {
+    exchange.route = path;
+    try {
+      return this.#done(exchange, await answer());
+    } catch (error) {
+      return this.fail(exchange, error);
+    }
+  }
+
+  /** Responds with a problem. Any error but a {@link Problem} becomes `internal` or `unavailable`. */
+  fail(exchange: Exchange | null, error: unknown): Response {
+    const failed = exchange ?? new Exchange(this.#requestIds.of(null), "", this.deps.monotonicMs());
+    const ofServer = serverProblem(error);
+    if (ofServer !== null) failed.reason = messageOf(error);
+    const problem = error instanceof Problem ? error : (ofServer ?? this.#internal(error, failed.requestId));
+    failed.problem = problem.code;
+    return this.#done(failed, problemResponse(problem, failed.requestId, failed.headers("")));
+  }
+
+  #internal(error: unknown, requestId: string): Problem {
+    this.deps.onInternalError(error, requestId);
+    return failureProblem(error);
+  }
+
+  #done(exchange: Exchange, response: Response): Response {
+    const { logs, log, meter, monotonicMs } = this.deps;
+    const { status } = response;
+    if (meter !== undefined) meter.count(exchange, status, monotonicMs() - exchange.startedMs);
+    if (logs === undefined || logs(status)) log(exchange.logEntry(status, monotonicMs()));
+    return response;
+  }
+}
+
+/**
+ * Refuses a request with more than one `Host`, or a malformed one (RFC 9112 section 3.2). The runtime refuses those of
+ * HTTP/1.1 without any.
+ * @throws {Problem}
+ */
+function requireHost(headers: Headers): void {
+  const host = headers.get("host");
+  if (host === null || isHost(host)) return;
+  const detail = "Send one Host header: the name or address of this server, and the port if it is not the usual one.";
+  throw new Problem("invalid_request", detail, { param: "Host" });
+}
+
+function isUnderApi(path: string): boolean {
+  return path.startsWith(API_ROOT) && (path.length === API_ROOT.length || path[API_ROOT.length] === "/");
+}

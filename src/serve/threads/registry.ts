@@ -1,0 +1,182 @@
+/** Finds every operation by its name: the one place that connects the features with the threads that run them. */
+
+import type { CompositeJob } from "../../core/writer/composite.ts";
+import { type Answer, isPerson, type OperationRequest, type Principal, type Via } from "../../core/writer/contract.ts";
+import type { Job } from "../../core/writer/job.ts";
+import type { Composite, Inquiry, Operation, OperationsOf, PreparedOperation } from "../../core/writer/operation.ts";
+import type { WorkspaceWriter } from "../../core/writer/perform.ts";
+import { sweepWorkspace } from "../../core/writer/sweep.ts";
+import type { JsonObject, JsonValue } from "../../json.ts";
+import {
+  type CompositeName,
+  changesSomething,
+  type EventName,
+  type InspectionName,
+  isAct,
+  isComposite,
+  isInquiry,
+  isSuspendable,
+  leavesNoTrace,
+  type OperationInputs,
+  type OperationName,
+  whatGrows,
+} from "../../operations.ts";
+import { agentOperations, refusingSuspended } from "../../ops/agents/operations.ts";
+import { auditOperations } from "../../ops/audit/operations.ts";
+import { showConsistency, showKey, showSeal } from "../../ops/audit/proofs.ts";
+import { checkpointOperations } from "../../ops/checkpoints/operations.ts";
+import { keepSchedule } from "../../ops/checkpoints/schedule.ts";
+import { configOperations } from "../../ops/config/operations.ts";
+import { batchData } from "../../ops/data/batch.ts";
+import { dataOperations } from "../../ops/data/operations.ts";
+import { hasRoom, type Quota, refusingOverQuota } from "../../ops/data/quota.ts";
+import { policyOperations } from "../../ops/policies/operations.ts";
+import { showEntries, showTile } from "../../ops/tlog/tiles.ts";
+import { Problem } from "../../problem.ts";
+import { recorded } from "../../screen/decide.ts";
+import type { PolicySettings } from "../../screen/policies.ts";
+import { DISK_IS_FULL, type DiskSpace } from "../../store/disk-space.ts";
+import type { Reader } from "../../store/transaction.ts";
+
+/** The function of each recorded operation. */
+const OPERATIONS: OperationsOf<string> = {
+  ...agentOperations,
+  ...auditOperations,
+  ...checkpointOperations,
+  ...configOperations,
+  ...dataOperations,
+  ...policyOperations,
+};
+
+/** The function of each composite operation. */
+const COMPOSITES: { [C in CompositeName]: Composite<C> } = { "data.batch": batchData };
+
+/** An operation without the types of its input and its preparation. */
+type AnyOperation =
+  | Operation<OperationName>
+  | PreparedOperation<OperationName, unknown>
+  | Inquiry<OperationName, JsonValue>;
+
+/** The functions of operations that read and are not recorded. */
+const INSPECTIONS: {
+  [N in InspectionName]: (reader: Reader, input: OperationInputs[N]) => Promise<Answer>;
+} = {
+  "audit.seal": showSeal,
+  "audit.key": showKey,
+  "audit.consistency": showConsistency,
+  "tlog.checkpoint": showSeal,
+  "tlog.tile": showTile,
+  "tlog.entries": showEntries,
+};
+
+/** The answer to an inspection. @throws {Problem} */
+export function inspect(reader: Reader, name: InspectionName, input: OperationInputs[OperationName]): Promise<Answer> {
+  return INSPECTIONS[name](reader, input as never);
+}
+
+/** The limits by which operations that make the data grow are refused. Without them, workspaces may grow freely. */
+interface Limits {
+  quota?: Quota | null;
+  space?: DiskSpace;
+}
+
+/**
+ * Removes expired data of a workspace, and makes the checkpoints that are due unless the workspace may not grow.
+ * @param giveWay gives other workspaces of the thread their turn, between two transactions
+ */
+export async function sweep(
+  { connection: reader, writer }: { connection: Reader; writer: WorkspaceWriter },
+  { quota = null, space }: Limits,
+  giveWay: () => Promise<void>,
+  onWarning: (warning: string) => void,
+): Promise<void> {
+  await sweepWorkspace(reader, writer, giveWay);
+  const mayGrow = async () => !space?.isFull && (await hasRoom(reader, quota));
+  await keepSchedule(reader, writer, mayGrow, giveWay, onWarning);
+}
+
+/**
+ * Returns a recorded operation as a job for the workspace's writer.
+ * @param found the result of another thread; for a composite operation, one for each part, or what its `ahead` returned
+ */
+export function jobOf<N extends OperationName>(request: OperationRequest<N>, found?: JsonValue, limits: Limits = {}) {
+  const job = isComposite(request.name)
+    ? compositeJobOf(request as OperationRequest<CompositeName>, found, limits)
+    : singleJobOf(recordedOperation(request.name), request, found, limits);
+  if (request.retry !== undefined) job.retry = request.retry;
+  if (request.lookedAt !== undefined && !("parts" in job)) job.lookedAt = request.lookedAt;
+  return job as N extends CompositeName ? CompositeJob : Job;
+}
+
+function compositeJobOf(request: OperationRequest<CompositeName>, found: JsonValue = [], limits: Limits): CompositeJob {
+  const { name, input } = request;
+  const { parts, foundOf, ahead: _, ...shown } = COMPOSITES[name];
+  const ofParts = Array.isArray(found) ? found : foundOf(found);
+  const jobs = input.parts.map((part, index) =>
+    singleJobOf(parts[part.name] as AnyOperation, { ...request, ...part }, ofParts[index] ?? undefined, limits),
+  );
+  return { operation: name, parts: jobs, atomic: input.atomic, ...shown };
+}
+
+function singleJobOf(
+  own: AnyOperation,
+  { name, input, principal, via }: OperationRequest,
+  found: JsonValue | undefined,
+  { quota, space }: Limits,
+): Job {
+  let operation = operationOf(own, found);
+  if (quota) operation = refusingOverQuota(name, operation, quota);
+  if (isSuspendable(name) && !mayLook(name, principal)) operation = refusingSuspended(operation);
+  if (space?.isFull && whatGrows(name) !== "nothing") operation = refuseFull;
+  const job: Job = {
+    operation: name as EventName,
+    principal,
+    run: (tx, context, prepared) => operation(tx, context, input, prepared),
+  };
+  if (via !== undefined) job.via = (policies) => recordedVia(via, policies);
+  if ("prepare" in own) job.prepare = (agents) => own.prepare(agents, input, found);
+  return job;
+}
+
+/**
+ * Returns what an event records of the origin of a request. A client program names itself, so the event does not have
+ * the name if a policy finds something in it.
+ */
+function recordedVia(via: Via, policies: PolicySettings): JsonObject {
+  const { client, ...rest } = via;
+  if (client === undefined || "redacted" in recorded("client", client, policies)) return { ...rest };
+  return { ...via };
+}
+
+/** Whether a suspension does not apply: a signed-in person may read what a suspended agent has stored. */
+const mayLook = (name: OperationName, principal: Principal): boolean => isPerson(principal) && !changesSomething(name);
+
+/** Refuses operations that were on their way when the disk became full. */
+const refuseFull: Operation<OperationName> = () => {
+  throw new Problem("unavailable", DISK_IS_FULL);
+};
+
+function operationOf(own: AnyOperation, found: JsonValue | undefined): Operation<OperationName> {
+  if ("record" in own) return (tx, context, input) => own.record(tx, context, input, found as JsonValue);
+  return "run" in own ? own.run : own;
+}
+
+/** @throws when the operation is not recorded */
+function recordedOperation(name: OperationName): AnyOperation {
+  if (leavesNoTrace(name) || isAct(name) || isComposite(name)) throw new Error(`${name} does not run on this thread`);
+  return OPERATIONS[name] as AnyOperation;
+}
+
+type Ahead = NonNullable<PreparedOperation<OperationName, unknown>["ahead"]>;
+
+/** Returns the function that prepares an operation on another thread than its workspace's. */
+export function preparationOf(name: OperationName): Ahead {
+  const own = isComposite(name) ? COMPOSITES[name] : recordedOperation(name);
+  if (!("ahead" in own) || own.ahead === undefined) throw new Error(`${name} is not prepared elsewhere`);
+  return own.ahead as Ahead;
+}
+
+export function inquiryOf(name: OperationName): Inquiry<OperationName, JsonValue> {
+  if (!isInquiry(name)) throw new Error("not an inquiry");
+  return OPERATIONS[name] as Inquiry<OperationName, JsonValue>;
+}
