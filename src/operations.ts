@@ -2,7 +2,7 @@
  * Every operation that a client can request, and every event that is recorded without a request. Scopes, the registry,
  * filters, quotas, exports for other systems, the API's document, the dashboard and the verifier read this list. The
  * facts that a family of rows shares are a constant that these rows spread. A row without a fact does not compile.
- * What each fact means: `operation-facts.ts`. How to add an operation: ARCHITECTURE.md.
+ * What each fact means: `operation-facts.ts`. How to add an operation: CONTRIBUTING.md.
  */
 import type { VersionCondition } from "./condition.ts";
 import type { JsonObject } from "./json.ts";

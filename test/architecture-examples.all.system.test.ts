@@ -1,4 +1,4 @@
-/** The worked examples of ARCHITECTURE.md compile, and without one of their parts they do not. */
+/** The worked examples of CONTRIBUTING.md compile, and without one of their parts they do not. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";

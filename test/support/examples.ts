@@ -1,8 +1,8 @@
-/** The worked examples of ARCHITECTURE.md: code blocks whose first line says where they belong. */
+/** The worked examples of CONTRIBUTING.md: code blocks whose first line says where they belong. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const PAGE = join(import.meta.dir, "../../ARCHITECTURE.md");
+const PAGE = join(import.meta.dir, "../../CONTRIBUTING.md");
 
 export interface ExampleBlock {
   path: string;
